@@ -20,16 +20,10 @@ import anyio
 import numpy as np
 from calibrate_threshold import CHECKPOINTS, read_chats, read_log
 
-from recall_bench import plugins
-from recall_bench.core.history import Episode
+from recall_bench.core import user_code
 from recall_bench.core.memory import Memory, Passage
-from recall_bench.core.question import Question
-from recall_bench.reading.extractive import (
-    NO_RECORD_BELOW,
-    WORD_WEIGHT,
-    TextSupport,
-    select_quotes,
-)
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.readers import NO_RECORD_BELOW, WORD_WEIGHT, TextSupport, select_quotes
 
 BUILT_IN = ("bm25", "vector", "hybrid")
 WEIGHTS = tuple(step / 10 for step in range(11))
@@ -69,7 +63,7 @@ class Findable:
 
 
 async def _lived(name: str, episodes: Sequence[Episode]) -> Memory:
-    system = plugins.load_plugin("systems", name)({})
+    system = user_code.load_plugin("systems", name)({})
     memory: Memory = await system.open("calibration")
     for episode in episodes:
         await memory.ingest(episode)

@@ -27,9 +27,11 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.scoring import SelectionComparison, SelectionOutcome, compare_selection
-from recall_bench.selection.selectors.retrieval import (
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.generate.shipped_personas import load_catalogue, materialise
+from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
+from recall_bench.systems.builtin.word_index import Bm25
+from recall_bench.systems.selectors.retrieval_selector import (
     CUT_OFF,
     CutOff,
     HybridSelectorOptions,
@@ -37,8 +39,6 @@ from recall_bench.selection.selectors.retrieval import (
     RetrievalSettings,
     pick_best,
 )
-from recall_bench.shipped import load_catalogue, materialise
-from recall_bench.systems.builtin.lexical import Bm25
 
 NOTES, CHATS = "notes", "chats"
 FOLDER_SIZE = 60

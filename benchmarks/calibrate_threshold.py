@@ -23,13 +23,12 @@ from typing import Any
 import numpy as np
 import yaml
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
-from recall_bench.core.question import Question
-from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
+from recall_bench.core.scenario import Episode, Question, Turn, compute_story_date
+from recall_bench.systems.builtin.baselines import FullContextAnswerer
 from recall_bench.systems.builtin.options import NO_RECORD_BELOW, HybridOptions
-from recall_bench.systems.builtin.reading import FullContextAnswerer
+from recall_bench.systems.builtin.passage_index import Indexer, PassageIndex
 from recall_bench.systems.builtin.retrieval import PassageSearch
-from recall_bench.systems.builtin.shelf import Indexer, PassageIndex
+from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
 
 EPOCH = date(2026, 1, 1)
 CHECKPOINTS = (30, 90, 180)

@@ -5,7 +5,7 @@
 Each DIR is the folder of a built persona. The lexical, the vector and the hybrid baseline live
 through all of it and are asked everything that still holds at its end; the offline judge rules. An
 answer is right if its correctness is 2 of 3 or more. Printed are the share right by kind and
-baseline and then the table that `recall_bench.world.difficulty` holds, ready to be put there.
+baseline and then the table that `recall_bench.generate.world.public_format` holds, ready to be put there.
 """
 
 import sys
@@ -18,10 +18,10 @@ from statistics import fmean
 
 import recall_bench
 from recall_bench.core.event import Judged, NotAnswered
-from recall_bench.core.question import CATEGORIES
-from recall_bench.datasets.layout import Layout
-from recall_bench.resolve.personas import find_story
-from recall_bench.yaml12 import load_yaml
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.shipped_personas import find_story
 
 BASELINES = ("bm25", "vector", "hybrid")
 RIGHT = 2

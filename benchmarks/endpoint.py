@@ -18,9 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from openai import OpenAI
 
-from recall_bench.endpoint.embeddings import build_embedding_reply, read_embedding_request
-from recall_bench.endpoint.endpoint import ModelEndpoint
-from recall_bench.endpoint.word_vectors import WordVectors
+from recall_bench.systems.endpoint.endpoint_server import (
+    build_embedding_reply,
+    read_embedding_request,
+)
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint, WordVectors
 
 VECTORS = WordVectors()
 

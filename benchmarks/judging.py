@@ -19,14 +19,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import recall_bench
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.text import normalise, split_words
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judge_lab.agreement import LabelledExhibits
-from recall_bench.judge_lab.audit.compose import build_audit_set
-from recall_bench.judge_lab.corpus import read_corpus
-from recall_bench.judge_lab.labelled import load_labels, merge_repeats
-from recall_bench.judging.offline.judge import OfflineJudge
-from recall_bench.judging.offline.wording import normalise, split_words
+from recall_bench.judging.lab.audit.audit import build_audit_set
+from recall_bench.judging.lab.judge_agreement import LabelledExhibits
+from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats, read_corpus
+from recall_bench.judging.offline.offline_judge import OfflineJudge
 
 ROUNDS = 3
 

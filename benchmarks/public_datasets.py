@@ -29,17 +29,17 @@ import msgspec
 from engine import measured
 
 import recall_bench
-from recall_bench.evaluation.estimates import (
+from recall_bench.metrics.pairs import PairedDifference, compare_pairs
+from recall_bench.metrics.retrieval import RankedPassage, find_measure
+from recall_bench.reporting.eval_estimates import (
     ALL,
     ANSWERABLE,
     UNANSWERABLE,
     AbstentionCounts,
     EvalEstimate,
 )
-from recall_bench.evaluation.report import EvalReport
-from recall_bench.evaluation.scoring import JUDGED, ScoredQuestion
-from recall_bench.metrics.pairs import PairedDifference, compare_pairs
-from recall_bench.metrics.retrieval import RankedPassage, find_measure
+from recall_bench.reporting.eval_report import EvalReport
+from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
 ANSWERING = ("none", "bm25", "hybrid", "oracle")
@@ -320,7 +320,7 @@ def write(page: Path, made: str) -> None:
 def embed_everything(locomo: Path) -> None:
     """The baseline: the file read, and every turn and question a vector, once."""
     from recall_bench.datasets.locomo import load
-    from recall_bench.systems.builtin.embedding import embed
+    from recall_bench.models.static_embedding import embed
 
     for scenario in load(locomo, {}):
         embed([turn.text for episode in scenario.episodes for turn in episode.turns])

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import Exhibit
-from recall_bench.shipped import load_catalogue
+from recall_bench.generate.shipped_personas import load_catalogue
 
 LIMIT_S = 20.0
 

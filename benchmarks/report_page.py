@@ -24,9 +24,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recall_bench.analysis.attribution.attribute import find_leaves
-from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import (
     Answered,
     Declared,
@@ -38,11 +35,14 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
-from recall_bench.core.question import CATEGORIES, Evidence, Item, Truth
+from recall_bench.core.scenario import CATEGORIES, Evidence, Item, Truth
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.pages import write_page
-from recall_bench.pages.charting import load_vega_script
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages import write_page
+from recall_bench.reporting.pages.document import load_vega_script
+from recall_bench.reporting.run_report import build_report
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

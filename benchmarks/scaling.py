@@ -27,9 +27,9 @@ from msgspec import structs
 from executors import Took, carried_out
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
-from recall_bench.core.shard import WorkUnit, list_work_units, weigh_unit
-from recall_bench.planning.asking_nobody import dry_plan
-from recall_bench.settings import Settings
+from recall_bench.core.settings import Settings
+from recall_bench.core.work_unit import WorkUnit, list_work_units, weigh_unit
+from recall_bench.running.forecast import dry_plan
 
 PERSONAS = (
     "backend-eng-saas",

@@ -19,12 +19,11 @@ import anyio
 import bm25s
 import Stemmer
 
-from recall_bench.selection.assembly import assemble_selection
-from recall_bench.selection.carrying_out import run_selection
-from recall_bench.selection.request import SelectionRequest
-from recall_bench.selection.selectors.resolve import resolve_selector
-from recall_bench.selection.suite import Suite, open_suite
-from recall_bench.settings import Settings
+from recall_bench.core.settings import Settings
+from recall_bench.datasets.selection.suite import Suite, open_suite
+from recall_bench.running.selection_execution import run_selection
+from recall_bench.running.selection_run import SelectionRequest, assemble_selection
+from recall_bench.systems.selectors.selector_registry import resolve_selector
 
 MEMORIES = TESTS = 1000
 LIMIT_S = 20.0

@@ -27,11 +27,11 @@ import msgspec
 
 import recall_bench
 from recall_bench.core.memory import MemorySystem
-from recall_bench.core.question import Scenario
-from recall_bench.core.tracing import PassageTracer
+from recall_bench.core.passage_tracer import PassageTracer
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.settings import Settings
 from recall_bench.metrics.pairs import compare_pairs
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
+from recall_bench.systems.resolver import resolve_system
 
 BUILT_IN = ("none", "random", "bm25", "vector", "hybrid")
 PRODUCTS = (

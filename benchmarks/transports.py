@@ -16,9 +16,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import date
 
-from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import Answer, BulkIngestMemory, Memory, MemorySystem, SystemCard
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question, compute_story_date
 
 CALLS = 1_000
 ROUNDS = 3
@@ -73,9 +72,9 @@ async def direct() -> AsyncIterator[MemorySystem]:
 @asynccontextmanager
 async def grpc_1() -> AsyncIterator[MemorySystem]:
     """The public service. Our server speaks both versions, so the first is asked for here."""
-    from recall_bench.systems.grpc.address import parse_grpc_address
-    from recall_bench.systems.grpc.door import GrpcServer
-    from recall_bench.systems.grpc.public import GrpcV1System
+    from recall_bench.systems.grpc.grpc_channel import GrpcServer
+    from recall_bench.systems.grpc.grpc_system import GrpcV1System
+    from recall_bench.systems.grpc.single_connection import parse_grpc_address
 
     async with served() as address:
         timeouts = {"timeout_s": 60.0, "connect_timeout_s": 5.0, "ready_timeout_s": 10.0}
@@ -85,7 +84,7 @@ async def grpc_1() -> AsyncIterator[MemorySystem]:
 @asynccontextmanager
 async def grpc_2() -> AsyncIterator[MemorySystem]:
     """The second version of the service."""
-    from recall_bench.systems.grpc.system import build_grpc_system
+    from recall_bench.systems.grpc.grpc_system import build_grpc_system
 
     async with served() as address:
         yield build_grpc_system(f"grpc://{address}")
@@ -114,8 +113,8 @@ async def served() -> AsyncIterator[str]:
 
 
 async def serve() -> None:
-    from recall_bench.serving.grpc_server import serve_grpc
-    from recall_bench.serving.host import SystemHost
+    from recall_bench.systems.servers.grpc_server import serve_grpc
+    from recall_bench.systems.servers.host import SystemHost
 
     await serve_grpc(
         SystemHost(Null()), "127.0.0.1:0", ready=lambda address: print(address, flush=True)

@@ -19,8 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_bench.errors import BenchError
-from recall_bench.worlds import build_world, list_shipped_personas
+from recall_bench.core.errors import BenchError
+from recall_bench.generate.worlds import build_world, list_shipped_personas
 
 DAYS = 1_000
 LENGTHS = (1_000, 3_000, 10_000)

@@ -16,27 +16,29 @@ from types import ModuleType
 import click
 import msgspec
 
-from recall_bench import errors, plugins, profile
 from recall_bench.cli.main import COMMANDS, cli
-from recall_bench.core import event
-from recall_bench.datasets.catalogue import list_datasets
-from recall_bench.datasets.public import CorrectionLayer, Erratum, PublicDataset
-from recall_bench.datasets.sources import DatasetSource, find_source
-from recall_bench.downloading.digests import format_size
-from recall_bench.evaluation.methodologies import list_methodologies
-from recall_bench.evaluation.methodology import AnswerCheck, Methodology, Ranking
+from recall_bench.core import errors, event, profile, user_code
+from recall_bench.datasets.catalogue import DatasetSource, find_source, list_datasets
+from recall_bench.datasets.dataset_folder import format_size
+from recall_bench.datasets.methodologies import (
+    AnswerCheck,
+    Methodology,
+    Ranking,
+    list_methodologies,
+)
+from recall_bench.datasets.public_dataset import CorrectionLayer, Erratum, PublicDataset
 from recall_bench.judging.protocols import registry
-from recall_bench.metrics.layers import list_layer_measures
+from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
-from recall_bench.selection.selectors import baselines, command, resolve, retrieval
-from recall_bench.selection.selectors import keyword as hints
-from recall_bench.selection.selectors.retrieval import (
+from recall_bench.systems.builtin.options import NoOptions
+from recall_bench.systems.selectors import keyword as hints
+from recall_bench.systems.selectors import retrieval_selector, selector_registry, user_selectors
+from recall_bench.systems.selectors.retrieval_selector import (
     Bm25SelectorOptions,
     HybridSelectorOptions,
     VectorSelectorOptions,
 )
-from recall_bench.systems.builtin.options import NoOptions
-from recall_bench.systems.http import openapi
+from recall_bench.systems.transports import openapi
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
 relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,
@@ -73,14 +75,14 @@ Code of your own is [named so](../how-to/select.md#name-a-selector), and the rec
 has [a page of its own](../how-to/recall-agent.md). `k1` and `b` are BM25's.
 """
 _SELECTORS_IN: dict[ModuleType, dict[str, type[msgspec.Struct]]] = {
-    retrieval: {
+    retrieval_selector: {
         "bm25": Bm25SelectorOptions,
         "vector": VectorSelectorOptions,
         "hybrid": HybridSelectorOptions,
     },
     hints: {"keyword": NoOptions},
-    baselines: {"all": NoOptions, "none": NoOptions},
-    command: {"command:PROGRAM": command.CommandOptions},
+    selector_registry: {"all": NoOptions, "none": NoOptions},
+    user_selectors: {"command:PROGRAM": user_selectors.CommandOptions},
 }
 PAGES = Path(__file__).parent / "reference"
 _NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
@@ -188,9 +190,9 @@ def _members(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
 def built_ins() -> str:
     """What is installed under a name."""
     parts = ["# Built-in systems and judges\n", _NOTE]
-    for kind in plugins.PLUGIN_KINDS:
+    for kind in user_code.PLUGIN_KINDS:
         parts.append(f"## {kind}\n\n| name | |\n|---|---|")
-        for entry in plugins.list_plugins(kind):
+        for entry in user_code.list_plugins(kind):
             said = (inspect.getdoc(entry.load()) or "").split("\n\n")[0].replace("\n", " ")
             parts.append(f"| `{entry.name}` | {said} |")
         parts.append("")
@@ -354,7 +356,9 @@ def selectors() -> str:
     """Every selector that comes with the package, and its settings."""
     parts = ["# Selectors\n", _NOTE, _SELECTORS]
     named = {name for kinds in _SELECTORS_IN.values() for name in kinds}
-    assert named >= {*resolve.NAMES} - {resolve.AGENT}, "a selector is missing here"
+    assert named >= {*selector_registry.NAMES} - {selector_registry.AGENT}, (
+        "a selector is missing here"
+    )
     for module, kinds in _SELECTORS_IN.items():
         parts.append(f"## {', '.join(kinds)}\n\n{inspect.getdoc(module)}\n")
         parts += _settings_table(kinds)

@@ -16,10 +16,9 @@ import pytest
 from anyio._backends._asyncio import TestRunner
 
 from recall_bench.cli.main import main
-from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
-from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import JudgeCard
 from tests.commands import Invoke, Shown
 

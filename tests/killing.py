@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-from recall_bench import plugins
+from recall_bench.core import user_code
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
-from recall_bench.journal import Journal, read_events
 from recall_bench.judging.offline.calibration import load_model
+from recall_bench.runs.journal import Journal, read_events
 from tests.forking import end_with
 
 _HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
@@ -29,7 +29,7 @@ for _package in _WHOLE:
 
 # What every run works out first, and each of hundreds of forks would again: which plugins there
 # are, and what the offline judge reads from the package.
-_INSTALLED = {kind: plugins.list_plugins(kind) for kind in plugins.PLUGIN_KINDS}
+_INSTALLED = {kind: user_code.list_plugins(kind) for kind in user_code.PLUGIN_KINDS}
 for _with_evidence in (True, False):
     load_model(with_evidence=_with_evidence)
 
@@ -45,7 +45,7 @@ def in_child(words: list[str], *, events: int | None = None, seconds: float | No
     """Run the command in a fork; kill -9 after so many events or seconds. Its wait status."""
     child = os.fork()
     if child == 0:
-        setattr(plugins, "list_plugins", _INSTALLED.__getitem__)  # noqa: B010 - mypy forbids assignment
+        setattr(user_code, "list_plugins", _INSTALLED.__getitem__)  # noqa: B010 - mypy forbids assignment
         if events is not None:
             _kill_after(events)
         if seconds is not None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench import errors
 from recall_bench.cli.main import COMMANDS
+from recall_bench.core import errors
 from tests.commands import Invoke
 from tests.evaluation.chats import write_locomo
 from tests.gardener import ADAPTER, write_persona

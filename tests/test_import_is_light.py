@@ -35,7 +35,7 @@ def imported_by(statement: str) -> set[str]:
         ("import recall_bench", set()),
         ("import recall_bench.cli.main", set()),
         ("import recall_bench.cli.run", {"msgspec"}),
-        ("import recall_bench.executors.opening", {"anyio", "filelock", "msgspec"}),
+        ("import recall_bench.running.executor", {"anyio", "filelock", "msgspec"}),
     ],
 )
 def test_nothing_heavy_is_imported_early(statement: str, allowed: set[str]) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import DataError, JournalLost, UsageError
 from recall_bench.core.event import Ingested
-from recall_bench.errors import DataError, JournalLost, UsageError
-from recall_bench.journal import Journal, read_events
+from recall_bench.runs.journal import Journal, read_events
 
 
 def ingested(day: int) -> Ingested:

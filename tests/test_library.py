@@ -10,8 +10,8 @@ import pytest
 import recall_bench
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import ReviewMode
-from recall_bench.judging.rubric.options import ExcerptMode
-from recall_bench.settings import JudgeShows
+from recall_bench.core.settings import JudgeShows
+from recall_bench.judging.rubric.passages import ExcerptMode
 from tests.gardener import write_persona
 
 

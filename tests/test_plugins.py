@@ -4,8 +4,8 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from recall_bench import plugins
-from recall_bench.errors import AmbiguousPlugin, UnknownPlugin
+from recall_bench.core import user_code
+from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin
 
 
 @pytest.fixture
@@ -20,17 +20,17 @@ def _offers(monkeypatch: pytest.MonkeyPatch) -> None:
             ("broken", "no_such_module:x"),
         ]
     )
-    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
+    monkeypatch.setattr(user_code, "entry_points", lambda group: entries)
 
 
 @pytest.mark.usefixtures("_offers")
 def test_a_name_becomes_its_factory() -> None:
-    assert plugins.load_plugin("judges", "json")("[1]") == [1]
+    assert user_code.load_plugin("judges", "json")("[1]") == [1]
 
 
 @pytest.mark.usefixtures("_offers")
 def test_listing_imports_nothing() -> None:
-    names = [entry.name for entry in plugins.list_plugins("judges")]
+    names = [entry.name for entry in user_code.list_plugins("judges")]
 
     assert names == ["broken", "json", "twice", "twice"]
 
@@ -40,19 +40,19 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPlugin, match="no judges plugin named 'jason'; installed: broken, json"
     ):
-        plugins.load_plugin("judges", "jason")
+        user_code.load_plugin("judges", "jason")
 
 
 @pytest.mark.usefixtures("_offers")
 def test_two_plugins_with_one_name_are_refused() -> None:
     with pytest.raises(AmbiguousPlugin, match="a:b and c:d"):
-        plugins.load_plugin("judges", "twice")
+        user_code.load_plugin("judges", "twice")
 
 
 def test_the_built_ins_are_plugins_like_any_other() -> None:
-    installed = {entry.name for entry in plugins.list_plugins("systems")}
+    installed = {entry.name for entry in user_code.list_plugins("systems")}
     bracket = {"none", "random", "recency", "oracle", "full-context"}
     searching = {"bm25", "vector", "hybrid"}
     products = {"chroma", "files", "langmem", "lancedb", "llama-index", "qdrant", "txtai"}
     assert bracket | searching | products <= installed
-    assert [entry.name for entry in plugins.list_plugins("judges")] == ["offline", "stub"]
+    assert [entry.name for entry in user_code.list_plugins("judges")] == ["offline", "stub"]

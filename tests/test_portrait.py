@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.portrait.drawing import DatasetStatistics, compute_statistics
-from recall_bench.portrait.figures import NumberSpread, PartOfWhole, compute_spread
-from recall_bench.portrait.prose import mask_sentence
-from recall_bench.portrait.rendering import render_statistics
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.datasets.dataset_statistics import (
+    DatasetStatistics,
+    NumberSpread,
+    PartOfWhole,
+    compute_spread,
+    compute_statistics,
+    mask_sentence,
+    render_statistics,
+)
 from tests.lint.lock import ARCS, Question, question, secret, write
 
 ASKED = question("What did Hob pay?", "£40.", 1)

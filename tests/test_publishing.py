@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.publishing import publish_report
+from recall_bench.reporting.publication import publish_report
 from tests.reporting.conftest import Story, plan_of, question, trial
 
 GOOD = Verdict.of(3, 2, 1)

@@ -10,19 +10,18 @@ from shutil import copytree
 
 import pytest
 
-from recall_bench import shipped
-from recall_bench.errors import CorpusMismatch, UsageError
-from recall_bench.shipped import (
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.errors import CorpusMismatch, UsageError
+from recall_bench.generate import shipped_personas
+from recall_bench.generate.shipped_personas import (
     ShippedCorpus,
     digest_folder,
-    find_cache_folder,
     load_catalogue,
     materialise,
     write_catalogue,
 )
-from recall_bench.world.build import build_folder
-from recall_bench.world.knobs import WorldOptions
-from recall_bench.world.sources import read_sources
+from recall_bench.generate.world.build import build_folder
+from recall_bench.generate.world.sources import WorldOptions, read_sources
 
 BAKERY = Path(__file__).parent / "world" / "bakery"
 STORY = "arcs-60d.yaml"
@@ -53,8 +52,8 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays
     """A package that ships the bakery, and an empty cache."""
     sources = tmp_path / "personas"
     copytree(BAKERY, sources / "bakery")
-    monkeypatch.setattr(shipped, "SOURCES", sources)
-    monkeypatch.setattr(shipped, "_CATALOGUE", sources / "catalogue.json")
+    monkeypatch.setattr(shipped_personas, "SOURCES", sources)
+    monkeypatch.setattr(shipped_personas, "_CATALOGUE", sources / "catalogue.json")
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     corpus = ShippedCorpus(digest=digest, days=51, questions=60)
     write_catalogue({"bakery": {STORY: corpus}})
@@ -64,7 +63,7 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays
 @pytest.fixture(autouse=True)
 def _forget_the_catalogue() -> Iterator[None]:
     yield
-    shipped._read_catalogue.cache_clear()
+    shipped_personas._read_catalogue.cache_clear()
 
 
 def test_the_first_use_plays_and_the_second_finds(plays: Plays, digest: str) -> None:
@@ -107,8 +106,8 @@ SPAWN = multiprocessing.get_context("spawn")
 
 def _materialise(sources: Path, told: Path, die_on_day: int | None = None) -> None:
     """In a process of its own: the package ships what lies in `sources`."""
-    setattr(shipped, "SOURCES", sources)  # noqa: B010 - mypy forbids plain assignment
-    setattr(shipped, "_CATALOGUE", sources / "catalogue.json")  # noqa: B010 - as above
+    setattr(shipped_personas, "SOURCES", sources)  # noqa: B010 - mypy forbids plain assignment
+    setattr(shipped_personas, "_CATALOGUE", sources / "catalogue.json")  # noqa: B010 - as above
 
     @contextmanager
     def playing(persona: str, days: int) -> Iterator[Callable[[int], None]]:
@@ -129,7 +128,9 @@ def test_workers_that_start_at_once_on_an_empty_cache_play_once(
 ) -> None:
     told = tmp_path / "told"
     told.mkdir()
-    workers = [SPAWN.Process(target=_materialise, args=(shipped.SOURCES, told)) for _ in range(4)]
+    workers = [
+        SPAWN.Process(target=_materialise, args=(shipped_personas.SOURCES, told)) for _ in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -146,7 +147,7 @@ def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
 ) -> None:
     told = tmp_path / "told"
     told.mkdir()
-    worker = SPAWN.Process(target=_materialise, args=(shipped.SOURCES, told, 30))
+    worker = SPAWN.Process(target=_materialise, args=(shipped_personas.SOURCES, told, 30))
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL

@@ -6,18 +6,17 @@ from statistics import median
 
 import pytest
 
-from recall_bench.core.question import CATEGORIES, GROUP_CATEGORIES
-from recall_bench.datasets.layout import DEFAULT_ARCS
+from recall_bench.core.scenario import CATEGORIES, GROUP_CATEGORIES
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import lint_story
 from recall_bench.datasets.persona import Inspection, inspect_persona, read_persona
-from recall_bench.datasets.story import ARC_TYPES
-from recall_bench.lint.finding import Severity
-from recall_bench.lint.report import lint_story
-from recall_bench.proof.check import verify_world
-from recall_bench.shipped import SOURCES, load_catalogue, materialise
-from recall_bench.world.build import build_folder
-from recall_bench.world.knobs import WorldOptions
-from recall_bench.world.sources import read_sources
-from recall_bench.world.validation import find_source_problems
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.datasets.persona_story import ARC_TYPES
+from recall_bench.generate.shipped_personas import SOURCES, load_catalogue, materialise
+from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.world.build import build_folder
+from recall_bench.generate.world.sources import WorldOptions, read_sources
+from recall_bench.generate.world.validation import find_source_problems
 
 PERSONAS = (
     "backend-eng-saas",

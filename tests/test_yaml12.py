@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from recall_bench import yaml12
-from recall_bench.errors import Malformed
-from recall_bench.yaml12 import Document, load_yaml, read_document
+from recall_bench.core import yaml12
+from recall_bench.core.errors import Malformed
+from recall_bench.core.yaml12 import Document, load_yaml, read_document
 from tests.conftest import shared_data
 
 

@@ -7,8 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recall_bench.core.history import Episode as Episode
-    from recall_bench.core.history import Turn as Turn
+    from recall_bench.core.errors import BenchError as BenchError
+    from recall_bench.core.errors import DataError as DataError
+    from recall_bench.core.errors import JudgeFault as JudgeFault
+    from recall_bench.core.errors import SystemBusy as SystemBusy
+    from recall_bench.core.errors import SystemFault as SystemFault
+    from recall_bench.core.errors import SystemGone as SystemGone
+    from recall_bench.core.errors import UsageError as UsageError
     from recall_bench.core.memory import Answer as Answer
     from recall_bench.core.memory import Memory as Memory
     from recall_bench.core.memory import MemorySystem as MemorySystem
@@ -20,25 +25,20 @@ if TYPE_CHECKING:
     from recall_bench.core.plan import Lifecycle as Lifecycle
     from recall_bench.core.plan import Plan as Plan
     from recall_bench.core.plan import Trial as Trial
-    from recall_bench.core.question import CATEGORIES as CATEGORIES
-    from recall_bench.core.question import Item as Item
-    from recall_bench.core.question import Question as Question
-    from recall_bench.core.question import Scenario as Scenario
-    from recall_bench.core.question import Truth as Truth
-    from recall_bench.core.ranges import parse_range as parse_range
-    from recall_bench.core.ranges import parse_ranges as parse_ranges
+    from recall_bench.core.plan import parse_range as parse_range
+    from recall_bench.core.plan import parse_ranges as parse_ranges
+    from recall_bench.core.scenario import CATEGORIES as CATEGORIES
+    from recall_bench.core.scenario import Episode as Episode
+    from recall_bench.core.scenario import Item as Item
+    from recall_bench.core.scenario import Question as Question
+    from recall_bench.core.scenario import Scenario as Scenario
+    from recall_bench.core.scenario import Truth as Truth
+    from recall_bench.core.scenario import Turn as Turn
+    from recall_bench.core.settings import Settings as Settings
     from recall_bench.core.verdict import Exhibit as Exhibit
     from recall_bench.core.verdict import Judge as Judge
     from recall_bench.core.verdict import JudgeCard as JudgeCard
     from recall_bench.core.verdict import Verdict as Verdict
-    from recall_bench.ending import Finished as Finished
-    from recall_bench.errors import BenchError as BenchError
-    from recall_bench.errors import DataError as DataError
-    from recall_bench.errors import JudgeFault as JudgeFault
-    from recall_bench.errors import SystemBusy as SystemBusy
-    from recall_bench.errors import SystemFault as SystemFault
-    from recall_bench.errors import SystemGone as SystemGone
-    from recall_bench.errors import UsageError as UsageError
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
     from recall_bench.library import draw_heatmap as draw_heatmap
@@ -61,30 +61,28 @@ if TYPE_CHECKING:
     from recall_bench.library import run_matrix as run_matrix
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
-    from recall_bench.reporting.folder import RunFolder as RunFolder
-    from recall_bench.reporting.grid import heatmap_grid as heatmap_grid
-    from recall_bench.reporting.summary import Summary as Summary
-    from recall_bench.reporting.summary import summarise as summarise
-    from recall_bench.settings import Settings as Settings
+    from recall_bench.running.execution import Finished as Finished
+    from recall_bench.runs.run_folder import RunFolder as RunFolder
+    from recall_bench.runs.summary import Summary as Summary
+    from recall_bench.runs.summary import heatmap_grid as heatmap_grid
+    from recall_bench.runs.summary import summarise as summarise
 
 _HOMES = {
     "core.history": "Episode Turn",
     "core.memory": "Answer Memory MemorySystem Passage Snapshots SystemCard",
-    "core.plan": "Calendar Checkpoint Lifecycle Plan Trial",
+    "core.plan": "Calendar Checkpoint Lifecycle Plan Trial parse_range parse_ranges",
     "core.question": "CATEGORIES Item Question Scenario Truth",
-    "core.ranges": "parse_range parse_ranges",
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
-    "ending": "Finished",
-    "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
+    "running.execution": "Finished",
+    "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
         "arun compare draw_heatmap estimate evaluate export_run gate heatmap_json import_run "
         "list_personas load_persona merge open_run questions_in_range read_settings rejudge report "
         "result_json run run_matrix text_report verdict_changes"
     ),
-    "settings": "Settings",
-    "reporting.folder": "RunFolder",
-    "reporting.grid": "heatmap_grid",
-    "reporting.summary": "Summary summarise",
+    "core.settings": "Settings",
+    "runs.run_folder": "RunFolder",
+    "runs.summary": "Summary heatmap_grid summarise",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

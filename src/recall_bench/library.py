@@ -7,33 +7,31 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from recall_bench.assemble import assemble
-from recall_bench.core.plan import Calendar
-from recall_bench.core.question import Item, Scenario
-from recall_bench.core.ranges import parse_range
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import Calendar, parse_range
+from recall_bench.core.profile import read_profile
 from recall_bench.core.record import Record
-from recall_bench.ending import Finished, build_result, execute, execute_async
-from recall_bench.errors import UsageError
-from recall_bench.job import Job, Observer
-from recall_bench.profile import read_profile
-from recall_bench.rejudging.assembly import assemble_rejudge
-from recall_bench.rejudging.changes import VerdictChanges
-from recall_bench.reporting.files.export import export_files
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Summary, summarise
-from recall_bench.resolve.personas import SAMPLE
-from recall_bench.settings import Settings, apply_overrides
-from recall_bench.shipped import SOURCES, load_catalogue, materialise
+from recall_bench.core.scenario import Item, Scenario
+from recall_bench.core.settings import Settings, apply_overrides
+from recall_bench.generate.shipped_personas import SAMPLE, SOURCES, load_catalogue, materialise
+from recall_bench.reporting.rejudge_report import VerdictChanges
+from recall_bench.running.assembly import assemble
+from recall_bench.running.execution import Finished, build_result, execute, execute_async
+from recall_bench.running.job import Job, Observer
+from recall_bench.running.rejudge_assembly import assemble_rejudge
+from recall_bench.runs.result_files import export_files
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
-    from recall_bench.analysis.contrasts import ComparisonReport
-    from recall_bench.analysis.gate.checks import GateReport
-    from recall_bench.evaluation.evaluate import EvalResult
-    from recall_bench.importing.carrying_out import ImportResult
-    from recall_bench.matrix.matrix import MatrixResult
-    from recall_bench.merging.folders import MergedRun
-    from recall_bench.planning.estimating import Forecast
-    from recall_bench.publishing import PublishedReport
+    from recall_bench.reporting.gate.gate_checks import GateReport
+    from recall_bench.reporting.publication import PublishedReport
+    from recall_bench.reporting.run_comparison import ComparisonReport
+    from recall_bench.running.evaluation import EvalResult
+    from recall_bench.running.forecast import Forecast
+    from recall_bench.running.matrix_run import MatrixResult
+    from recall_bench.runs.import_run import ImportResult
+    from recall_bench.runs.merge import MergedRun
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -59,7 +57,7 @@ class PersonaEntry(Record, frozen=True, kw_only=True):
 
 def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     """The personas in a data folder, or those that come with the package."""
-    from recall_bench.datasets.persona import persona_ids, stories
+    from recall_bench.datasets.persona import list_persona_ids, list_stories
 
     if data is None:
         return _list_shipped_personas()
@@ -69,15 +67,15 @@ def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     return [
         _make_persona_entry(
             root / name,
-            tuple(_make_story_entry(root / name, arcs) for arcs in stories(root / name)),
+            tuple(_make_story_entry(root / name, arcs) for arcs in list_stories(root / name)),
         )
-        for name in persona_ids(root)
+        for name in list_persona_ids(root)
     ]
 
 
 def _list_shipped_personas() -> list[PersonaEntry]:
     """What the package has, without playing any of it."""
-    from recall_bench.datasets.persona import stories
+    from recall_bench.datasets.persona import list_stories
 
     played = [
         _make_persona_entry(
@@ -90,7 +88,7 @@ def _list_shipped_personas() -> list[PersonaEntry]:
         for name, told in load_catalogue().items()
     ]
     sample = SOURCES / SAMPLE
-    told = tuple(_make_story_entry(sample, arcs) for arcs in stories(sample))
+    told = tuple(_make_story_entry(sample, arcs) for arcs in list_stories(sample))
     return [*played, _make_persona_entry(sample, told)]
 
 
@@ -124,7 +122,7 @@ def load_persona(
 ) -> Scenario:
     """One persona's story with its questions, days verbatim: a folder, or a shipped persona."""
     from recall_bench.datasets.persona import load_persona
-    from recall_bench.resolve.personas import find_story
+    from recall_bench.generate.shipped_personas import find_story
 
     is_shipped = str(folder) in load_catalogue() and not Path(folder).is_dir()
     place = materialise(str(folder), arcs) if is_shipped else Path(folder)
@@ -188,10 +186,9 @@ def evaluate(
     Give the fields of `Request` and of `Settings` by name: `evaluate("locomo", adapter="bm25",
     skip_qa=True)`. The adapter may be a class or an object of yours.
     """
-    from recall_bench.evaluation.assembly import assemble_evaluation
-    from recall_bench.evaluation.evaluate import evaluate as carried_out
-    from recall_bench.evaluation.opening import open_dataset
-    from recall_bench.evaluation.request import EvalMode, EvalRequest
+    from recall_bench.running.eval_assembly import assemble_evaluation
+    from recall_bench.running.eval_dataset import EvalMode, EvalRequest, open_dataset
+    from recall_bench.running.evaluation import evaluate as carried_out
 
     names = {each.name for each in fields(EvalRequest)} - {"dataset", "settings"}
     wanted = {name: given.pop(name) for name in list(given) if name in names}
@@ -247,22 +244,22 @@ def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Pa
 
 def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
-    from recall_bench.reporting.heatmap.drawing import draw_picture
-    from recall_bench.reporting.heatmap.sources import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     draw_picture(load_heatmap(Path(source)), Path(output))
 
 
 def text_report(folder: RunFolder, summary: Summary | None = None) -> str:
     """What `run` prints: the facts, the scores by checkpoint, the heatmap in letters."""
-    from recall_bench.reporting.text import render_run
+    from recall_bench.reporting.run_text import render_run
 
     return render_run(folder, summary or summarise(folder))
 
 
 def heatmap_json(summary: Summary) -> str:
     """The heatmap as categories, ranges, scores and counts."""
-    from recall_bench.reporting.grid import heatmap_grid
+    from recall_bench.runs.summary import heatmap_grid
 
     return json.dumps(heatmap_grid(summary))
 
@@ -279,7 +276,7 @@ def result_json(folder: RunFolder) -> Iterator[str]:
 
 def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
     """What other judges changed between two runs over the same answers, by category."""
-    from recall_bench.rejudging.changes import compare_verdicts
+    from recall_bench.reporting.rejudge_report import compare_verdicts
 
     return compare_verdicts(before, after)
 
@@ -298,7 +295,7 @@ def report(
     `beside` are runs to weigh it against, `canaries` is a file of questions to watch, `data` holds
     the personas where they do not come with the package.
     """
-    from recall_bench.publishing import publish_report
+    from recall_bench.reporting.publication import publish_report
 
     return publish_report(
         Path(run_folder),
@@ -317,7 +314,7 @@ def compare(
 
     UsageError if they are not alike, unless what they have in common is to be compared.
     """
-    from recall_bench.analysis.comparing import compare_runs
+    from recall_bench.reporting.run_comparison import compare_runs
 
     return compare_runs(
         [RunFolder.open(Path(path)) for path in (baseline, *others)], intersect=intersect
@@ -333,8 +330,8 @@ def gate(
 
     The rules are those of the command, by name.
     """
-    from recall_bench.analysis.gate.gating import check_run
-    from recall_bench.analysis.gate.rules import merge_rules
+    from recall_bench.reporting.gate.gate_rules import merge_rules
+    from recall_bench.reporting.gate.run_gate import check_run
 
     against = None if baseline is None else RunFolder.open(Path(baseline))
     return check_run(RunFolder.open(Path(run_folder)), against, merge_rules(rules))
@@ -344,7 +341,7 @@ def import_run(
     *sources: str | Path, into: str | Path | None = None, as_graded: bool = False
 ) -> "ImportResult":
     """A run folder of the public harness's files, and what was found and repaired in them."""
-    from recall_bench.importing.carrying_out import import_run
+    from recall_bench.runs.import_run import import_run
 
     return import_run(
         tuple(Path(source) for source in sources),
@@ -363,8 +360,8 @@ def estimate(
 
     `earlier` are run folders whose measured times and prices are gone by.
     """
-    from recall_bench.planning.asking_nobody import dry_plan
-    from recall_bench.planning.estimating import estimate_run as estimated
+    from recall_bench.running.forecast import dry_plan
+    from recall_bench.running.forecast import estimate_run as estimated
 
     with dry_plan(apply_overrides(settings or Settings(), given)) as job:
         return estimated(job, earlier=[Path(each) for each in earlier])
@@ -379,8 +376,8 @@ def run_matrix(
     """Every cell of a matrix file carried out, and the report on all of them."""
     from time import monotonic
 
-    from recall_bench.matrix.matrix import open_matrix, run_matrix
-    from recall_bench.matrix.progress import MatrixBoard
+    from recall_bench.running.matrix_progress import MatrixBoard
+    from recall_bench.running.matrix_run import open_matrix, run_matrix
 
     found, cells = open_matrix(Path(file), flags)
     return run_matrix(
@@ -393,7 +390,7 @@ def run_matrix(
 
 def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
     """One run of the parts that were carried out apart, in a new folder."""
-    from recall_bench.merging.folders import merge_runs as merged
+    from recall_bench.runs.merge import merge_runs as merged
 
     return merged([Path(each) for each in folders], Path(into))
 

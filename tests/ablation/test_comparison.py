@@ -5,19 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.ablation.comparison import AblationReport, AblationRow, compare_variants
-from recall_bench.ablation.grid import read_grid
-from recall_bench.ablation.rendering import (
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
+from recall_bench.core.words import estimate_tokens
+from recall_bench.metrics.pairs import PairedDifference
+from recall_bench.reporting.ablation_report import (
+    AblationReport,
+    AblationRow,
+    compare_variants,
     describe_change,
     format_cells,
     render_markdown,
     render_text,
 )
-from recall_bench.ablation.runs import name_folder, plan_ablation, run_ablation
-from recall_bench.core.tokens import estimate_tokens
-from recall_bench.errors import UsageError
-from recall_bench.metrics.pairs import PairedDifference
-from recall_bench.settings import Settings
+from recall_bench.running.ablation import name_folder, plan_ablation, read_grid, run_ablation
 from tests.gardener import PLANTS, write_persona
 
 FORGETFUL = """

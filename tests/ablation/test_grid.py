@@ -2,13 +2,13 @@
 
 import pytest
 
-from recall_bench.ablation.grid import (
+from recall_bench.core.errors import UsageError
+from recall_bench.running.ablation import (
     build_default_grid,
     list_combinations,
     list_single_changes,
     read_grid,
 )
-from recall_bench.errors import UsageError
 from recall_bench.systems.builtin import baselines
 
 

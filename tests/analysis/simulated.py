@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.runs.run_folder import RunFolder
 from tests.reporting.conftest import NOON, Story, plan_of, question, trial
 
 LABELS = ("2d", "4d")

@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.comparison_text import render_comparison
-from recall_bench.analysis.contrasts import ComparisonReport, Contrast
-from recall_bench.analysis.pairing import CHANGED_QUESTION, NO_CHECKPOINT
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, DatasetCard, Trial
-from recall_bench.core.question import Disclosure, Item
+from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.errors import UsageError
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import RunStatus
-from recall_bench.statistics.estimate import IntervalMethod
+from recall_bench.metrics.estimate import IntervalMethod
+from recall_bench.reporting.comparison_text import render_comparison
+from recall_bench.reporting.run_comparison import ComparisonReport, Contrast, compare_runs
+from recall_bench.reporting.run_pairs import CHANGED_QUESTION, NO_CHECKPOINT
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import (
     ALL_OF_ADA,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from recall_bench.analysis.figures import format_delta, format_interval, format_number, format_p
-from recall_bench.statistics.trend import Coefficient
+from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting.formats import format_delta, format_interval, format_number, format_p
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from recall_bench.analysis.likeness import find_differences
-from recall_bench.core.memory import SystemCard
+from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, ReviewMode
-from recall_bench.core.question import Item
-from recall_bench.core.reader import ReaderCard
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.reporting.run_pairs import find_differences
 from tests.reporting.conftest import ADA, plan_of
 
 SCENARIOS: dict[str, Sequence[Item]] = {"ada": ADA}

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from recall_bench.analysis.pairing import (
+from recall_bench.core.memory import Asker, SystemCard
+from recall_bench.core.plan import Checkpoint
+from recall_bench.core.scenario import Item
+from recall_bench.reporting.run_pairs import (
     CHANGED_QUESTION,
     NO_CHECKPOINT,
     NO_PERSONA,
@@ -14,10 +17,7 @@ from recall_bench.analysis.pairing import (
     TrialPairs,
     pair_trials,
 )
-from recall_bench.analysis.trials import TrialTable, read_trials
-from recall_bench.core.memory import Asker, SystemCard
-from recall_bench.core.plan import Checkpoint
-from recall_bench.core.question import Item
+from recall_bench.runs.trials import TrialTable, read_trials
 from tests.reporting.conftest import ADA, Story, plan_of, question, trial
 
 BOB = (question("sea"), question("sun"))

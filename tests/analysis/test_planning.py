@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.planning import count_fewest, measure_pilot, plan_power, state_basis
-from recall_bench.analysis.power_text import render_power
-from recall_bench.analysis.trials import TrialTable, read_trials
+from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
-from recall_bench.errors import UsageError
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.power_plan import (
+    count_fewest,
+    measure_pilot,
+    plan_power,
+    render_power,
+    state_basis,
+)
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialTable, read_trials
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import trial
 

@@ -1,7 +1,6 @@
 """The text of `power` keeps to the width and to the letters of every other."""
 
-from recall_bench.analysis.planning import plan_power, state_basis
-from recall_bench.analysis.power_text import render_power
+from recall_bench.reporting.power_plan import plan_power, render_power, state_basis
 
 
 def test_where_figures_are_from_steers_no_terminal_and_leaves_no_line_too_long() -> None:

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.conclusion import is_significant
-from recall_bench.analysis.contrasts import Contrast
-from recall_bench.analysis.planning import measure_pilot, plan_power
-from recall_bench.analysis.trials import read_trials
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.power_plan import measure_pilot, plan_power
+from recall_bench.reporting.run_comparison import Contrast, compare_runs, is_significant
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 from tests.analysis.simulated import drawn_pair, questions
 
 ROUNDS = 150

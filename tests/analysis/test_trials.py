@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.trials import TrialRow, TrialTable, read_trials
 from recall_bench.core.event import Answered, Inspected, Judged
-from recall_bench.core.memory import Answer, Passage
+from recall_bench.core.memory import Answer, Delivery, Passage
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Disclosure, Evidence, Item
-from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import TrialState
+from recall_bench.core.scenario import Disclosure, Evidence, Item
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
-from recall_bench.reporting.summary import summarise
+from recall_bench.runs.summary import summarise
+from recall_bench.runs.trials import TrialRow, TrialTable, read_trials
 from tests.reporting.conftest import (
     ADA,
     ALL_OF_ADA,

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from recall_bench.charts import Chart, charts_of
+from recall_bench.reporting.charts import Chart, build_charts
 from tests.charts.sampled import sampled_report
 
 REPORT = sampled_report()
-CHARTS = {chart.name: chart for chart in charts_of(REPORT)}
+CHARTS = {chart.name: chart for chart in build_charts(REPORT)}
 
 
 def views(chart: Chart) -> list[dict[str, Any]]:

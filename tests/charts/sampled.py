@@ -2,33 +2,39 @@
 
 from math import sin
 
-from recall_bench.analysis.attribution.views import Attribution, FailureLeaf, LeafCount
-from recall_bench.analysis.canaries.views import CanaryWatch
-from recall_bench.analysis.costs.views import Contender, CostMeasure, CostPoint, Pareto, RunCosts
-from recall_bench.analysis.degradation.views import (
+from recall_bench.core.plan import Checkpoint, Trial
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.usage import Usage
+from recall_bench.metrics.bootstrap import ResampledUnit
+from recall_bench.metrics.estimate import Estimate, IntervalMethod
+from recall_bench.metrics.survival import HalfLife, Survival, SurvivalPoint
+from recall_bench.metrics.trend import Coefficient, Prediction, Trend
+from recall_bench.reporting.analyses.attribution import Attribution, FailureLeaf, LeafCount
+from recall_bench.reporting.analyses.canaries import CanaryWatch
+from recall_bench.reporting.analyses.costs import (
+    Contender,
+    CostMeasure,
+    CostPoint,
+    Pareto,
+    RunCosts,
+)
+from recall_bench.reporting.analyses.fact_survival import (
     CohortCard,
     CurvePoint,
     Degradation,
     GroupSurvival,
     SurvivalGroup,
 )
-from recall_bench.analysis.hallucination.views import (
+from recall_bench.reporting.analyses.hallucination import (
     CategoryRate,
     CheckpointRates,
     HallucinationPattern,
     HallucinationViews,
     RateCourse,
 )
-from recall_bench.analysis.report.views import ReportHeader, RunReport
-from recall_bench.core.plan import Checkpoint, Trial
-from recall_bench.core.question import CATEGORIES
-from recall_bench.core.usage import Usage
-from recall_bench.reporting.estimates import Heatmap, HeatmapCell, HeatmapRow
-from recall_bench.reporting.summary import RunStatus
-from recall_bench.statistics.clusters import ResampledUnit
-from recall_bench.statistics.estimate import Estimate, IntervalMethod
-from recall_bench.statistics.survival import HalfLife, Survival, SurvivalPoint
-from recall_bench.statistics.trend import Coefficient, Prediction, Trend
+from recall_bench.reporting.run_report import ReportHeader, RunReport
+from recall_bench.runs.estimates import Heatmap, HeatmapCell, HeatmapRow
+from recall_bench.runs.summary import RunStatus
 
 PERSONAS = (
     "backend-eng-saas",

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recall_bench.analysis.report.views import RunReport
-from recall_bench.charts import Colours, Theme, charts_of, draw_charts
-from recall_bench.charts.theme import PAPERS
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.reporting.charts import ChartColours, ChartTheme, build_charts, draw_charts
+from recall_bench.reporting.charts.theme import PAPERS
+from recall_bench.reporting.run_report import RunReport
 from tests.charts.sampled import empty_report, sampled_report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,7 +23,9 @@ def report() -> RunReport:
 def test_each_chart_is_a_png_and_an_svg(report: RunReport, tmp_path: Path) -> None:
     written = draw_charts(report, tmp_path / "charts")
 
-    names = [f"{chart.name}{suffix}" for chart in charts_of(report) for suffix in (".png", ".svg")]
+    names = [
+        f"{chart.name}{suffix}" for chart in build_charts(report) for suffix in (".png", ".svg")
+    ]
     assert [path.name for path in written] == names
     assert sorted(path.name for path in (tmp_path / "charts").iterdir()) == sorted(names)
     for path in written:
@@ -34,7 +36,7 @@ def test_each_chart_is_a_png_and_an_svg(report: RunReport, tmp_path: Path) -> No
 def test_an_svg_tells_its_title_and_its_summary(report: RunReport, tmp_path: Path) -> None:
     draw_charts(report, tmp_path)
 
-    for chart in charts_of(report):
+    for chart in build_charts(report):
         root = ElementTree.fromstring((tmp_path / f"{chart.name}.svg").read_bytes())
         assert root.attrib["role"] == "img"
         assert [root[0].tag, root[0].text] == [f"{SVG}title", chart.title]
@@ -44,7 +46,10 @@ def test_an_svg_tells_its_title_and_its_summary(report: RunReport, tmp_path: Pat
 def test_a_drawing_has_the_ground_and_the_colours_asked_for(
     report: RunReport, tmp_path: Path
 ) -> None:
-    looks = [(Theme.LIGHT, Colours.STANDARD), (Theme.DARK, Colours.COLOUR_BLIND)]
+    looks = [
+        (ChartTheme.LIGHT, ChartColours.STANDARD),
+        (ChartTheme.DARK, ChartColours.COLOUR_BLIND),
+    ]
     drawings = []
     for theme, colours in looks:
         draw_charts(report, tmp_path, theme=theme, colours=colours)
@@ -78,4 +83,4 @@ def test_a_folder_that_is_a_file_is_said_in_a_sentence(report: RunReport, tmp_pa
 @pytest.mark.slow
 def test_all_charts_of_a_long_run_can_be_drawn(tmp_path: Path) -> None:
     report = sampled_report(143)
-    assert len(draw_charts(report, tmp_path)) == 2 * len(charts_of(report))
+    assert len(draw_charts(report, tmp_path)) == 2 * len(build_charts(report))

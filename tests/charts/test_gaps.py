@@ -2,10 +2,15 @@
 
 import vl_convert
 
-from recall_bench.charts import words
-from recall_bench.charts.curves import CurveStep, draw_curve
-from recall_bench.charts.plane import ChartPlane, build_chart_spec, build_quantity_axis, build_view
-from recall_bench.statistics.estimate import Estimate
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.charts import chart_text
+from recall_bench.reporting.charts.curves import CurveStep, draw_curve
+from recall_bench.reporting.charts.plane import (
+    ChartPlane,
+    build_chart_spec,
+    build_quantity_axis,
+    build_view,
+)
 from tests.charts.reading import CHARTS, REPORT, drawn, heading, layers, views
 from tests.charts.sampled import estimate
 
@@ -42,9 +47,14 @@ def test_no_line_runs_over_a_checkpoint_that_was_not_measured() -> None:
 def test_a_hole_is_a_hole_in_the_picture() -> None:
     """Two strokes are drawn, and none where the line has to be one."""
     broken = draw_curve(
-        PLANE, steps(*map(score, (5, 4)), None, *map(score, (3, 2))), "score", words.format_score
+        PLANE,
+        steps(*map(score, (5, 4)), None, *map(score, (3, 2))),
+        "score",
+        chart_text.format_score,
     )
-    unbroken = draw_curve(PLANE, steps(*map(score, (5, 4, 3.5, 3, 2))), "score", words.format_score)
+    unbroken = draw_curve(
+        PLANE, steps(*map(score, (5, 4, 3.5, 3, 2))), "score", chart_text.format_score
+    )
 
     assert [_strokes(broken), _strokes(unbroken)] == [2, 1]
 
@@ -58,7 +68,9 @@ def _strokes(parts: list[dict[str, object]]) -> int:
 
 def test_a_lone_checkpoint_is_a_dot_with_an_interval() -> None:
     found = {
-        "layer": draw_curve(PLANE, steps(score(5), None, score(3)), "score", words.format_score)
+        "layer": draw_curve(
+            PLANE, steps(score(5), None, score(3)), "score", chart_text.format_score
+        )
     }
 
     assert not drawn(found, "line")
@@ -70,7 +82,7 @@ def test_a_lone_checkpoint_is_a_dot_with_an_interval() -> None:
 def test_a_mean_without_an_interval_breaks_the_band_and_not_the_line() -> None:
     bare = score(4).replace(low=None, high=None)
     means = [score(5), score(4.5), bare, score(3), score(2)]
-    found = {"layer": draw_curve(PLANE, steps(*means), "score", words.format_score)}
+    found = {"layer": draw_curve(PLANE, steps(*means), "score", chart_text.format_score)}
 
     assert [p["stretch"] for p in drawn(found, "line")] == [1, 1, 1, 1, 1]
     assert [p["stretch"] for p in drawn(found, "area")] == [1, 1, 2, 2]
@@ -79,7 +91,7 @@ def test_a_mean_without_an_interval_breaks_the_band_and_not_the_line() -> None:
 def test_a_lone_checkpoint_among_many_is_still_seen() -> None:
     means = [score(3) for _ in range(60)]
     many = steps(*means[:30], None, score(5), None, *means[30:])
-    found = {"layer": draw_curve(PLANE, many, "score", words.format_score)}
+    found = {"layer": draw_curve(PLANE, many, "score", chart_text.format_score)}
 
     assert [(p["x"], p["y"]) for p in drawn(found, "point")] == [(310, 5)]
 

@@ -6,16 +6,16 @@ from math import log
 import pytest
 import vl_convert
 
-from recall_bench.analysis.degradation.views import SurvivalGroup
-from recall_bench.charts import charts_of
-from recall_bench.charts.costs import is_log
-from recall_bench.charts.labels import LabelSpot, arrange_labels
-from recall_bench.charts.pareto import plot_pareto
-from recall_bench.charts.pathway import plot_recall_against_rate
-from recall_bench.charts.plane import (
+from recall_bench.reporting.analyses.fact_survival import SurvivalGroup
+from recall_bench.reporting.charts import build_charts
+from recall_bench.reporting.charts.cost_charts import is_log, plot_pareto
+from recall_bench.reporting.charts.hallucination_charts import plot_recall_against_rate
+from recall_bench.reporting.charts.plane import (
     NUMBER_FORMAT,
     PERCENT_FORMAT,
     ChartPlane,
+    LabelSpot,
+    arrange_labels,
     build_quantity_axis,
     build_view,
     list_decades,
@@ -174,7 +174,7 @@ def test_without_a_line_the_measured_rates_stand_alone() -> None:
     views_ = REPORT.hallucination
     course = views_.overall.replace(hallucination=None)
     report = REPORT.replace(hallucination=views_.replace(overall=course))
-    chart = {each.name: each for each in charts_of(report)}["hallucination-over-size"]
+    chart = {each.name: each for each in build_charts(report)}["hallucination-over-size"]
 
     (only,) = views(chart)
     assert not layers(only, "line")

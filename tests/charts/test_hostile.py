@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recall_bench.analysis.hallucination.views import CategoryRate, RateCourse
-from recall_bench.analysis.report.views import RunReport
-from recall_bench.charts import Chart, charts_of, draw_charts
-from recall_bench.charts.words import MAX_NAME_LENGTH, rename_duplicates, trim_name
+from recall_bench.reporting.analyses.hallucination import CategoryRate, RateCourse
+from recall_bench.reporting.charts import Chart, build_charts, draw_charts
+from recall_bench.reporting.charts.chart_text import MAX_NAME_LENGTH, rename_duplicates, trim_name
+from recall_bench.reporting.run_report import RunReport
 from tests.charts.reading import everything, views
 from tests.charts.sampled import PERSONAS, empty_report, estimate, sampled_report
 
@@ -47,7 +47,7 @@ def hostile_report() -> RunReport:
     )
 
 
-HOSTILE = {chart.name: chart for chart in charts_of(hostile_report())}
+HOSTILE = {chart.name: chart for chart in build_charts(hostile_report())}
 
 
 @pytest.mark.parametrize("chart", HOSTILE.values(), ids=HOSTILE.keys())
@@ -83,7 +83,7 @@ def test_two_personas_cut_to_the_same_name_have_a_bar_each() -> None:
     views_ = report.hallucination
     personas = tuple(each.replace(name="p" * 60 + str(n)) for n, each in enumerate(views_.personas))
 
-    found = charts_of(report.replace(hallucination=views_.replace(personas=personas)))
+    found = build_charts(report.replace(hallucination=views_.replace(personas=personas)))
 
     chart = {each.name: each for each in found}["hallucination-by-persona"]
     assert len({row[0] for row in chart.rows}) == 1 + len(PERSONAS)

@@ -4,13 +4,12 @@ from itertools import groupby
 
 import pytest
 
-from recall_bench.analysis.costs.views import CostPoint
-from recall_bench.analysis.degradation.views import SurvivalGroup
-from recall_bench.charts import charts_of
-from recall_bench.core.plan import Checkpoint
-from recall_bench.core.ranges import FULL
+from recall_bench.core.plan import FULL, Checkpoint
 from recall_bench.core.usage import Usage
-from recall_bench.statistics.estimate import Estimate
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.analyses.costs import CostPoint
+from recall_bench.reporting.analyses.fact_survival import SurvivalGroup
+from recall_bench.reporting.charts import build_charts
 from tests.charts.reading import CHARTS, REPORT, drawn, everything, heading, views
 from tests.charts.sampled import sampled_report
 
@@ -173,7 +172,7 @@ def test_a_call_nobody_can_price_is_not_free() -> None:
         return point.replace(query_usage=Usage(calls=3, input_tokens=5, cost_usd=0.2, unpriced=1))
 
     costs = REPORT.costs.replace(points=tuple(priced(each) for each in REPORT.costs.points))
-    found = {chart.name: chart for chart in charts_of(REPORT.replace(costs=costs))}[
+    found = {chart.name: chart for chart in build_charts(REPORT.replace(costs=costs))}[
         "costs-over-size"
     ]
 
@@ -219,9 +218,9 @@ def test_a_checkpoint_planned_without_days_lies_where_the_run_found_it() -> None
     full = Checkpoint(label=last.label, days=FULL)
     heatmaps = tuple(each.replace(columns=(*each.columns[:-1], full)) for each in report.heatmaps)
 
-    found = charts_of(report.replace(heatmaps=heatmaps))
+    found = build_charts(report.replace(heatmaps=heatmaps))
 
-    assert [chart.rows for chart in found] == [chart.rows for chart in charts_of(report)]
+    assert [chart.rows for chart in found] == [chart.rows for chart in build_charts(report)]
 
 
 def test_a_checkpoint_of_unknown_days_is_named_and_stretches_no_axis() -> None:
@@ -229,7 +228,7 @@ def test_a_checkpoint_of_unknown_days_is_named_and_stretches_no_axis() -> None:
     full = Checkpoint(label="full", days=FULL)
     heatmaps = tuple(each.replace(columns=(*each.columns[:-1], full)) for each in report.heatmaps)
 
-    curves = charts_of(report.replace(heatmaps=heatmaps))[0]
+    curves = build_charts(report.replace(heatmaps=heatmaps))[0]
 
     values = [value for _, value in everything(curves.spec) if isinstance(value, int | float)]
     assert max(values) < FULL / 1e6

@@ -6,20 +6,26 @@ import re
 import pytest
 import vl_convert
 
-from recall_bench.charts import Chart, Colours, Theme, charts_of, config_of
-from recall_bench.charts.drawing import freeze_chart
+from recall_bench.reporting.charts import (
+    Chart,
+    ChartColours,
+    ChartTheme,
+    build_charts,
+    build_config,
+)
+from recall_bench.reporting.charts.gallery import freeze_chart
 from tests.charts.reading import CHARTS, everything, layers, views
 from tests.charts.sampled import empty_report, sampled_report
 
 SECTIONS = {"categories", "hallucination", "degradation", "attribution", "costs"}
-FEW = [chart for count in (1, 2, 143) for chart in charts_of(sampled_report(count))]
+FEW = [chart for count in (1, 2, 143) for chart in build_charts(sampled_report(count))]
 
 
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
 def test_every_chart_compiles_without_a_warning(
     chart: Chart, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    config = config_of(Theme.DARK, Colours.COLOUR_BLIND)
+    config = build_config(ChartTheme.DARK, ChartColours.COLOUR_BLIND)
 
     vl_convert.vegalite_to_vega(chart.spec, config=config, show_warnings=True)
     vl_convert.vegalite_to_vega(freeze_chart(chart), config=config, show_warnings=True)
@@ -40,7 +46,7 @@ def test_a_warning_would_be_seen(capfd: pytest.CaptureFixture[str]) -> None:
 def test_runs_of_any_length_have_charts_that_compile(
     count: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for chart in charts_of(sampled_report(count)):
+    for chart in build_charts(sampled_report(count)):
         vl_convert.vegalite_to_vega(chart.spec, show_warnings=True)
 
     assert capfd.readouterr() == ("", "")
@@ -70,7 +76,7 @@ def test_a_report_has_every_chart_once() -> None:
 
 
 def test_a_chart_without_figures_is_left_out() -> None:
-    assert charts_of(empty_report()) == ()
+    assert build_charts(empty_report()) == ()
 
 
 @pytest.mark.parametrize("chart", [*CHARTS.values(), *FEW])
@@ -85,7 +91,7 @@ def test_a_specification_names_no_colour_no_font_and_no_address(chart: Chart) ->
 
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
 def test_every_role_a_chart_names_has_a_look(chart: Chart) -> None:
-    config = config_of(Theme.LIGHT, Colours.STANDARD)
+    config = build_config(ChartTheme.LIGHT, ChartColours.STANDARD)
     found = list(everything(chart.spec))
     styles = {value for key, value in found if key == "style"}
     ranges = {value for key, value in found if key == "range"}
@@ -111,7 +117,7 @@ def test_a_single_view_fills_its_container_and_a_picture_has_a_width(chart: Char
 
 
 def test_a_page_has_something_to_point_at_and_a_picture_does_not_carry_it() -> None:
-    crowded = {chart.name: chart for chart in charts_of(sampled_report(143))}["category-curves"]
+    crowded = {chart.name: chart for chart in build_charts(sampled_report(143))}["category-curves"]
     panel = views(crowded)[1]
     unseen = [layer for layer in panel["layer"] if layer["mark"].get("opacity") == 0]
 

@@ -4,13 +4,13 @@ from itertools import combinations, product
 
 import pytest
 
-from recall_bench.analysis.attribution.views import FailureLeaf
-from recall_bench.charts import Colours, Theme, config_of
-from recall_bench.charts.theme import PALETTES, PAPERS, ThemePalette
-from recall_bench.reporting.heatmap.colour import compute_contrast
+from recall_bench.reporting.analyses.attribution import FailureLeaf
+from recall_bench.reporting.charts import ChartColours, ChartTheme, build_config
+from recall_bench.reporting.charts.theme import PALETTES, PAPERS, ThemePalette
+from recall_bench.reporting.heatmap.colours import compute_contrast
 from tests.charts.reading import everything
 
-LOOKS = list(product(Theme, Colours))
+LOOKS = list(product(ChartTheme, ChartColours))
 
 # Machado, Oliveira and Fernandes 2009, at full severity, for linear light.
 SIGHTS = {
@@ -35,7 +35,7 @@ APART = 0.1
 
 
 @pytest.mark.parametrize(("theme", "colours"), LOOKS)
-def test_words_can_be_read(theme: Theme, colours: Colours) -> None:
+def test_words_can_be_read(theme: ChartTheme, colours: ChartColours) -> None:
     paper, palette = PAPERS[theme], PALETTES[theme, colours]
     for ground in (paper.background, paper.beyond):
         assert compute_contrast(paper.ink, ground) >= 7
@@ -45,46 +45,46 @@ def test_words_can_be_read(theme: Theme, colours: Colours) -> None:
 
 
 @pytest.mark.parametrize(("theme", "colours"), LOOKS)
-def test_lines_stand_out_from_the_ground(theme: Theme, colours: Colours) -> None:
+def test_lines_stand_out_from_the_ground(theme: ChartTheme, colours: ChartColours) -> None:
     palette = PALETTES[theme, colours]
     for colour in (palette.score, palette.other, palette.invention):
         assert compute_contrast(colour, PAPERS[theme].background) >= 3
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("theme", Theme)
-def test_what_lies_in_one_view_is_told_apart_with_any_sight(theme: Theme, sight: str) -> None:
-    palette = PALETTES[theme, Colours.COLOUR_BLIND]
+@pytest.mark.parametrize("theme", ChartTheme)
+def test_what_lies_in_one_view_is_told_apart_with_any_sight(theme: ChartTheme, sight: str) -> None:
+    palette = PALETTES[theme, ChartColours.COLOUR_BLIND]
     assert distance(palette.score, palette.other, sight) >= APART
 
 
 @pytest.mark.parametrize("sight", ["protan", "deutan"])
-@pytest.mark.parametrize("theme", Theme)
-def test_the_red_green_blind_tell_all_leaves_apart(theme: Theme, sight: str) -> None:
-    pairs = combinations(PALETTES[theme, Colours.COLOUR_BLIND].leaves, 2)
+@pytest.mark.parametrize("theme", ChartTheme)
+def test_the_red_green_blind_tell_all_leaves_apart(theme: ChartTheme, sight: str) -> None:
+    pairs = combinations(PALETTES[theme, ChartColours.COLOUR_BLIND].leaves, 2)
     assert [pair for pair in pairs if distance(*pair, sight) < APART] == []
 
 
 @pytest.mark.parametrize(("theme", "colours"), LOOKS)
-def test_every_leaf_has_a_colour_of_its_own(theme: Theme, colours: Colours) -> None:
+def test_every_leaf_has_a_colour_of_its_own(theme: ChartTheme, colours: ChartColours) -> None:
     leaves = PALETTES[theme, colours].leaves
     assert len(leaves) == len(set(leaves)) == len(FailureLeaf)
     assert min(distance(*pair, None) for pair in combinations(leaves, 2)) >= 0.06
 
 
 def test_every_look_has_the_same_roles() -> None:
-    shapes = [{key for key, _ in everything(config_of(*look))} for look in LOOKS]
+    shapes = [{key for key, _ in everything(build_config(*look))} for look in LOOKS]
     assert all(shape == shapes[0] for shape in shapes)
 
 
 def test_looks_differ() -> None:
-    found = [config_of(*look) for look in LOOKS]
+    found = [build_config(*look) for look in LOOKS]
     assert all(one != other for one, other in combinations(found, 2))
 
 
 def test_a_number_on_a_leaf_can_be_read() -> None:
     for look in LOOKS:
-        ranges: dict[str, list[str]] = config_of(*look)["range"]  # type: ignore[assignment]
+        ranges: dict[str, list[str]] = build_config(*look)["range"]  # type: ignore[assignment]
         for leaf, ink in zip(ranges["leaf"], ranges["leaf-ink"], strict=True):
             assert compute_contrast(leaf, ink) >= 4.5
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from recall_bench.analysis.attribution.views import FailureLeaf
-from recall_bench.analysis.attribution.words import LEAF_TITLES
-from recall_bench.charts import words
-from recall_bench.charts.degradation import plot_cohorts
-from recall_bench.charts.outlook import plot_rate_over_size
-from recall_bench.charts.pareto import plot_pareto
-from recall_bench.statistics.trend import Coefficient
+from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting.analyses.attribution import LEAF_TITLES, FailureLeaf
+from recall_bench.reporting.charts import chart_text
+from recall_bench.reporting.charts.cost_charts import plot_pareto
+from recall_bench.reporting.charts.hallucination_charts import plot_rate_over_size
+from recall_bench.reporting.charts.score_charts import plot_cohorts
 from tests.charts.reading import CHARTS, REPORT
 
 LEVEL = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
@@ -40,7 +39,7 @@ def test_a_level_rate_has_no_sign() -> None:
 def test_a_slope_without_an_interval_says_so() -> None:
     slope = Coefficient(value=-0.002, low=None, high=None)
 
-    said = words.format_change(slope, scale=1, unit=" points")
+    said = chart_text.format_change(slope, scale=1, unit=" points")
 
     assert said == "-0.20 points in 100 days (no interval)"
 
@@ -50,7 +49,7 @@ def test_a_slope_without_an_interval_says_so() -> None:
     [(0.1, 0.2, " (10–20)"), (-0.1, 0.2, " (-10 to 20)"), (-0.001, 0.2, " (0–20)")],
 )
 def test_a_span_below_nothing_is_read_as_one(low: float, high: float, said: str) -> None:
-    assert words.format_span(low, high, scale=100) == said
+    assert chart_text.format_span(low, high, scale=100) == said
 
 
 def test_charts_call_leaves_what_the_page_calls_them() -> None:

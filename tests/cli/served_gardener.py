@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 
-from recall_bench.systems.grpc.messages import load_messages
+from recall_bench.systems.grpc.grpc_messages import load_messages
 from tests.systems.grpc_server import Diary, started
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.cli.datasets import open_watch
-from recall_bench.datasets.sources import DatasetSource, SourceFile
-from recall_bench.downloading import downloads
+from recall_bench.datasets import download
+from recall_bench.datasets.catalogue import DatasetSource, SourceFile
 from tests.commands import Invoke
 from tests.conftest import shared_data
 from tests.downloading.conftest import BODY, Publish, cache, pinned, publish, server
@@ -109,7 +109,7 @@ def test_an_interrupted_download_says_that_it_goes_on(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(downloads, "fetch", interrupt)
+    monkeypatch.setattr(download, "fetch", interrupt)
 
     shown = invoke("datasets", "download", "talks")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.cli.evaluate import show_page
+from recall_bench.cli.eval import show_page
 from tests.commands import Invoke
 from tests.conftest import shared_data
 from tests.evaluation.chats import WHERE, locomo_conversations, write_persona, write_personamem

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from recall_bench.cli import overview
-from recall_bench.cli.overview import RunOverview, RunProgress, render_pool_lines
+from recall_bench.cli import run_display
+from recall_bench.cli.run_display import RunOverview, RunProgress, render_pool_lines
 from recall_bench.core.event import Declared, NotAnswered, NotJudged
 from recall_bench.core.plan import Plan
-from recall_bench.core.question import Scenario
-from recall_bench.core.standing import TrialStates
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.executors.crew import Lane, RunningTask, WorkerPool
+from recall_bench.running.worker_pool import Lane, RunningTask, WorkerPool
 from tests.cli.test_watch import NEW, NOW, OLD, answered, job_of, judged
 
 
@@ -114,7 +114,7 @@ def test_workers_are_counted_by_what_they_do() -> None:
 
 
 def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.executors.crew.time.monotonic", lambda: 100.0)
+    monkeypatch.setattr("recall_bench.running.worker_pool.time.monotonic", lambda: 100.0)
     late = [
         RunningTask(what=f"ada@{n}d#0", lane=Lane.ASK, worker=n, since=float(n)) for n in range(5)
     ]
@@ -196,4 +196,4 @@ def wait_until() -> Callable[[Callable[[], bool]], None]:
 
 
 def test_the_module_names_every_lane() -> None:
-    assert set(overview._LANE_WORDS) == set(Lane)
+    assert set(run_display._LANE_WORDS) == set(Lane)

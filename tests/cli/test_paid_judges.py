@@ -26,7 +26,7 @@ def judge(folder: Path, name: str, body: str) -> Path:
     path.write_text(
         "from pathlib import Path\n"
         "from recall_bench.core.usage import Usage\n"
-        "from recall_bench.errors import JudgeGone\n"
+        "from recall_bench.core.errors import JudgeGone\n"
         "async def judge(exhibit):\n"
         "    number = int(exhibit.item.id[-3:])\n"
         "    exhibit.bill(Usage(calls=1, input_tokens=800, output_tokens=40, cost_usd=0.25))\n"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recall_bench.journal import JOURNAL, Journal
-from recall_bench.rejudging.recorded import RecordedRun
+from recall_bench.runs.journal import JOURNAL, Journal
+from recall_bench.runs.recorded_answers import RecordedRun
 from tests.commands import Invoke, Shown
 from tests.gardener import question, write_persona
 from tests.killing import done_twice, in_child, views

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import summarise
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
 from tests.commands import Invoke, Shown
 
 Run = Callable[..., Shown]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.selection.files.result_reading import parse_result
-from recall_bench.selection.prompt_log import read_log
-from recall_bench.selection.scoring import SelectionOutcome
+from recall_bench.datasets.selection.result_file import parse_result
+from recall_bench.metrics.selection import SelectionOutcome
+from recall_bench.reporting.prompt_log import read_log
 from tests.commands import Invoke, Shown
 from tests.selection.suites import write_suite
 

@@ -13,8 +13,8 @@ from types import ModuleType
 import anyio
 import pytest
 
-from recall_bench.core.reader import Reader
-from recall_bench.serving.host import SystemHost
+from recall_bench.core.memory import Reader
+from recall_bench.systems.servers.host import SystemHost
 from tests.commands import Invoke
 
 ADAPTER = """
@@ -189,7 +189,7 @@ def test_what_a_system_only_finds_is_read_for_harnesses_that_know_answers_alone(
     stand = Stand()
     standing_in = ModuleType("grpc_server")
     setattr(standing_in, "serve_grpc", stand.serve)  # noqa: B010 - a module made here
-    monkeypatch.setitem(sys.modules, "recall_bench.serving.grpc_server", standing_in)
+    monkeypatch.setitem(sys.modules, "recall_bench.systems.servers.grpc_server", standing_in)
 
     invoke("serve", "files")
 

@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from recall_bench.cli.watch import RunWatch
+from recall_bench.cli.run_display import RunWatch
 from recall_bench.core.event import Answered, Declared, Event, FeedFailed, Judged, NotAnswered
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.question import Item, Scenario
-from recall_bench.core.standing import TrialStates
+from recall_bench.core.scenario import Item, Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
-from recall_bench.job import Job
-from recall_bench.settings import Settings
+from recall_bench.running.job import Job
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 OLD = Trial(scenario="ada", item="old-name", checkpoint="2d")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from recall_bench import shipped, worlds
-from recall_bench.cli import baselines
-from recall_bench.cli.doing import show_activity
-from recall_bench.shipped import ShippedCorpus, digest_folder, write_catalogue
-from recall_bench.worlds import build_world, find_worlds, verify_and_lint
+from recall_bench.cli import world
+from recall_bench.cli.console import show_activity
+from recall_bench.generate import shipped_personas, worlds
+from recall_bench.generate.shipped_personas import ShippedCorpus, digest_folder, write_catalogue
+from recall_bench.generate.worlds import build_world, find_worlds, verify_and_lint
 from tests.commands import Invoke
 from tests.world.conftest import BAKERY, questions
 
@@ -75,9 +75,9 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         copy(BAKERY / name, sources / "bakery" / name)
     copy(BAKERY / "arcs-60d.yaml", sources / "bakery" / "arcs-12d.yaml")
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(shipped, "SOURCES", sources)
+    monkeypatch.setattr(shipped_personas, "SOURCES", sources)
     monkeypatch.setattr(worlds, "SOURCES", sources)
-    monkeypatch.setattr(shipped, "_CATALOGUE", sources / "catalogue.json")
+    monkeypatch.setattr(shipped_personas, "_CATALOGUE", sources / "catalogue.json")
     expected = build_world("bakery", tmp_path / "expected")
     corpus = ShippedCorpus(
         digest=digest_folder(expected), days=12, questions=len(questions(expected))
@@ -85,7 +85,7 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     write_catalogue({"bakery": {"arcs-12d.yaml": corpus}})
     yield tmp_path / "cache"
     monkeypatch.undo()
-    shipped._read_catalogue.cache_clear()
+    shipped_personas._read_catalogue.cache_clear()
 
 
 def test_build_writes_a_persona_and_says_where(invoke: Invoke) -> None:
@@ -240,12 +240,12 @@ def test_without_a_name_every_shipped_persona_is_played_and_checked(
 def test_a_package_that_ships_nothing_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
 ) -> None:
-    monkeypatch.setattr(shipped, "_CATALOGUE", tmp_path / "catalogue.json")
-    shipped._read_catalogue.cache_clear()
+    monkeypatch.setattr(shipped_personas, "_CATALOGUE", tmp_path / "catalogue.json")
+    shipped_personas._read_catalogue.cache_clear()
 
     shown = invoke("world", "check")
 
-    shipped._read_catalogue.cache_clear()
+    shipped_personas._read_catalogue.cache_clear()
     assert shown.code == 2
     assert "name a persona's folder" in shown.err
 
@@ -303,7 +303,7 @@ def test_what_has_no_days_has_no_portrait(tmp_path: Path, invoke: Invoke) -> Non
 def test_baselines_are_scored_beside_the_portrait(
     data: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
 ) -> None:
-    monkeypatch.setattr(baselines, "SYSTEMS", ("none", "oracle"))
+    monkeypatch.setattr(world, "SYSTEMS", ("none", "oracle"))
 
     text = invoke("world", "stats", "--baselines", data).out
     (found,) = json.loads(invoke("world", "stats", "--baselines", "--json", data).out)
@@ -320,12 +320,12 @@ def test_baselines_are_scored_beside_the_portrait(
 def test_a_constant_refusal_is_understood_as_one(
     bakery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baselines, "SYSTEMS", ())
+    monkeypatch.setattr(world, "SYSTEMS", ())
     refused = [q for q in questions(bakery) if q.get("expected_disclosure") == "refuse"]
     for path in bakery.glob("qa-*/questions.yaml"):
         path.write_text(json.dumps(refused))
 
-    no, refusal = baselines.score_baselines(bakery, f"arcs-{DAYS}d.yaml", DAYS, lambda _: None)
+    no, refusal = world.score_baselines(bakery, f"arcs-{DAYS}d.yaml", DAYS, lambda _: None)
 
     assert refused
     assert refusal.categories["information-boundary"] == 6
@@ -333,9 +333,9 @@ def test_a_constant_refusal_is_understood_as_one(
 
 
 def test_every_baseline_is_there(data: Path) -> None:
-    scores = baselines.score_baselines(data / "gardener", "arcs-10d.yaml", 10, lambda _: None)
+    scores = world.score_baselines(data / "gardener", "arcs-10d.yaml", 10, lambda _: None)
 
-    lines = baselines.render_scores(scores).splitlines()
+    lines = world.render_scores(scores).splitlines()
     assert len(scores) == 9
     assert max(map(len, lines)) <= 100
 

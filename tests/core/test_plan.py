@@ -4,7 +4,7 @@ import msgspec
 
 from recall_bench.core.event import Declared, decode_event, encode_event
 from recall_bench.core.plan import FileCard, ImportCard, Plan
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Scenario
 from tests.core.test_standing import NOW
 
 CARD = ImportCard(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from recall_bench.core.plan import Checkpoint
-from recall_bench.core.ranges import parse_range, parse_ranges
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import Checkpoint, parse_range, parse_ranges
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from recall_bench.core.event import RunEnded, decode_event, encode_event
-from recall_bench.core.history import compute_story_date
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Item, Scenario, Truth
+from recall_bench.core.scenario import Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import Verdict
 from tests.conftest import EPOCH, episode
 

@@ -7,9 +7,8 @@ import pytest
 
 from recall_bench.core.event import Declared, Event, Judged, NotAnswered, NotJudged
 from recall_bench.core.plan import Checkpoint, Plan, ReviewMode, Trial
-from recall_bench.core.question import Item, Truth
-from recall_bench.core.review import find_due_reviews
-from recall_bench.core.standing import TrialStates
+from recall_bench.core.scenario import Item, Truth
+from recall_bench.core.trial_states import TrialStates, find_due_reviews
 from recall_bench.core.verdict import Verdict
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)

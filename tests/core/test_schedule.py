@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import CATEGORIES, Item, Truth
+from recall_bench.core.scenario import CATEGORIES, Item, Truth
 from recall_bench.core.schedule import compute_quotas, plan_checkpoints
 from tests.conftest import shared_data
 

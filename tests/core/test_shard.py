@@ -3,11 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.part import Shard
-from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.question import Scenario
+from recall_bench.core.plan import Lifecycle, Plan, Shard
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
-from recall_bench.core.shard import (
+from recall_bench.core.work_unit import (
     WorkUnit,
     collect_shard_units,
     distribute_units,

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from recall_bench.core.shuffle import generate_numbers, shuffle
+from recall_bench.core.schedule import generate_numbers, shuffle
 
 
 def test_the_first_draws_of_seed_42() -> None:

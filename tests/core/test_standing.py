@@ -15,8 +15,8 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.question import Scenario
-from recall_bench.core.standing import ReviewChange, TrialState, TrialStates
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.trial_states import ReviewChange, TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 

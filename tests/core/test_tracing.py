@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.memory import Passage
-from recall_bench.core.tracing import PROBES, SHINGLE, PassageTracer
+from recall_bench.core.passage_tracer import PROBES, SHINGLE, PassageTracer
+from recall_bench.core.scenario import Episode, Turn, compute_story_date
 
 EPOCH = date(2024, 1, 1)
 

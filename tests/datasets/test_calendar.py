@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, find_text_date
+from recall_bench.datasets.text_dates import CalendarAudit, audit_calendar, find_text_date
 from tests.conftest import shared_data
 
 EPOCH = date(2026, 3, 1)

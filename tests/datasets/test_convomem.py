@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import Evidence, Expects, Scenario
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Evidence, Expects, Scenario
 from recall_bench.datasets.convomem import CATEGORIES, DATASETS, load
-from recall_bench.errors import Malformed, UsageError
 from tests.conftest import shared_data
 
 BEE = "I keep bees behind the garage, and the queen is called Mabel."

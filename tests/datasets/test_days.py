@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.days import find_gaps, find_runs, format_days, name_day_file
+from recall_bench.core.errors import Problems
 from recall_bench.datasets.persona import inspect_persona, load_persona
-from recall_bench.errors import Problems
+from recall_bench.datasets.persona_files import find_gaps, find_runs, format_days, name_day_file
 from tests.datasets.nursery import edit, plant, write_day
 
 STORY = "arcs-6d.yaml"

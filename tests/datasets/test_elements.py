@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.datasets.elements import JsonArray, locate_file
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.datasets.public_dataset import JsonArray, locate_file
 
 
 class Pear(msgspec.Struct):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import recall_bench
-from recall_bench.core.question import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, PRINCIPAL
+from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, PRINCIPAL
 
 HOME = Path(recall_bench.__file__).parent / "personas" / "harbour-office"
 EPOCH = date(2025, 3, 3)

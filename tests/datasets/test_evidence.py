@@ -4,10 +4,18 @@ from statistics import mean
 
 import pytest
 
-from recall_bench.core.history import Turn, compute_story_date
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth, hash_question_id
-from recall_bench.datasets.evidence import MOST, find_supporting_passages
+from recall_bench.core.scenario import (
+    Evidence,
+    Expects,
+    Item,
+    Scenario,
+    Truth,
+    Turn,
+    compute_story_date,
+    hash_question_id,
+)
+from recall_bench.datasets.supporting_passages import MOST, find_supporting_passages
 from tests.conftest import EPOCH, episode, shared_data
 
 EPISODES = (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona import Inspection, inspect_persona, persona_ids
-from recall_bench.errors import DataError, UsageError
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.datasets.persona import Inspection, inspect_persona, list_persona_ids
 from tests.conftest import shared_data
 from tests.datasets.nursery import edit, plant, write_day
 
@@ -219,5 +219,5 @@ def test_an_unknown_persona_first_or_second(folder: Path, name: str) -> None:
 def test_no_persona_named_means_those_there_are(folder: Path) -> None:
     (folder.parent / "results").mkdir()
 
-    assert persona_ids(folder.parent) == ("nursery",)
-    assert persona_ids(shared_data("recall-ea")) == ("executive-assistant",)
+    assert list_persona_ids(folder.parent) == ("nursery",)
+    assert list_persona_ids(shared_data("recall-ea")) == ("executive-assistant",)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import Problems
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.history import Turn
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, ScenarioCard
+from recall_bench.core.scenario import Turn
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.persona import Inspection, inspect_persona, load_persona
-from recall_bench.errors import Problems
 from tests.conftest import shared_data
 from tests.datasets.nursery import TOLD, plant, write_day
 

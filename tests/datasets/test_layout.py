@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.persona import persona_ids, sibling, stories
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.persona import list_persona_ids, list_stories, name_story_folder
+from recall_bench.datasets.persona_files import Layout
 from tests.datasets.nursery import plant
 
 
@@ -24,7 +24,7 @@ from tests.datasets.nursery import plant
     ],
 )
 def test_a_sibling_has_the_suffix_of_the_arcs_file(arcs: str, base: str, folder: str) -> None:
-    assert sibling(arcs, base) == folder
+    assert name_story_folder(arcs, base) == folder
 
 
 def test_conversations_are_named_after_the_memories() -> None:
@@ -39,12 +39,12 @@ def test_a_persona_is_a_folder_with_a_persona_file(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "LICENSE").touch()
 
-    assert persona_ids(tmp_path) == ("amy", "zed")
+    assert list_persona_ids(tmp_path) == ("amy", "zed")
 
 
 def test_no_data_folder_is_no_empty_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no data folder"):
-        persona_ids(tmp_path / "gone")
+        list_persona_ids(tmp_path / "gone")
 
 
 def test_stories_are_the_arcs_files(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_stories_are_the_arcs_files(tmp_path: Path) -> None:
     for name in ("arcs.yml", "arcs-6d.yaml.bak-1", "notes.yaml"):
         (folder / name).touch()
 
-    assert stories(folder) == ("arcs-6d.yaml", "arcs.yml")
+    assert list_stories(folder) == ("arcs-6d.yaml", "arcs.yml")
 
 
 def test_a_complete_story_misses_nothing(tmp_path: Path) -> None:

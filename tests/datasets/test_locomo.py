@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Evidence, Expects, Scenario, Truth
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Evidence, Expects, Scenario, Truth
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.locomo import NOT_MENTIONED, load
-from recall_bench.errors import Malformed, UsageError
 from tests.conftest import shared_data
 
 MENDED_ANYWAY = {"conv-26:q37", "conv-47:q38", "conv-50:q69"}

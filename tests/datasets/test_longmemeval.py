@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Evidence, Expects, Item, Scenario
-from recall_bench.core.tracing import PassageTracer
+from recall_bench.core.passage_tracer import PassageTracer
+from recall_bench.core.scenario import Evidence, Expects, Item, Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.longmemeval import load
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.systems.builtin.passages import Chunker, Chunking
+from recall_bench.systems.builtin.chunks import Chunker, Chunking
 from tests.conftest import shared_data
 
 ORACLE = "longmemeval/longmemeval_oracle.json.gz"

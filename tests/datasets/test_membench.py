@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import Evidence, Scenario
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Evidence, Scenario
 from recall_bench.datasets.membench import DATASETS, load_first, load_third
-from recall_bench.errors import Malformed, UsageError
 
 Write = Callable[..., Path]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.memoryarena import FILES, format_answer
-from recall_bench.errors import Malformed, UsageError
 
 SHOPPING = {
     "id": 7,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import Problems, UsageError
 from recall_bench.core.plan import Calendar
-from recall_bench.core.question import Expects
+from recall_bench.core.scenario import Expects
 from recall_bench.datasets.persona import inspect_persona, load_persona
-from recall_bench.errors import Problems, UsageError
 from tests.conftest import shared_data
 from tests.datasets.nursery import TOLD, edit, plant, write_day
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import Evidence, Expects, Scenario, Truth
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Evidence, Expects, Scenario, Truth
 from recall_bench.datasets.catalogue import find_dataset
-from recall_bench.errors import Malformed, UsageError
 
 
 def said(*texts: str) -> list[dict[str, str]]:

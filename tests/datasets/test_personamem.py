@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
-from recall_bench.errors import Malformed, UsageError
 from tests.conftest import shared_data
 
 SAMPLE = "personamem/128k_official_sample"

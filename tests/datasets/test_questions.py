@@ -2,10 +2,10 @@
 
 import pytest
 
-from recall_bench.core.question import CATEGORIES, Disclosure, Expects, Item
-from recall_bench.datasets.questions import infer_expectation, parse_questions
-from recall_bench.errors import BenchError
-from recall_bench.yaml12 import Document
+from recall_bench.core.errors import BenchError
+from recall_bench.core.scenario import CATEGORIES, Disclosure, Expects, Item
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.persona_questions import infer_expectation, parse_questions
 from tests.datasets.nursery import QUESTIONS
 
 DAYS = frozenset({1, 2, 3, 5, 6})

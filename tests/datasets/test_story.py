@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import DataError, Malformed, Problems, UsageError
 from recall_bench.datasets.persona import read_persona, read_story
-from recall_bench.errors import DataError, Malformed, Problems, UsageError
 from tests.conftest import shared_data
 from tests.datasets.nursery import edit, plant
 

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import Problems
 from recall_bench.core.plan import Calendar
-from recall_bench.datasets.layout import DEFAULT_ARCS
-from recall_bench.datasets.persona import inspect_persona, load_persona, read_story_days, stories
-from recall_bench.errors import Problems
+from recall_bench.datasets.persona import (
+    inspect_persona,
+    list_stories,
+    load_persona,
+    read_story_days,
+)
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from tests.gardener import write_persona
 
 
@@ -19,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("calendar", Calendar)
 def test_they_are_what_a_run_is_told(folder: Path, calendar: Calendar) -> None:
-    arcs = stories(folder)[0]
+    arcs = list_stories(folder)[0]
     card = inspect_persona(folder, arcs=arcs, calendar=calendar).card
     assert card is not None
 
@@ -31,7 +36,7 @@ def test_they_are_what_a_run_is_told(folder: Path, calendar: Calendar) -> None:
 
 
 def test_another_word_is_another_history(folder: Path) -> None:
-    arcs = stories(folder)[0]
+    arcs = list_stories(folder)[0]
     before = read_story_days(folder, arcs=arcs, calendar=Calendar.METADATA)
     day = next(folder.glob("memories-*/day-*.md"))
     day.write_text(day.read_text() + "\nAnd one thing more.\n")

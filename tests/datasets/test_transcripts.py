@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Turn
-from recall_bench.datasets.persona import conversations, tool_calls
-from recall_bench.errors import DataError, Malformed, UsageError
+from recall_bench.core.errors import DataError, Malformed, UsageError
+from recall_bench.core.scenario import Turn
+from recall_bench.datasets.persona import load_conversations, load_tool_calls
 from tests.conftest import shared_data
 from tests.datasets.nursery import plant
 
@@ -49,7 +49,7 @@ def write_talk(folder: Path, name: str, text: str) -> None:
 def test_a_day_of_tool_calls_is_read_whole(folder: Path) -> None:
     write_calls(folder, "day-0002.yaml", CALLS)
 
-    (day,) = tool_calls(folder, STORY)
+    (day,) = load_tool_calls(folder, STORY)
 
     assert (day.day, day.dated, day.day_of_week) == (2, date(2026, 2, 2), "Monday")
     assert [call.session for call in day.calls] == ["crew", "internal"]
@@ -61,7 +61,7 @@ def test_days_come_in_story_order(folder: Path) -> None:
     for day in (10_000, 9_999, 3):
         write_calls(folder, f"day-{day:04}.yaml", f"day: {day}\ncalls: []\n")
 
-    assert [found.day for found in tool_calls(folder, STORY)] == [3, 9_999, 10_000]
+    assert [found.day for found in load_tool_calls(folder, STORY)] == [3, 9_999, 10_000]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_tool_calls_that_depart_are_named(folder: Path, old: str, new: str, word
     write_calls(folder, "day-0002.yaml", CALLS.replace(old, new, 1))
 
     with pytest.raises(DataError) as caught:
-        list(tool_calls(folder, STORY))
+        list(load_tool_calls(folder, STORY))
 
     assert "nursery/tools-6d/day-0002.yaml" in str(caught.value)
     assert words in str(caught.value)
@@ -87,7 +87,7 @@ def test_a_list_in_place_of_tool_calls_is_named(folder: Path) -> None:
     write_calls(folder, "day-0002.yaml", "- 1\n")
 
     with pytest.raises(Malformed, match="holds a list"):
-        list(tool_calls(folder, STORY))
+        list(load_tool_calls(folder, STORY))
 
 
 TURNS = (Turn(speaker="user", text="Which bid?"), Turn(speaker="assistant", text="Bid B.\n\nYes."))
@@ -101,7 +101,7 @@ def test_a_conversation_in_json_is_read(folder: Path) -> None:
         ' {"role": "assistant", "content": "Bid B.\\n\\nYes."}]',
     )
 
-    (talk,) = conversations(folder, STORY)
+    (talk,) = load_conversations(folder, STORY)
 
     assert (talk.day, talk.turns) == (2, TURNS)
 
@@ -112,7 +112,7 @@ def test_a_conversation_in_markdown_is_read(folder: Path, label: str) -> None:
     text = f"{user}\n\nWhich bid?\n\n{assistant}\n\nBid B.\n\nYes.\n\n"
     write_talk(folder, "conv-0002.md", text)
 
-    (talk,) = conversations(folder, STORY)
+    (talk,) = load_conversations(folder, STORY)
 
     assert talk.turns == TURNS
 
@@ -135,7 +135,7 @@ def test_a_conversation_that_departs_is_named(
     write_talk(folder, name, text)
 
     with pytest.raises(Malformed) as caught:
-        list(conversations(folder, STORY))
+        list(load_conversations(folder, STORY))
 
     assert f"nursery/conversations-6d/{name}" in str(caught.value)
     assert words in str(caught.value)
@@ -146,20 +146,20 @@ def test_two_conversations_of_one_day_are_not_chosen_between(folder: Path) -> No
     write_talk(folder, "conv-0002.md", "")
 
     with pytest.raises(Malformed, match="is for the same day"):
-        conversations(folder, STORY)
+        load_conversations(folder, STORY)
 
 
 def test_a_story_without_them_says_so_at_once(tmp_path: Path) -> None:
     folder = plant(tmp_path)
 
     with pytest.raises(UsageError, match=r"nursery/tools-6d does not exist"):
-        tool_calls(folder, STORY)
+        load_tool_calls(folder, STORY)
     with pytest.raises(UsageError, match=r"nursery/conversations-6d does not exist"):
-        conversations(folder, STORY)
+        load_conversations(folder, STORY)
 
 
 def test_the_public_tool_calls_are_read_whole() -> None:
-    days = list(tool_calls(shared_data("recall-ea/executive-assistant"), "arcs-180d.yaml"))
+    days = list(load_tool_calls(shared_data("recall-ea/executive-assistant"), "arcs-180d.yaml"))
 
     assert [day.day for day in days] == list(range(1, 181))
     assert sum(len(day.calls) for day in days) == 4780

@@ -11,19 +11,14 @@ from click.testing import CliRunner
 
 import recall_bench
 from recall_bench.cli.main import cli
-from recall_bench.core.diagnosis import Diagnosis, SystemHealth
+from recall_bench.core.diagnosis import Diagnosis, SystemHealth, load_diagnosis, save_diagnosis
 from recall_bench.core.memory import Answer, MemorySystem, SystemCard
-from recall_bench.core.question import Question, Scenario
-from recall_bench.diagnoses import load_diagnosis, save_diagnosis
-from recall_bench.doctor.clinic import build_doctor_setup
-from recall_bench.doctor.complaints import check_growth, check_latency
-from recall_bench.doctor.examination import examine_system
-from recall_bench.doctor.footprint import track_footprint
+from recall_bench.core.scenario import Question, Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.library import load_persona
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
-from recall_bench.shipped import SOURCES
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.resolver import resolve_system
 from recall_bench.testing import (
     BuriesFinds,
     CrashesOnSeventh,
@@ -34,6 +29,8 @@ from recall_bench.testing import (
     ScriptedMemory,
     SlowsDown,
 )
+from recall_bench.testing.doctor import build_doctor_setup, examine_system, track_footprint
+from recall_bench.testing.doctor_probe import check_growth, check_latency
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Episode, Turn
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
+from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
 from recall_bench.datasets import catalogue
-from recall_bench.datasets import sources as sources_module
-from recall_bench.datasets.public import CorrectionLayer, Erratum, PublicDataset
-from recall_bench.datasets.sources import DatasetSource, SourceFile
-from recall_bench.downloading.downloads import DownloadOptions, download
+from recall_bench.datasets import catalogue as sources_module
+from recall_bench.datasets.catalogue import DatasetSource, SourceFile
+from recall_bench.datasets.download import DownloadOptions, download
+from recall_bench.datasets.public_dataset import CorrectionLayer, Erratum, PublicDataset
 from tests.downloading.server import Server, serving
 
 BODY = bytes(range(256)) * 400

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Item
-from recall_bench.datasets.public import PublicDataset
-from recall_bench.datasets.sources import DatasetSource, SourceFile
-from recall_bench.downloading.cards import build_card, list_entries
-from recall_bench.downloading.places import Presence
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Item
+from recall_bench.datasets.catalogue import DatasetSource, SourceFile
+from recall_bench.datasets.dataset_card import build_card, list_entries
+from recall_bench.datasets.dataset_folder import Presence
+from recall_bench.datasets.public_dataset import PublicDataset
 from tests.downloading.conftest import BODY, Publish, pinned
 
 TALKS = DatasetSource(

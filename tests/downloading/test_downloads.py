@@ -8,15 +8,10 @@ from time import sleep
 
 import pytest
 
-from recall_bench.datasets.sources import DatasetSource, SourceFile
-from recall_bench.downloading import layer_file, located
-from recall_bench.downloading.downloads import DownloadOptions, download
-from recall_bench.errors import (
-    DataError,
-    DownloadFailed,
-    Problems,
-    UsageError,
-)
+from recall_bench.core.errors import DataError, DownloadFailed, Problems, UsageError
+from recall_bench.datasets.catalogue import DatasetSource, SourceFile
+from recall_bench.datasets.dataset_folder import find_download, find_layer_file
+from recall_bench.datasets.download import DownloadOptions, download
 from tests.downloading.conftest import BODY, Listener, Publish, get, pinned
 from tests.downloading.server import Served, Server
 
@@ -34,8 +29,8 @@ def test_all_files_are_fetched_layers_too(server: Server, publish: Publish, cach
 
     watch = get("talks")
 
-    assert located("talks") == cache / "talks/talks.json"
-    assert layer_file("talks", "audit") == cache / "talks/audit.json"
+    assert find_download("talks") == cache / "talks/talks.json"
+    assert find_layer_file("talks", "audit") == cache / "talks/audit.json"
     assert "talks.json: 102.4 kB, as pinned" in watch.lines
     assert watch.lines[-1] == f"talks: complete in {cache}/talks/talks.json"
 
@@ -79,7 +74,7 @@ def test_a_mirror_that_has_nothing_is_no_obstacle(server: Server, publish: Publi
 
     get("talks", mirror=f"{server.url}/copy")
 
-    assert located("talks") is not None
+    assert find_download("talks") is not None
 
 
 def test_a_file_as_a_mirror_is_refused(server: Server, publish: Publish) -> None:
@@ -113,7 +108,7 @@ def test_all_tries_everything_and_tells_every_failure(server: Server, publish: P
     with pytest.raises(Problems) as failed:
         download(("all",), DownloadOptions(), watch)
 
-    assert located("talks") is not None
+    assert find_download("talks") is not None
     assert [type(problem) for problem in failed.value.problems] == [DownloadFailed, UsageError]
     assert failed.value.exit_code == 9
     assert "gone: failed" in watch.lines
@@ -148,7 +143,7 @@ def test_an_unpinned_file_is_fetched_only_on_request(server: Server, publish: Pu
     digest = sha256(b"wild").hexdigest()
     line = f"wild.json: not pinned; 4 bytes, 7 were expected, sha256 = {digest}"
     assert line in watch.lines
-    assert located("wild") is not None
+    assert find_download("wild") is not None
 
 
 def test_a_file_the_user_has_is_taken_by_its_bytes(
@@ -233,7 +228,7 @@ def test_a_file_is_copied_where_it_cannot_be_linked(
 
     get("talks", own=tmp_path)
 
-    path = located("talks")
+    path = find_download("talks")
     assert path is not None
     assert path.stat().st_nlink == 1
 
@@ -299,7 +294,7 @@ def test_a_folder_for_several_datasets_has_a_folder_for_each(
 
     get("first", "third", own=tmp_path, takes_unpinned=True)
 
-    assert [path.read_bytes() for name in ("first", "third") if (path := located(name))] == [
+    assert [path.read_bytes() for name in ("first", "third") if (path := find_download(name))] == [
         b"first",
         b"third",
     ]
@@ -315,7 +310,7 @@ def test_an_unpinned_file_the_user_has_is_taken_only_on_request(
         get("wild", own=tmp_path)
     get("wild", own=tmp_path, takes_unpinned=True)
 
-    assert located("wild") is not None
+    assert find_download("wild") is not None
 
 
 def test_two_processes_fetch_a_file_once(server: Server, publish: Publish) -> None:
@@ -344,4 +339,4 @@ def test_two_processes_fetch_a_file_once(server: Server, publish: Publish) -> No
 
     assert second.lines[0] == "talks: another process is downloading it; waiting"
     assert len(server.asked) == 1
-    assert located("talks") is not None
+    assert find_download("talks") is not None

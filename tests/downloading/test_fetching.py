@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from recall_bench.datasets.sources import SourceFile
-from recall_bench.downloading import transfer
-from recall_bench.downloading.fetching import fetch_file
-from recall_bench.errors import DownloadFailed, UsageError
+from recall_bench.core.errors import DownloadFailed, UsageError
+from recall_bench.datasets import transfer
+from recall_bench.datasets.catalogue import SourceFile
+from recall_bench.datasets.transfer import fetch_file
 from tests.downloading.conftest import BODY, Listener, pinned
 from tests.downloading.server import Served, Server
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.sources import DatasetSource, FileListing
-from recall_bench.downloading import located
-from recall_bench.errors import BenchError, DownloadFailed, Malformed, UsageError
+from recall_bench.core.errors import BenchError, DownloadFailed, Malformed, UsageError
+from recall_bench.datasets.catalogue import DatasetSource, FileListing
+from recall_bench.datasets.dataset_folder import find_download
 from tests.downloading.conftest import Publish, get
 from tests.downloading.server import Served, Server
 
@@ -40,7 +40,7 @@ def test_a_tree_is_listed_and_fetched(
         get("tree")
     get("tree", takes_unpinned=True)
 
-    assert located("tree") == cache / "tree"
+    assert find_download("tree") == cache / "tree"
     assert (cache / "tree/a/1.json").read_bytes() == b"one"
     assert (cache / "tree/b c.json").read_bytes() == b"two"
     asked = len(server.asked)
@@ -89,7 +89,7 @@ def test_a_list_that_cannot_be_had_is_told(
     publish: Publish,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("recall_bench.downloading.listing._PAGES", 3)
+    monkeypatch.setattr("recall_bench.datasets.transfer._PAGES", 3)
     publish(tree=tree)
     server.files["/tree"] = served
 

@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.sources import DatasetSource, SourceFile
-from recall_bench.downloading import is_pinned, layer_file, located, places
-from recall_bench.downloading.digests import format_size
-from recall_bench.downloading.places import Presence, check_dataset_presence, read_receipt
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.datasets import dataset_folder
+from recall_bench.datasets.catalogue import DatasetSource, SourceFile
+from recall_bench.datasets.dataset_folder import (
+    Presence,
+    check_dataset_presence,
+    check_pin,
+    find_download,
+    find_layer_file,
+    format_size,
+    read_receipt,
+)
 from tests.downloading.conftest import BODY, Publish, pinned
 
 ONE = DatasetSource(
@@ -37,39 +44,39 @@ def put(path: Path, body: bytes) -> Path:
 
 def test_nothing_is_here_at_first(cache: Path) -> None:
     assert check_dataset_presence("one") is Presence.ABSENT
-    assert located("one") is None
+    assert find_download("one") is None
     assert not cache.exists()
 
 
 def test_a_dataset_of_one_file_is_that_file_whatever_its_layers(cache: Path) -> None:
     path = put(cache / "one/talks.json", BODY)
 
-    assert located("one") == path
-    assert layer_file("one", "audit") is None
+    assert find_download("one") == path
+    assert find_layer_file("one", "audit") is None
 
 
 def test_a_dataset_of_several_files_is_their_folder(cache: Path) -> None:
     put(cache / "two/a/data.jsonl", b"1")
     assert check_dataset_presence("two") is Presence.PART
-    assert located("two") is None
+    assert find_download("two") is None
 
     put(cache / "two/b/data.jsonl", b"2")
-    assert located("two") == cache / "two"
+    assert find_download("two") == cache / "two"
 
 
 def test_a_part_is_not_a_file(cache: Path) -> None:
     put(cache / "one/talks.json.part", BODY)
 
     assert check_dataset_presence("one") is Presence.PART
-    assert located("one") is None
+    assert find_download("one") is None
 
 
 def test_a_layer_is_found_by_its_name(cache: Path) -> None:
     path = put(cache / "one/audit.json", b"{}")
 
-    assert layer_file("one", "audit") == path
-    assert layer_file("one", "another") is None
-    assert located("one") is None
+    assert find_layer_file("one", "audit") == path
+    assert find_layer_file("one", "another") is None
+    assert find_download("one") is None
 
 
 def test_other_bytes_are_never_located(cache: Path) -> None:
@@ -77,13 +84,13 @@ def test_other_bytes_are_never_located(cache: Path) -> None:
     put(cache / "one/audit.json", b"[]")
 
     assert check_dataset_presence("one") is Presence.DIFFERS
-    assert located("one") is None
-    assert layer_file("one", "audit") is None
+    assert find_download("one") is None
+    assert find_layer_file("one", "audit") is None
 
 
 def test_a_file_changed_after_it_was_checked_is_noticed(cache: Path) -> None:
     path = put(cache / "one/talks.json", BODY)
-    assert located("one") == path
+    assert find_download("one") == path
 
     path.write_bytes(BODY[:-1] + b"!")
 
@@ -97,7 +104,7 @@ def test_a_file_is_hashed_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def never(_: Path) -> str:
         raise AssertionError("hashed again")
 
-    monkeypatch.setattr(places, "digest_of", never)
+    monkeypatch.setattr(dataset_folder, "digest_of", never)
 
     assert read_receipt("one", ONE.files[0]) == first
     os.utime(path, ns=(0, 0))
@@ -113,9 +120,9 @@ def test_a_cache_that_may_only_be_read_is_read(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "read only")
 
-    monkeypatch.setattr(places, "_write_json", refuse)
+    monkeypatch.setattr(dataset_folder, "_write_json", refuse)
 
-    assert located("one") == path
+    assert find_download("one") == path
 
 
 def test_a_broken_record_is_told_with_what_to_do(cache: Path) -> None:
@@ -123,40 +130,40 @@ def test_a_broken_record_is_told_with_what_to_do(cache: Path) -> None:
     put(cache / "one.receipts.json", b"{")
 
     with pytest.raises(Malformed, match=r"one\.receipts\.json: is not as we write it .*delete it"):
-        located("one")
+        find_download("one")
 
 
 def test_an_unpinned_dataset_is_complete_when_its_files_are_there(cache: Path) -> None:
     put(cache / "unpinned/x.json", b"1")
     put(cache / "unpinned/y.json", b"2")
 
-    assert located("unpinned") == cache / "unpinned"
+    assert find_download("unpinned") == cache / "unpinned"
 
 
 def test_a_file_given_by_path_is_known_by_its_bytes(tmp_path: Path) -> None:
     renamed = put(tmp_path / "mine.json", BODY)
     variant = put(tmp_path / "talks.json", BODY + b"\n")
 
-    assert is_pinned("one", renamed) is True
-    assert is_pinned("one", variant) is False
+    assert check_pin("one", renamed) is True
+    assert check_pin("one", variant) is False
 
 
 def test_a_packed_file_is_known_by_what_it_holds(tmp_path: Path) -> None:
-    assert is_pinned("one", put(tmp_path / "mine", gzip.compress(BODY))) is True
-    assert is_pinned("one", put(tmp_path / "mine", gzip.compress(b"x"))) is False
+    assert check_pin("one", put(tmp_path / "mine", gzip.compress(BODY))) is True
+    assert check_pin("one", put(tmp_path / "mine", gzip.compress(b"x"))) is False
 
 
 def test_a_torn_packed_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(Malformed, match="cannot be unpacked"):
-        is_pinned("one", put(tmp_path / "mine.gz", gzip.compress(BODY)[:-20]))
+        check_pin("one", put(tmp_path / "mine.gz", gzip.compress(BODY)[:-20]))
 
 
 def test_a_folder_is_known_by_all_its_files(tmp_path: Path) -> None:
     put(tmp_path / "mine/a/data.jsonl", b"1")
-    assert is_pinned("two", tmp_path / "mine") is False
+    assert check_pin("two", tmp_path / "mine") is False
 
     put(tmp_path / "mine/b/data.jsonl.gz", gzip.compress(b"2"))
-    assert is_pinned("two", tmp_path / "mine") is True
+    assert check_pin("two", tmp_path / "mine") is True
 
 
 def test_a_file_of_several_is_known_with_those_beside_it(tmp_path: Path, publish: Publish) -> None:
@@ -166,24 +173,24 @@ def test_a_file_of_several_is_known_with_those_beside_it(tmp_path: Path, publish
     )
     questions = put(tmp_path / "q.csv", b"1")
 
-    assert is_pinned("pair", questions) is True
+    assert check_pin("pair", questions) is True
     put(tmp_path / "c.jsonl", b"3")
-    assert is_pinned("pair", questions) is False
+    assert check_pin("pair", questions) is False
     put(tmp_path / "c.jsonl", b"2")
-    assert is_pinned("pair", questions) is True
-    assert is_pinned("pair", put(tmp_path / "other.csv", b"4")) is False
+    assert check_pin("pair", questions) is True
+    assert check_pin("pair", put(tmp_path / "other.csv", b"4")) is False
 
 
 def test_where_there_is_no_pin_nobody_can_tell(tmp_path: Path) -> None:
     path = put(tmp_path / "x.json", b"1")
 
-    assert is_pinned("unpinned", path) is None
-    assert is_pinned("own", path) is None
+    assert check_pin("unpinned", path) is None
+    assert check_pin("own", path) is None
 
 
 def test_data_that_is_not_there_is_a_mistake_of_the_asker(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no"):
-        is_pinned("one", tmp_path / "nothing")
+        check_pin("one", tmp_path / "nothing")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from recall_bench.datasets.catalogue import list_datasets
-from recall_bench.datasets.sources import DatasetSource, find_source, load_sources
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.catalogue import DatasetSource, find_source, list_datasets, load_sources
 from tests.conftest import shared_data
 
 FILES = [(name, file) for name, source in load_sources().items() for file in source.files]

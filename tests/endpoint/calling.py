@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import openai
 
-from recall_bench.endpoint.chat import open_chat
-from recall_bench.endpoint.endpoint import ModelEndpoint, ParentEndpoint
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.systems.endpoint.chat_completions import open_chat
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint, ParentEndpoint
 
 HELLO: list[Any] = [{"role": "user", "content": "Who has the key?"}]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_bench.endpoint.endpoint import ModelEndpoint
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
 from tests.models.conftest import nobodys_environment
 
 __all__ = ["nobodys_environment"]

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import UsageError
-from recall_bench.models.compatible import CompatibleServer, resolve_server
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.compatible_server import CompatibleServer, resolve_server
+from recall_bench.models.model_spec import parse_spec
 from tests.models.asking import KEY
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import ModelEndpoint
-from recall_bench.endpoint.remembering import MemoryCachedEmbedder
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.models.embedders import Embeddings, open_embedder
+from recall_bench.models.embedding_cache import MemoryCachedEmbedder
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
 from tests.endpoint.calling import client
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY

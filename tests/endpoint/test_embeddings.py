@@ -11,8 +11,8 @@ import openai
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import ModelEndpoint
-from recall_bench.systems.builtin import embedding
+from recall_bench.models import static_embedding
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
 from tests.endpoint.calling import call, client
 
 TEXTS = ["The cat is Fig.", "Schrödingers Kätzchen 猫 🐈", "line\nbreak\ttab \u0000 nul"]
@@ -35,7 +35,7 @@ def test_openai_s_client_gets_the_vectors_of_the_built_in_systems(endpoint: Mode
 
     assert [entry.index for entry in reply.data] == [0, 1, 2]
     found = np.asarray([entry.embedding for entry in reply.data], np.float32)
-    assert np.array_equal(found, embedding.embed(TEXTS))
+    assert np.array_equal(found, static_embedding.embed(TEXTS))
 
 
 @pytest.mark.anyio
@@ -45,7 +45,7 @@ async def test_openai_s_async_client_gets_them_too(endpoint: ModelEndpoint) -> N
             model="any", input=TEXTS[1], encoding_format="float"
         )
 
-    assert np.allclose(reply.data[0].embedding, embedding.embed(TEXTS[1:2])[0], atol=1e-7)
+    assert np.allclose(reply.data[0].embedding, static_embedding.embed(TEXTS[1:2])[0], atol=1e-7)
 
 
 def test_the_model_s_name_is_echoed_and_changes_nothing(endpoint: ModelEndpoint) -> None:
@@ -76,7 +76,7 @@ def test_shorter_vectors_are_cut_normalised_and_said_to_be(endpoint: ModelEndpoi
 
     _, headers, reply = call(endpoint, "/v1/embeddings", body)
 
-    whole = embedding.embed(["The cat is Fig."])[0][:64]
+    whole = static_embedding.embed(["The cat is Fig."])[0][:64]
     assert np.allclose(rows(json.loads(reply))[0], whole / np.linalg.norm(whole), atol=1e-6)
     assert "cut from 256 to 64" in headers["x-recall-bench-note"]
 
@@ -91,7 +91,7 @@ def test_vectors_of_the_usual_length_carry_no_note(endpoint: ModelEndpoint) -> N
 
 def test_tokens_are_those_of_the_embedder_s_tokenizer(endpoint: ModelEndpoint) -> None:
     # One by one there is nothing to pad to.
-    counted = sum(embedding.count_tokens([text])[0] for text in TEXTS)
+    counted = sum(static_embedding.count_tokens([text])[0] for text in TEXTS)
 
     reply = posted(endpoint, input=TEXTS)
 
@@ -113,7 +113,7 @@ def test_a_thousand_texts_come_back_in_order(endpoint: ModelEndpoint) -> None:
     reply = posted(endpoint, input=texts, encoding_format="float")
 
     assert [entry["index"] for entry in reply["data"]] == list(range(1000))
-    assert np.allclose(rows(reply), embedding.embed(texts), atol=1e-6)
+    assert np.allclose(rows(reply), static_embedding.embed(texts), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_eight_threads_each_get_their_own_vectors(endpoint: ModelEndpoint) -> No
         with client(endpoint) as product:
             reply = [product.embeddings.create(model="m", input=text) for text in texts]
         found = np.asarray([one.data[0].embedding for one in reply])
-        return bool(np.allclose(found, embedding.embed(texts), atol=1e-6))
+        return bool(np.allclose(found, static_embedding.embed(texts), atol=1e-6))
 
     with ThreadPoolExecutor(8) as pool:
         right = list(pool.map(ask, range(8)))

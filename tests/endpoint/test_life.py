@@ -13,12 +13,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import ModelEndpoint, ParentEndpoint
-from recall_bench.endpoint.meter import UsageMeter
-from recall_bench.errors import UsageError
-from recall_bench.resolve.endpoints import resolve_endpoint
-from recall_bench.settings import Settings
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
+from recall_bench.core.usage import Usage, UsageMeter
+from recall_bench.systems.endpoint.model_endpoint import (
+    ModelEndpoint,
+    ParentEndpoint,
+    resolve_endpoint,
+)
 from tests.endpoint.calling import HELLO, call, client, talking
 from tests.endpoint.conftest import left_over
 from tests.models import openai_server as scripted
@@ -179,7 +181,7 @@ def test_a_mistake_is_told_by_its_flag(settings: dict[str, str], said: str) -> N
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "recall_bench.endpoint.serving_thread", raising=False)
+    monkeypatch.delitem(sys.modules, "recall_bench.systems.endpoint.endpoint_server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
     with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 
-from recall_bench.endpoint.endpoint import ModelEndpoint
-from recall_bench.endpoint.serving_thread import BufferedTransport
+from recall_bench.systems.endpoint.endpoint_server import BufferedTransport
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
 from tests.endpoint.calling import HELLO, call, client
 
 

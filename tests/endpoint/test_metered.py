@@ -10,15 +10,14 @@ import httpx
 import pytest
 
 import recall_bench
-from recall_bench import plugins
+from recall_bench.core import user_code
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem, MeteringSystem
-from recall_bench.core.question import Question
-from recall_bench.endpoint.endpoint import ENDPOINT_VARIABLE, ModelEndpoint
-from recall_bench.errors import UsageError
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
-from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import ProductEmbedder
+from recall_bench.core.scenario import Question
+from recall_bench.core.settings import Settings
+from recall_bench.systems.endpoint.model_endpoint import ENDPOINT_VARIABLE, ModelEndpoint
+from recall_bench.systems.products.product import Product, ProductEmbedder
+from recall_bench.systems.resolver import resolve_system
 
 pytestmark = pytest.mark.anyio
 
@@ -50,9 +49,9 @@ def product(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Product]:
 
     def installed(**settings: Any) -> Product:
         made = Product(Embeds, **settings)
-        load = plugins.load_plugin
+        load = user_code.load_plugin
         monkeypatch.setattr(
-            plugins,
+            user_code,
             "load_plugin",
             lambda kind, name: made if name == "embeds" else load(kind, name),
         )

@@ -5,12 +5,11 @@ from typing import Any
 import openai
 import pytest
 
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.chat import PromptChat
-from recall_bench.endpoint.refusal import EndpointRefusal
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone
 from recall_bench.models.model import Finish, Prompt, Reply
-from recall_bench.models.spec import ModelSpec
+from recall_bench.models.model_spec import ModelSpec
+from recall_bench.systems.endpoint.chat_completions import EndpointRefusal, PromptChat
 from tests.endpoint.calling import HELLO, client, talking
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY, SCHEMA

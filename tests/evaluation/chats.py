@@ -10,17 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import MemorySystem, Passage, RetrievalReply
-from recall_bench.core.question import Question
-from recall_bench.evaluation.assembly import AssembledEval, assemble_evaluation
-from recall_bench.evaluation.estimates import ALL, EvalEstimate
-from recall_bench.evaluation.evaluate import EvalResult, evaluate
-from recall_bench.evaluation.opening import open_dataset
-from recall_bench.evaluation.report import EvalReport
-from recall_bench.evaluation.request import EvalRequest
-from recall_bench.evaluation.scoring import ScoredQuestion
-from recall_bench.settings import Settings
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.settings import Settings
+from recall_bench.reporting.eval_estimates import ALL, EvalEstimate
+from recall_bench.reporting.eval_report import EvalReport
+from recall_bench.reporting.eval_scores import ScoredQuestion
+from recall_bench.running.eval_assembly import AssembledEval, assemble_evaluation
+from recall_bench.running.eval_dataset import EvalRequest, open_dataset
+from recall_bench.running.evaluation import EvalResult, evaluate
 from tests.running.finders import Finder
 
 BOUGHT = "I bought a kayak in Lisbon last spring."

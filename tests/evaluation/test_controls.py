@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from recall_bench.ending import Finished, execute
-from recall_bench.errors import Interrupted, UsageError
-from recall_bench.evaluation import controls as controls_module
-from recall_bench.evaluation.estimates import ALL
-from recall_bench.evaluation.report import ControlReport, EvalReport
-from recall_bench.evaluation.request import EvalMode
-from recall_bench.job import Job
-from recall_bench.journal import JOURNAL
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.core.errors import Interrupted, UsageError
+from recall_bench.reporting.eval_estimates import ALL
+from recall_bench.reporting.eval_report import ControlReport, EvalReport
+from recall_bench.running import eval_controls as controls_module
+from recall_bench.running.eval_dataset import EvalMode
+from recall_bench.running.execution import Finished, execute
+from recall_bench.running.job import Job
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
 from tests.evaluation.chats import (
     WHAT,
     carried_out,

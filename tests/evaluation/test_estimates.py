@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.evaluation.estimates import (
+from recall_bench.reporting.eval_estimates import (
     AbstentionCounts,
     EvalCounts,
     EvalEstimate,
@@ -12,7 +12,7 @@ from recall_bench.evaluation.estimates import (
     count_outcomes,
     group_scores,
 )
-from recall_bench.evaluation.scoring import ScoredQuestion
+from recall_bench.reporting.eval_scores import ScoredQuestion
 
 F = "turn recall@10"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import recall_bench
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
 from tests.evaluation.chats import figures, write_locomo
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.journal import Journal
+from recall_bench.runs.journal import Journal
 from tests.commands import Invoke
 from tests.evaluation.commanding import Adapters, Run, figures, numbers, report, runner, timeless
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import SystemCard
-from recall_bench.evaluation.estimates import EvalCounts
-from recall_bench.evaluation.markdown import render_page
-from recall_bench.evaluation.report import EvalReport
+from recall_bench.reporting.eval_estimates import EvalCounts
+from recall_bench.reporting.eval_page import render_page
+from recall_bench.reporting.eval_report import EvalReport
 from tests.evaluation.chats import (
     PAINTED,
     SOLD,

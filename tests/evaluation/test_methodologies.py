@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Scenario
-from recall_bench.datasets.catalogue import find_dataset as find_dataset
-from recall_bench.datasets.catalogue import list_datasets
-from recall_bench.errors import UsageError
-from recall_bench.evaluation.methodologies import find_methodology, list_methodologies
-from recall_bench.evaluation.methodology import Level, Methodology
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Scenario
+from recall_bench.datasets.catalogue import find_dataset, list_datasets
+from recall_bench.datasets.methodologies import (
+    Level,
+    Methodology,
+    find_methodology,
+    list_methodologies,
+)
 from recall_bench.judging.protocols import registry
-from recall_bench.metrics.layers import list_layer_measures
+from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
 from tests.conftest import shared_data
 from tests.evaluation.chats import locomo_conversations, write_locomo, write_longmemeval

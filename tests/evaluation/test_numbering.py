@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.evaluation import numbering
-from recall_bench.evaluation.numbering import write_report
-from recall_bench.evaluation.report import EvalReport
+from recall_bench.core.errors import UsageError
+from recall_bench.reporting import eval_page
+from recall_bench.reporting.eval_page import write_report
+from recall_bench.reporting.eval_report import EvalReport
 from tests.evaluation.chats import finding, report_on, request_for, write_locomo
 
 
@@ -81,7 +81,7 @@ def test_a_number_that_is_taken_meanwhile_is_passed_over(
     """Another process made its folder after we had looked."""
     for name in ("run-1", "run-2"):
         (tmp_path / "locomo/strict-1" / name).mkdir(parents=True)
-    monkeypatch.setattr(numbering, "_list_numbers", lambda place: [])
+    monkeypatch.setattr(eval_page, "_list_numbers", lambda place: [])
 
     assert write_report(report, tmp_path).name == "run-3"
 
@@ -99,7 +99,7 @@ def test_a_page_that_cannot_be_drawn_leaves_no_half_of_a_report(
     def broken(_: EvalReport) -> str:
         raise ArithmeticError("no page")
 
-    monkeypatch.setattr(numbering, "markdown_of", broken)
+    monkeypatch.setattr(eval_page, "markdown_of", broken)
 
     with pytest.raises(ArithmeticError):
         write_report(report, tmp_path)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recall_bench.errors import BenchError, DataError, Malformed, UsageError
-from recall_bench.evaluation.opening import OpenedDataset, open_dataset
+from recall_bench.core.errors import BenchError, DataError, Malformed, UsageError
+from recall_bench.running.eval_dataset import OpenedDataset, open_dataset
 from tests.conftest import shared_data
 from tests.evaluation.chats import (
     assembled,

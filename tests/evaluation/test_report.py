@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Passage, RetrievalReply
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemFault
-from recall_bench.evaluation.evaluate import EvalResult
+from recall_bench.core.scenario import Question
+from recall_bench.running.evaluation import EvalResult
 from tests.conftest import shared_data
 from tests.evaluation.chats import (
     BOUGHT,

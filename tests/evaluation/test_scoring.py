@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemFault, SystemTimeout
 from recall_bench.core.memory import Answer, Passage, RetrievalReply
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemFault, SystemTimeout
-from recall_bench.evaluation.report import EvalReport
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.reporting.eval_report import EvalReport
 from tests.evaluation.chats import (
     BAIT,
     BOUGHT,

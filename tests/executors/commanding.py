@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recall_bench.core.event import Answered, NotAnswered
-from recall_bench.journal import read_events
+from recall_bench.runs.journal import read_events
 
 PATIENCE_S = 60.0
 

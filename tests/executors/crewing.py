@@ -10,12 +10,17 @@ from typing import Any
 
 import anyio
 
-from recall_bench.assemble import assemble
+from recall_bench.core.errors import BenchError
 from recall_bench.core.event import Event
-from recall_bench.core.standing import TrialStates
-from recall_bench.ending import Finished, build_result, execute_async
-from recall_bench.errors import BenchError
-from recall_bench.executors.assignments import (
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import TrialStates
+from recall_bench.running.assembly import assemble
+from recall_bench.running.execution import Finished, build_result, execute_async
+from recall_bench.running.executor import SharedPool
+from recall_bench.running.job import Job
+from recall_bench.running.worker import Worker
+from recall_bench.running.worker_messages import (
+    HEADER_BYTES,
     OnMessage,
     RunSpec,
     Task,
@@ -24,15 +29,11 @@ from recall_bench.executors.assignments import (
     TaskStarted,
     WorkerLost,
     WorkerMessage,
+    decode_frame,
+    encode_frame,
 )
-from recall_bench.executors.crew import StartWorker, WorkerPool
-from recall_bench.executors.frames import HEADER_BYTES, decode_frame, encode_frame
-from recall_bench.executors.limits import CallLimits
-from recall_bench.executors.opening import SharedPool
-from recall_bench.executors.worker import Worker
-from recall_bench.job import Job
-from recall_bench.journal import read_events
-from recall_bench.settings import Settings
+from recall_bench.running.worker_pool import CallLimits, StartWorker, WorkerPool
+from recall_bench.runs.journal import read_events
 from tests.killing import views
 
 _CODE = re.compile(rb'"code": ?\[[^]]*\]')

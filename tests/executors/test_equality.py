@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from recall_bench.assemble import assemble
 from recall_bench.core.plan import Lifecycle
-from recall_bench.rejudging.assembly import assemble_rejudge
-from recall_bench.settings import Executor
+from recall_bench.core.settings import Executor
+from recall_bench.running.assembly import assemble
+from recall_bench.running.rejudge_assembly import assemble_rejudge
 from tests.evaluation.chats import assembled as assembled_evaluation
 from tests.evaluation.chats import request_for, write_locomo
 from tests.executors.crewing import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.event import Answered
-from recall_bench.journal import read_events
+from recall_bench.runs.journal import read_events
 from tests.executors.commanding import (
     Command,
     answered,

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from recall_bench.assemble import assemble
 from recall_bench.core.plan import Lifecycle
-from recall_bench.executors.assignments import AskTask, FeedTask
-from recall_bench.rejudging.assembly import assemble_rejudge
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.settings import Executor
+from recall_bench.core.settings import Executor
+from recall_bench.running.assembly import assemble
+from recall_bench.running.rejudge_assembly import assemble_rejudge
+from recall_bench.running.worker_messages import AskTask, FeedTask
+from recall_bench.runs.run_folder import RunFolder
 from tests.executors.crewing import Hired, alone, outcome, run_alone, run_spread, settings, spread
 from tests.gardener import write_persona
 from tests.killing import done_twice
@@ -248,7 +248,7 @@ def test_a_limit_that_the_last_verdict_reaches_has_ended_nothing(
 
 
 GONE = """
-from recall_bench.errors import JudgeGone
+from recall_bench.core.errors import JudgeGone
 
 async def judge(exhibit):
     raise JudgeGone("the key is wrong; set another")

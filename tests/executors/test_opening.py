@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.assemble import assemble
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Lifecycle
-from recall_bench.errors import UsageError
-from recall_bench.executors.opening import choose_runner, collect_environment
-from recall_bench.settings import Executor, Settings
+from recall_bench.core.settings import Executor, Settings
+from recall_bench.running.assembly import assemble
+from recall_bench.running.executor import choose_runner, collect_environment
 from recall_bench.testing import ScriptedSystem
 from tests.executors.crewing import settings
 from tests.gardener import write_persona
@@ -53,7 +53,7 @@ def test_nothing_else_imports_ray(tmp_path: Path, executor: str) -> None:
     without = "assert not any(name.split('.')[0] == 'ray' for name in sys.modules)"
 
     code, err = run_in_child(
-        "import recall_bench.executors.opening",
+        "import recall_bench.running.executor",
         *("run", "--data", tmp_path / "data", "--adapter", "bm25", "--executor", executor),
         *("--workers", 1, "--ranges", "3d", "--no-heatmap-png", "--into", tmp_path / "run"),
         after=without,

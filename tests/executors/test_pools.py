@@ -7,8 +7,8 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint as breathe
 
-from recall_bench.errors import SystemGone, UsageError
-from recall_bench.executors.assignments import (
+from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.running.worker_messages import (
     AskTask,
     FeedTask,
     GradeTask,
@@ -20,8 +20,7 @@ from recall_bench.executors.assignments import (
     TrialBatch,
     WorkerLost,
 )
-from recall_bench.executors.crew import Lane, WorkerPool
-from recall_bench.executors.limits import CallLimits, FairSemaphore
+from recall_bench.running.worker_pool import CallLimits, FairSemaphore, Lane, WorkerPool
 from tests.executors.crewing import until
 
 pytestmark = pytest.mark.anyio

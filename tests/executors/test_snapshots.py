@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.plan import Lifecycle
-from recall_bench.executors.assignments import (
+from recall_bench.running.worker_messages import (
     AskTask,
     FeedTask,
     OnMessage,

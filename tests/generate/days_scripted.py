@@ -7,11 +7,10 @@ from pathlib import Path
 
 import anyio
 
+from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
-from recall_bench.datasets.identity import read_persona
-from recall_bench.datasets.story import read_story
-from recall_bench.errors import ModelFault
-from recall_bench.generate.days.plan import StoryPlan, plan_story
+from recall_bench.datasets.persona_story import read_persona, read_story
+from recall_bench.generate.days.day_plan import StoryPlan, plan_story
 from recall_bench.models.model import Finish, Prompt, Reply
 
 ARCS = "arcs-66d.yaml"

@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-from recall_bench.appending import AppendLog
+from recall_bench.core.append_log import AppendLog
+from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.generate.call_log import FOLDER
-from recall_bench.replacement import AtomicFile
 from tests.forking import end_with
 
 for _package in ("cli", "generate", "lint", "models", "world", "datasets"):

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelFault
-from recall_bench.generate.personas.counts import count_fewest_arcs
+from recall_bench.generate.creation.arc_rules import count_fewest_arcs
 from recall_bench.models.model import Finish, Prompt, Reply
 
 Raw = dict[str, Any]

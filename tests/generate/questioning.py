@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 
 from recall_bench.core.usage import Usage
-from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.checker import ProblemKind, QuestionCheck, QuestionProblem
-from recall_bench.generate.outcome import PassResult
-from recall_bench.generate.questions.request import QuestionsRequest
-from recall_bench.generate.questions.writing import generate_questions
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionCheck, QuestionProblem
+from recall_bench.generate.pass_request import QuestionsRequest
+from recall_bench.generate.pass_run import PassResult
+from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.models.model import Finish, Prompt, Reply
 
 DAYS = 14

@@ -3,7 +3,7 @@
 import re
 from datetime import date, datetime
 
-from recall_bench.generate.told_days import StoryDay
+from recall_bench.generate.day_log import StoryDay
 from recall_bench.models.model import Prompt
 
 _LOG = re.compile(r"<<log (\w+)>>\n(.*)\n<<end of log \1>>", re.DOTALL)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import DataError, FolderBusy
 from recall_bench.core.usage import Usage
-from recall_bench.errors import DataError, FolderBusy
 from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.models.model import Prompt
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BudgetSpent, ModelFault, ModelGone
 from recall_bench.generate.call_log import CallLog
-from recall_bench.generate.caller import ModelCaller
+from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.models.model import Prompt, Reply
 from tests.generate.scripted import ScriptedModel
 

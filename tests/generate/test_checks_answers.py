@@ -4,17 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.answer_atoms import check_atoms, is_in_answer
-from recall_bench.generate.checks.answer_kind import check_answer_kind
-from recall_bench.generate.checks.checker import ProblemKind, QuestionChecker, QuestionProblem
-from recall_bench.generate.checks.examining import open_checker
-from recall_bench.generate.checks.story import parse_entry, read_corpus
-from recall_bench.lint.asked import LintQuestion
-from recall_bench.lint.corpus import LintCorpus
-from recall_bench.resolve.personas import SAMPLE
-from recall_bench.shipped import SOURCES
-from recall_bench.yaml12 import Document
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.lint.lint_corpus import LintCorpus
+from recall_bench.datasets.lint.value_index import LintQuestion
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.checks.answer_check import check_answer_kind, check_atoms, is_in_answer
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionChecker, QuestionProblem
+from recall_bench.generate.checks.story_checker import open_checker, parse_entry, read_corpus
+from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
 from tests.conftest import shared_data
 from tests.lint.lock import ARCS, Question, question, secret, write
 

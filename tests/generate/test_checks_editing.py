@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from recall_bench.errors import Malformed
-from recall_bench.generate.checks.checker import QuestionRepair
-from recall_bench.generate.checks.editing import rewrite_questions
-from recall_bench.yaml12 import Document
+from recall_bench.core.errors import Malformed
+from recall_bench.core.yaml12 import Document
+from recall_bench.generate.checks.check_result import QuestionRepair
+from recall_bench.generate.checks.repair import rewrite_questions
 
 BLOCK = """\
 # kept by hand

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.generate.checks.checker import ProblemKind, QuestionCheck, QuestionChecker
-from recall_bench.generate.checks.examining import open_checker
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionCheck, QuestionChecker
+from recall_bench.generate.checks.story_checker import open_checker
 from tests.lint.lock import ARCS, Question, correction, question, secret, write
 
 DAYS = {

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.story import parse_entry, read_corpus
-from recall_bench.lint.asked import LintQuestion
-from recall_bench.lint.atoms import MONEY, find_claims
-from recall_bench.lint.index import ValueIndex
+from recall_bench.core.text_values import MONEY, find_claims
+from recall_bench.datasets.lint.value_index import LintQuestion, ValueIndex
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.checks.story_checker import parse_entry, read_corpus
 from tests.lint.lock import ARCS, question, write
 
 DAYS = {

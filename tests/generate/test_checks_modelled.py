@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from recall_bench.errors import ModelFault
-from recall_bench.generate.checks.opinion import ModelOpinion, parse_opinion
-from recall_bench.generate.checks.passages import MAX_CHARACTERS
-from recall_bench.generate.checks.request import VerifyRequest
-from recall_bench.generate.checks.verified import QuestionVerdict, VerifiedQuestion, VerifyResult
-from recall_bench.generate.checks.verifying import verify_questions
-from recall_bench.generate.rounds import RejectedReply
+from recall_bench.core.errors import ModelFault
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.checks.check_result import (
+    QuestionVerdict,
+    VerifiedQuestion,
+    VerifyResult,
+)
+from recall_bench.generate.checks.model_review import MAX_CHARACTERS, ModelOpinion, parse_opinion
+from recall_bench.generate.checks.verify_pass import verify_questions
+from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.pass_request import VerifyRequest
 from recall_bench.models.model import Prompt
-from recall_bench.yaml12 import load_yaml
 from tests.generate.scripted import ScriptedModel
 from tests.lint.lock import question, secret, write
 

@@ -4,13 +4,12 @@ from collections import Counter
 
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.checker import ProblemKind
-from recall_bench.generate.checks.editing import rewrite_questions
-from recall_bench.generate.checks.file_check import CheckedQuestion, check_file
-from recall_bench.generate.checks.story import read_corpus
-from recall_bench.lint.corpus import LintCorpus
-from recall_bench.yaml12 import Document
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.lint.lint_corpus import LintCorpus
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.checks.check_result import ProblemKind
+from recall_bench.generate.checks.repair import rewrite_questions
+from recall_bench.generate.checks.story_checker import CheckedQuestion, check_file, read_corpus
 from tests.conftest import shared_data
 
 pytestmark = pytest.mark.slow

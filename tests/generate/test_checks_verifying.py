@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.generate.checks.request import VerifyRequest
-from recall_bench.generate.checks.verified import QuestionVerdict, VerifyResult
-from recall_bench.generate.checks.verifying import verify_questions
-from recall_bench.yaml12 import load_yaml
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.checks.check_result import QuestionVerdict, VerifyResult
+from recall_bench.generate.checks.verify_pass import verify_questions
+from recall_bench.generate.pass_request import VerifyRequest
 from tests.commands import Invoke
 from tests.lint.lock import Question, question, secret, write
 

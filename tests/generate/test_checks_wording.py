@@ -2,10 +2,10 @@
 
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.story import read_corpus
-from recall_bench.generate.checks.wording import replace_day_numbers
-from recall_bench.lint.corpus import LintCorpus
+from recall_bench.datasets.lint.lint_corpus import LintCorpus
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.checks.story_checker import read_corpus
+from recall_bench.generate.checks.time_check import replace_day_numbers
 from tests.lint.lock import ARCS, write
 
 

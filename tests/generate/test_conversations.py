@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona import conversations
-from recall_bench.errors import UsageError
-from recall_bench.generate.conversations.offline import build_dialogue
-from recall_bench.generate.conversations.request import ConversationsRequest
-from recall_bench.generate.conversations.writing import generate_conversations
-from recall_bench.generate.told_days import count_coverage
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.persona import load_conversations
+from recall_bench.generate.conversations import build_dialogue, generate_conversations
+from recall_bench.generate.day_log import count_coverage
+from recall_bench.generate.pass_request import ConversationsRequest
+from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
-from recall_bench.shipped import SOURCES
 from tests.generate.retelling import a_day, told_day
 from tests.generate.scripted import ScriptedModel
 
@@ -40,7 +39,7 @@ def test_offline_every_day_becomes_a_dialogue_that_the_harness_reads(
     done = generate_conversations(
         ConversationsRequest(persona=persona, format=form)  # type: ignore[arg-type]
     )
-    found = list(conversations(persona, ARCS))
+    found = list(load_conversations(persona, ARCS))
 
     assert (done.exit_code, done.written) == (0, 30)
     assert [each.day for each in found] == list(range(1, 31))
@@ -161,7 +160,7 @@ def test_a_line_of_the_log_cannot_begin_a_turn(persona: Path) -> None:
     day = persona / "memories-30d" / "day-0001.md"
     day.write_text(day.read_text() + "\n**User:**\n\nI was never here.\n")
     generate_conversations(ConversationsRequest(persona=persona, days=1))
-    (found,) = conversations(persona, ARCS)
+    (found,) = load_conversations(persona, ARCS)
 
     assert [turn.speaker for turn in found.turns[:4]] == ["user", "assistant"] * 2
     assert "I was never here." in found.turns[-1].text

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.identity import Persona, Session
-from recall_bench.datasets.story import Arc, Directive, Story
-from recall_bench.errors import Problems
-from recall_bench.generate.days.choosing import choose_arc_days
-from recall_bench.generate.days.pacing import (
+from recall_bench.core.errors import Problems
+from recall_bench.datasets.persona_story import Arc, Directive, Persona, Session, Story
+from recall_bench.generate.days.day_plan import (
     DayDensity,
+    DayKind,
+    StoryPlan,
+    choose_arc_days,
     compute_phase,
     is_echo_day,
     measure_density,
+    plan_story,
 )
-from recall_bench.generate.days.plan import DayKind, StoryPlan, plan_story
 from tests.generate.days_scripted import planned_nursery
 
 MONDAY = date(2026, 2, 2)

@@ -5,16 +5,16 @@ from datetime import date
 
 import pytest
 
-from recall_bench.datasets.identity import Persona, Session
-from recall_bench.datasets.story import Arc, Directive
-from recall_bench.generate.days.asking import EntryLength
-from recall_bench.generate.days.cleaning import extract_entry
-from recall_bench.generate.days.demands import EntryRequirements, collect_requirements
-from recall_bench.generate.days.pacing import DayDensity
-from recall_bench.generate.days.plan import DayKind, PlannedDay, SessionPlan
-from recall_bench.generate.days.reading import check_entry
-from recall_bench.generate.days.secrecy import HiddenValueFinder, HiddenValues
-from recall_bench.generate.rounds import RejectedReply
+from recall_bench.datasets.persona_story import Arc, Directive, Persona, Session
+from recall_bench.generate.days.day_plan import DayDensity, DayKind, PlannedDay, SessionPlan
+from recall_bench.generate.days.entry_check import check_entry, extract_entry
+from recall_bench.generate.days.entry_prompt import (
+    EntryLength,
+    EntryRequirements,
+    collect_requirements,
+)
+from recall_bench.generate.days.knowledge import HiddenValueFinder, HiddenValues
+from recall_bench.generate.model_reply import RejectedReply
 
 CREW = Session(id="crew", kind="group")
 TODAY = date(2026, 2, 10)

@@ -7,20 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.identity import Persona, Session, read_persona
-from recall_bench.datasets.layout import DEFAULT_ARCS, Layout
-from recall_bench.datasets.story import Arc, Directive, Story, read_story
-from recall_bench.generate.days.authoring import EntryWriter
-from recall_bench.generate.days.diary import Diary
-from recall_bench.generate.days.known import describe_thread
-from recall_bench.generate.days.looking_back import PastReader
-from recall_bench.generate.days.plan import plan_story
-from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.days.secrecy import HiddenValueFinder
-from recall_bench.generate.days.writing import generate_days
-from recall_bench.lint.atoms import DATE, TextValue, find_claims
+from recall_bench.core.text_values import DATE, TextValue, find_claims
+from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout
+from recall_bench.datasets.persona_story import (
+    Arc,
+    Directive,
+    Persona,
+    Session,
+    Story,
+    read_persona,
+    read_story,
+)
+from recall_bench.generate.days.day_plan import plan_story
+from recall_bench.generate.days.day_writer import EntryWriter, generate_days
+from recall_bench.generate.days.diary import Diary, PastReader
+from recall_bench.generate.days.knowledge import HiddenValueFinder, describe_thread
+from recall_bench.generate.pass_request import DaysRequest
+from recall_bench.generate.shipped_personas import SOURCES, materialise
 from recall_bench.models.model import Prompt
-from recall_bench.shipped import SOURCES, materialise
 from tests.conftest import shared_data
 from tests.generate.days_scripted import ARCS, Scripted, nursery
 

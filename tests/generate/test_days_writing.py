@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.identity import read_persona
-from recall_bench.datasets.layout import Layout
+from recall_bench.core.errors import Malformed, ModelGone, Problems, UsageError
+from recall_bench.datasets.lint.history_checks import CORRECTION_LINTS as CORRECTIONS
+from recall_bench.datasets.lint.history_checks import HISTORY_LINTS as HISTORY
+from recall_bench.datasets.lint.lint_corpus import read_corpus
 from recall_bench.datasets.persona import inspect_persona
-from recall_bench.errors import Malformed, ModelGone, Problems, UsageError
-from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.days.writing import generate_days
-from recall_bench.generate.outcome import PassResult
-from recall_bench.lint.corpus import read_corpus
-from recall_bench.lint.corrections import CORRECTION_LINTS as CORRECTIONS
-from recall_bench.lint.history import HISTORY_LINTS as HISTORY
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_story import read_persona
+from recall_bench.generate.days.day_writer import generate_days
+from recall_bench.generate.pass_request import DaysRequest
+from recall_bench.generate.pass_run import PassResult
 from recall_bench.models.model import Prompt, Reply
 from tests.commands import Invoke
 from tests.generate.days_scripted import ARCS, PERSONA, STORY, Fault, Scripted, nursery

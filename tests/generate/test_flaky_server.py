@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from recall_bench.datasets.identity import read_persona
-from recall_bench.datasets.story import read_story
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.lint.history_checks import CORRECTION_LINTS as CORRECTIONS
+from recall_bench.datasets.lint.history_checks import HISTORY_LINTS as HISTORY
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import lint_story
+from recall_bench.datasets.persona_story import read_persona, read_story
 from recall_bench.generate.call_log import FOLDER
-from recall_bench.generate.days.plan import plan_story
-from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.days.writing import generate_days
-from recall_bench.generate.outcome import PassResult
-from recall_bench.lint.corrections import CORRECTION_LINTS as CORRECTIONS
-from recall_bench.lint.finding import Severity
-from recall_bench.lint.history import HISTORY_LINTS as HISTORY
-from recall_bench.lint.report import lint_story
-from recall_bench.world.plain_yaml import dump_yaml
+from recall_bench.generate.days.day_plan import plan_story
+from recall_bench.generate.days.day_writer import generate_days
+from recall_bench.generate.pass_request import DaysRequest
+from recall_bench.generate.pass_run import PassResult
 from tests.generate.author import author
 from tests.generate.made_personas import persona as made_persona
 from tests.generate.made_personas import story as made_story

@@ -9,22 +9,23 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.sentences import split_sentences
-from recall_bench.datasets.layout import Layout
-from recall_bench.errors import UsageError
-from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.from_ledger.notes import SessionNotes, collect_notes
-from recall_bench.generate.from_ledger.verification import check_ledger_entry
-from recall_bench.generate.from_ledger.writing import write_from_ledger
-from recall_bench.generate.offline.world_folder import open_world
-from recall_bench.generate.personas.creating import create_persona
-from recall_bench.generate.personas.request import CreateRequest
-from recall_bench.generate.questions.request import QuestionsRequest
-from recall_bench.generate.questions.writing import generate_questions
-from recall_bench.generate.rounds import RejectedReply
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.creation.persona_writer import create_persona
+from recall_bench.generate.days.ledger_days import (
+    SessionNotes,
+    check_ledger_entry,
+    collect_notes,
+    write_from_ledger,
+)
+from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.pass_request import CreateRequest, DaysRequest, QuestionsRequest
+from recall_bench.generate.questions.question_pass import generate_questions
+from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.generate.world_folder import open_world
 from recall_bench.models.model import Prompt
-from recall_bench.shipped import SOURCES
-from recall_bench.yaml12 import load_yaml
 from tests.generate.scripted import ScriptedModel
 
 _NOTES = re.compile(r"<<notes (\w+)>>\n(.*)\n<<end of notes \1>>", re.DOTALL)

@@ -5,27 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.identity import read_persona
-from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.story import read_story
-from recall_bench.errors import Problems, UsageError
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import Problems, UsageError
+from recall_bench.core.text_values import collect_topics
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_story import read_persona, read_story
 from recall_bench.generate import day_pass
-from recall_bench.generate.conversations.request import ConversationsRequest
-from recall_bench.generate.conversations.writing import generate_conversations
+from recall_bench.generate.conversations import generate_conversations
 from recall_bench.generate.days import diary
-from recall_bench.generate.days.looking_back import PastReader
-from recall_bench.generate.days.plan import plan_story
-from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.days.writing import generate_days
-from recall_bench.generate.from_ledger.writing import write_from_ledger
-from recall_bench.generate.questions.request import QuestionsRequest
+from recall_bench.generate.days.day_plan import plan_story
+from recall_bench.generate.days.day_writer import generate_days
+from recall_bench.generate.days.diary import PastReader
+from recall_bench.generate.days.ledger_days import write_from_ledger
+from recall_bench.generate.pass_request import ConversationsRequest, DaysRequest, QuestionsRequest
+from recall_bench.generate.questions.question_pass import generate_questions
+from recall_bench.generate.questions.window import QuestionWindow
 from recall_bench.generate.questions.window_record import WindowRecord
-from recall_bench.generate.questions.writer import QuestionWindow
-from recall_bench.generate.questions.writing import generate_questions
-from recall_bench.lint.words import collect_topics
+from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
-from recall_bench.replacement import replace_file
-from recall_bench.shipped import SOURCES
 from tests.generate.days_scripted import ARCS as DAYS_ARCS
 from tests.generate.days_scripted import Scripted, nursery
 from tests.generate.scripted import ScriptedModel

@@ -14,36 +14,32 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.datasets.identity import Persona, read_persona
-from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.persona import conversations, tool_calls
-from recall_bench.errors import Malformed
-from recall_bench.generate.checks.wording import is_numbering_days
-from recall_bench.generate.conversations.asking import (
-    build_conversation_prompt as asking_for_dialogue,
+from recall_bench.core.errors import Malformed
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.lint.value_index import DayLog
+from recall_bench.datasets.persona import load_conversations, load_tool_calls
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_story import Persona, read_persona
+from recall_bench.generate.checks.time_check import is_numbering_days
+from recall_bench.generate.conversations import build_conversation_prompt as asking_for_dialogue
+from recall_bench.generate.conversations import (
+    build_dialogue,
+    generate_conversations,
+    parse_dialogue,
 )
-from recall_bench.generate.conversations.asking import parse_dialogue
-from recall_bench.generate.conversations.offline import build_dialogue
-from recall_bench.generate.conversations.request import ConversationsRequest
-from recall_bench.generate.conversations.writing import generate_conversations
-from recall_bench.generate.days.cleaning import extract_entry
-from recall_bench.generate.personas.replies import parse_persona_reply, parse_story_reply
-from recall_bench.generate.questions.excerpts import build_excerpts
-from recall_bench.generate.questions.quoting import locate_quote
-from recall_bench.generate.questions.replies import read_questions
-from recall_bench.generate.questions.request import QuestionsRequest
-from recall_bench.generate.questions.writing import generate_questions
-from recall_bench.generate.request import PassRequest
-from recall_bench.generate.rounds import RejectedReply
-from recall_bench.generate.told_days import StoryDay
-from recall_bench.generate.tool_calls.asking import build_tool_calls_prompt as asking_for_calls
-from recall_bench.generate.tool_calls.asking import parse_calls
-from recall_bench.generate.tool_calls.offline import list_calls
-from recall_bench.generate.tool_calls.writing import generate_tool_calls
-from recall_bench.lint.day import DayLog
+from recall_bench.generate.creation.persona_reply import parse_persona_reply, parse_story_reply
+from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.days.entry_check import extract_entry
+from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.pass_request import ConversationsRequest, PassRequest, QuestionsRequest
+from recall_bench.generate.questions.question_pass import generate_questions
+from recall_bench.generate.questions.question_prompt import read_questions
+from recall_bench.generate.questions.quotation import locate_quote
+from recall_bench.generate.questions.story_view import build_excerpts
+from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.generate.tool_calls import build_tool_calls_prompt as asking_for_calls
+from recall_bench.generate.tool_calls import generate_tool_calls, list_calls, parse_calls
 from recall_bench.models.model import Prompt
-from recall_bench.shipped import SOURCES
-from recall_bench.yaml12 import Document
 from tests.generate.retelling import a_day, told_day
 from tests.generate.scripted import ScriptedModel
 
@@ -169,7 +165,9 @@ def test_a_dialogue_with_what_no_file_can_hold_is_written_so_that_it_is_read(
 
     assert (done.exit_code, done.written) == (0, 2)
     assert "half  , NUL  , bell  , end  , line  ." in [
-        line for each in conversations(persona, ARCS) for line in each.turns[0].text.split("\n")
+        line
+        for each in load_conversations(persona, ARCS)
+        for line in each.turns[0].text.split("\n")
     ]
 
 
@@ -187,7 +185,7 @@ def test_calls_with_what_no_file_can_hold_are_written_so_that_they_are_read(pers
     assert (done.exit_code, done.written) == (0, 2)
     assert all(
         call.content.endswith("half  , NUL  , bell  , end  , line  .")
-        for each in tool_calls(persona, ARCS)
+        for each in load_tool_calls(persona, ARCS)
         for call in each.calls
     )
 

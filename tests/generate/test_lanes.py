@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from recall_bench.generate.lanes import run_units
+from recall_bench.generate.pass_run import run_units
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 8])

@@ -9,18 +9,16 @@ from typing import Any
 
 import pytest
 
-from recall_bench.datasets.identity import read_persona
-from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.story import read_story
-from recall_bench.errors import DataError, UsageError
-from recall_bench.generate.offline.composing import compose_sources
-from recall_bench.generate.offline.creating import create_offline
-from recall_bench.generate.offline.trades import find_trade
-from recall_bench.generate.offline.world_folder import open_world
-from recall_bench.generate.outcome import PassResult
-from recall_bench.generate.personas.request import CreateRequest
-from recall_bench.generate.personas.rules import check_persona
-from recall_bench.shipped import digest_folder
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_story import read_persona, read_story
+from recall_bench.generate.creation.offline_persona import compose_sources, create_offline
+from recall_bench.generate.creation.story_rules import check_persona
+from recall_bench.generate.creation.trades import find_trade
+from recall_bench.generate.pass_request import CreateRequest
+from recall_bench.generate.pass_run import PassResult
+from recall_bench.generate.shipped_personas import digest_folder
+from recall_bench.generate.world_folder import open_world
 
 PROMPT = "An emergency doctor in a small town"
 

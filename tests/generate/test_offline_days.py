@@ -8,27 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.errors import UsageError
-from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.offline.composing import OfflineStoryRequest, compose_sources
-from recall_bench.generate.offline.creating import create_offline
-from recall_bench.generate.offline.days import write_offline_days
-from recall_bench.generate.offline.world_folder import (
-    WorldFolder,
-    WorldRecipe,
-    open_world,
-    prepare_world,
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import lint_story
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.creation.offline_persona import (
+    OfflineStoryRequest,
+    compose_sources,
+    create_offline,
 )
-from recall_bench.generate.outcome import PassResult
-from recall_bench.generate.personas.request import CreateRequest
-from recall_bench.lint.finding import Severity
-from recall_bench.lint.report import lint_story
-from recall_bench.proof.check import verify_world
-from recall_bench.shipped import digest_folder
-from recall_bench.world.build import build_folder, write_world
-from recall_bench.world.knobs import WorldOptions
-from recall_bench.world.sources import read_sources
+from recall_bench.generate.days.offline_days import write_offline_days
+from recall_bench.generate.pass_request import CreateRequest, DaysRequest
+from recall_bench.generate.pass_run import PassResult
+from recall_bench.generate.shipped_personas import digest_folder
+from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.world.build import build_folder, write_world
+from recall_bench.generate.world.sources import WorldOptions, read_sources
+from recall_bench.generate.world_folder import WorldFolder, WorldRecipe, open_world, prepare_world
 
 DAYS = 20
 ARCS = f"arcs-{DAYS}d.yaml"

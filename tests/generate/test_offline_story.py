@@ -9,25 +9,30 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.datasets.layout import Layout
-from recall_bench.generate.offline.arc_changes import cut_arc, make_standalone, move_arc, move_story
-from recall_bench.generate.offline.composing import (
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import lint_story
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.creation.arc_rules import count_fewest_arcs
+from recall_bench.generate.creation.offline_persona import (
     OfflineStoryRequest,
     compose_sources,
     dump_sources,
     hash_prompt,
 )
-from recall_bench.generate.offline.story import fit_story
-from recall_bench.generate.offline.world_folder import WorldRecipe, prepare_world
-from recall_bench.generate.personas.counts import count_fewest_arcs
-from recall_bench.lint.finding import Severity
-from recall_bench.lint.report import lint_story
-from recall_bench.proof.check import verify_world
-from recall_bench.world.build import parse_epoch, write_world
-from recall_bench.world.plain_yaml import dump_yaml
-from recall_bench.world.sources import AuthoredStory, WorldSources, read_sources
-from recall_bench.world.validation import MOST_CONCURRENT, find_source_problems
-from recall_bench.worlds import list_shipped_personas, load_sources
+from recall_bench.generate.creation.story_fit import (
+    cut_arc,
+    fit_story,
+    make_standalone,
+    move_arc,
+    move_story,
+)
+from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.world.build import parse_epoch, write_world
+from recall_bench.generate.world.sources import AuthoredStory, WorldSources, read_sources
+from recall_bench.generate.world.validation import MOST_CONCURRENT, find_source_problems
+from recall_bench.generate.world_folder import WorldRecipe, prepare_world
+from recall_bench.generate.worlds import list_shipped_personas, load_sources
 
 LENGTHS = (1, 30, 60, 400, 1500)
 TRADES = list_shipped_personas()

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.identity import read_persona
-from recall_bench.generate.offline.trades import TRADES, find_trade
-from recall_bench.shipped import SOURCES
-from recall_bench.worlds import list_shipped_personas
+from recall_bench.datasets.persona_story import read_persona
+from recall_bench.generate.creation.trades import TRADES, find_trade
+from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.generate.worlds import list_shipped_personas
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/create-persona.md"
 

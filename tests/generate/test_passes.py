@@ -8,11 +8,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from recall_bench.core.errors import BudgetSpent, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BudgetSpent, ModelGone, UsageError
-from recall_bench.generate.carrying_out import run_pass
-from recall_bench.generate.outcome import MissingUnit, PassResult, PassStop
-from recall_bench.generate.request import PassRequest
+from recall_bench.generate.pass_request import PassRequest
+from recall_bench.generate.pass_run import MissingUnit, PassResult, PassStop, run_pass
 
 HERE = Path()
 

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from recall_bench.generate.personas.asking import build_persona_prompt, build_story_prompt
+from recall_bench.generate.creation.persona_prompt import build_persona_prompt, build_story_prompt
 
 EPOCH = date(2026, 3, 2)
 PERSONA = "id: boats\nname: Tallow\n"

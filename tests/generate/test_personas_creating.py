@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from recall_bench.appending import AppendLog
-from recall_bench.datasets.identity import read_persona
-from recall_bench.datasets.story import read_story
-from recall_bench.errors import FolderBusy, Malformed, ModelGone, UsageError
+from recall_bench.core.append_log import AppendLog
+from recall_bench.core.atomic_file import AtomicFile
+from recall_bench.core.errors import FolderBusy, Malformed, ModelGone, UsageError
+from recall_bench.datasets.persona_story import read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.outcome import PassResult
-from recall_bench.generate.personas.creating import MAX_ROUNDS, create_persona
-from recall_bench.generate.personas.request import CreateRequest, make_slug
-from recall_bench.generate.personas.rules import check_persona, check_story
+from recall_bench.generate.creation.persona_writer import MAX_ROUNDS, create_persona
+from recall_bench.generate.creation.story_rules import check_persona, check_story
+from recall_bench.generate.pass_request import CreateRequest, make_slug
+from recall_bench.generate.pass_run import PassResult
 from recall_bench.models.model import Finish, Model, Prompt, Reply
-from recall_bench.replacement import AtomicFile
 from tests.commands import Invoke
 from tests.generate import made_personas
 from tests.generate.made_personas import Scripted, said

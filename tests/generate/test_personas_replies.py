@@ -8,25 +8,29 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recall_bench.datasets.identity import (
+from recall_bench.core.yaml12 import Document
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.persona_story import (
+    Arc,
     CastMember,
+    Directive,
     Persona,
     Principal,
     Project,
     Session,
+    Story,
     parse_persona,
+    parse_story,
 )
-from recall_bench.datasets.story import Arc, Directive, Story, parse_story
-from recall_bench.generate.personas.files import render_persona, render_story
-from recall_bench.generate.personas.replies import (
+from recall_bench.generate.creation.persona_reply import (
     NewPersona,
     NewStory,
     parse_persona_reply,
     parse_story_reply,
+    render_persona,
+    render_story,
 )
-from recall_bench.generate.rounds import RejectedReply
-from recall_bench.world.plain_yaml import dump_yaml
-from recall_bench.yaml12 import Document
+from recall_bench.generate.model_reply import RejectedReply
 from tests.generate import made_personas
 
 EPOCH = date(2026, 3, 2)

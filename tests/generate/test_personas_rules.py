@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_bench.datasets.identity import Persona, parse_persona
-from recall_bench.datasets.story import Arc, Story, parse_story
-from recall_bench.generate.personas.counts import (
+from recall_bench.core.yaml12 import Document
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.persona_story import Arc, Persona, Story, parse_persona, parse_story
+from recall_bench.generate.creation.arc_rules import (
     compute_arc_bounds,
     count_fewest_arcs,
     count_fewest_with_directives,
 )
-from recall_bench.generate.personas.rules import check_persona, check_story
-from recall_bench.world.plain_yaml import dump_yaml
-from recall_bench.yaml12 import Document
+from recall_bench.generate.creation.story_rules import check_persona, check_story
 from tests.generate import made_personas
 
 LENGTHS = (1, 2, 10, 30, 119, 120, 180, 1000, 3000)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.generate.outcome import PassResult
-from recall_bench.generate.questions.request import QuestionsRequest
-from recall_bench.generate.questions.writing import generate_questions
-from recall_bench.yaml12 import load_yaml
+from recall_bench.core.errors import UsageError
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.pass_request import QuestionsRequest
+from recall_bench.generate.pass_run import PassResult
+from recall_bench.generate.questions.question_pass import generate_questions
 from tests.generate.questioning import Scripted, one_word, write_story
 
 

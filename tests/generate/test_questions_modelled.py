@@ -9,13 +9,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from recall_bench.cli.generate_qa import generate_qa_command
-from recall_bench.generate.questions.request import QuestionsRequest
-from recall_bench.generate.questions.writing import generate_questions
+from recall_bench.cli.generate import generate_qa_command
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.pass_request import QuestionsRequest
+from recall_bench.generate.questions.question_pass import generate_questions
+from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
 from recall_bench.models.model import Prompt
-from recall_bench.resolve.personas import SAMPLE
-from recall_bench.shipped import SOURCES
-from recall_bench.yaml12 import load_yaml
 from tests.generate.questioning import Scripted, blocks, candidate, one_word, write_story
 
 

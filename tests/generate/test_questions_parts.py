@@ -6,17 +6,21 @@ from datetime import date
 
 import pytest
 
-from recall_bench.core.question import CATEGORIES
-from recall_bench.generate.questions.categories import choose_categories
-from recall_bench.generate.questions.excerpts import CUT, build_excerpts, divide_room
-from recall_bench.generate.questions.question_file import render_entry
-from recall_bench.generate.questions.quoting import locate_quote
-from recall_bench.generate.questions.replies import read_questions
-from recall_bench.generate.questions.windows import compute_share, find_unasked_part, list_windows
-from recall_bench.generate.questions.writer import QuestionWindow
-from recall_bench.generate.rounds import RejectedReply
-from recall_bench.generate.told_days import StoryDay
-from recall_bench.yaml12 import Document
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.yaml12 import Document
+from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.questions.question_prompt import read_questions
+from recall_bench.generate.questions.question_store import render_entry
+from recall_bench.generate.questions.quotation import locate_quote
+from recall_bench.generate.questions.story_view import CUT, build_excerpts, divide_room
+from recall_bench.generate.questions.window import (
+    QuestionWindow,
+    choose_categories,
+    compute_share,
+    find_unasked_part,
+    list_windows,
+)
 
 A = '{"question": "a", "answer": "1"}'
 B = '{"question": "b", "answer": "2"}'

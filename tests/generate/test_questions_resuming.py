@@ -8,13 +8,13 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.appending import AppendLog
+from recall_bench.core.append_log import AppendLog
+from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.usage import Usage
-from recall_bench.generate.checks.checker import QuestionCheck
-from recall_bench.generate.questions.request import QuestionsRequest
-from recall_bench.generate.questions.writing import generate_questions
+from recall_bench.generate.checks.check_result import QuestionCheck
+from recall_bench.generate.pass_request import QuestionsRequest
+from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.replacement import AtomicFile
 from tests.generate.questioning import (
     STRANGE,
     OneWord,

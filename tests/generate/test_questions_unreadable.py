@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.generate.questions.request import MODES, STANDARD
+from recall_bench.generate.pass_request import MODES, STANDARD
 from recall_bench.models.model import Prompt
 from tests.generate.questioning import Scripted, asked, usual, write_story
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import FolderBusy, Malformed, ModelFault, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import FolderBusy, Malformed, ModelFault, UsageError
-from recall_bench.generate.questions.request import QuestionsRequest
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.pass_request import QuestionsRequest
+from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.generate.questions.window_record import WindowRecord
-from recall_bench.generate.questions.writing import generate_questions
 from recall_bench.models.model import Finish, Prompt, Reply
-from recall_bench.yaml12 import load_yaml
 from tests.generate.questioning import (
     STRANGE,
     OneWord,
@@ -347,7 +347,7 @@ def test_two_runs_at_once_are_refused(folder: Path) -> None:
 
 
 def test_a_repair_is_applied_and_examined_again(folder: Path) -> None:
-    from recall_bench.generate.checks.checker import (
+    from recall_bench.generate.checks.check_result import (
         ProblemKind,
         QuestionCheck,
         QuestionProblem,

@@ -5,11 +5,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from recall_bench.core.errors import ModelFault, ModelGone
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelFault, ModelGone
 from recall_bench.generate.call_log import CallLog
-from recall_bench.generate.caller import ModelCaller
-from recall_bench.generate.rounds import (
+from recall_bench.generate.model_caller import ModelCaller
+from recall_bench.generate.model_reply import (
     NoUsableReply,
     RejectedReply,
     ask_until_usable,

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona import tool_calls
-from recall_bench.generate.request import PassRequest
-from recall_bench.generate.tool_calls.offline import list_calls
-from recall_bench.generate.tool_calls.writing import generate_tool_calls
+from recall_bench.datasets.persona import load_tool_calls
+from recall_bench.generate.pass_request import PassRequest
+from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.generate.tool_calls import generate_tool_calls, list_calls
 from recall_bench.models.model import Prompt
-from recall_bench.shipped import SOURCES
 from tests.generate.retelling import told_day
 from tests.generate.scripted import ScriptedModel
 
@@ -33,7 +32,7 @@ def by_the_log(asked: Prompt) -> str:
 
 def test_offline_every_day_has_its_calls_in_the_session_they_belong_to(persona: Path) -> None:
     done = generate_tool_calls(PassRequest(persona=persona))
-    found = list(tool_calls(persona, ARCS))
+    found = list(load_tool_calls(persona, ARCS))
     third = found[2]
 
     assert (done.exit_code, done.written) == (0, 30)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.locomo import load
 from tests.conftest import shared_data
 

@@ -6,22 +6,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.event import Answered, NotAnswered, Outcome, TrialResult
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Question, Scenario
+from recall_bench.core.scenario import Episode, Question, Scenario
+from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import Exhibit
 from recall_bench.datasets.locomo import load
-from recall_bench.errors import SystemFault
-from recall_bench.evaluation.assembly import assemble_evaluation
-from recall_bench.evaluation.evaluate import EvalResult, evaluate
-from recall_bench.evaluation.methodologies import find_methodology
-from recall_bench.evaluation.opening import open_dataset
-from recall_bench.evaluation.report import EvalReport
-from recall_bench.evaluation.request import EvalRequest
-from recall_bench.evaluation.scoring import QuestionScorer, ScoredQuestion
-from recall_bench.settings import Settings
+from recall_bench.datasets.methodologies import find_methodology
+from recall_bench.reporting.eval_report import EvalReport
+from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
+from recall_bench.running.eval_assembly import assemble_evaluation
+from recall_bench.running.eval_dataset import EvalRequest, open_dataset
+from recall_bench.running.evaluation import EvalResult, evaluate
 from recall_bench.testing import ScriptedSystem
 from tests.reporting.conftest import question
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Passage, RetrievalReply
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.datasets import catalogue as sources_module
 from recall_bench.datasets import persona_json
-from recall_bench.datasets import sources as sources_module
-from recall_bench.datasets.sources import DatasetSource
-from recall_bench.evaluation.markdown import render_page
-from recall_bench.evaluation.scoring import JUDGED
-from recall_bench.metrics.layers import EvidenceLayer
+from recall_bench.datasets.catalogue import DatasetSource
+from recall_bench.metrics.fact_coverage import EvidenceLayer
+from recall_bench.reporting.eval_page import render_page
+from recall_bench.reporting.eval_scores import JUDGED
 from tests.commands import Invoke
 from tests.downloading.conftest import pinned
 from tests.downloading.server import Served, serving

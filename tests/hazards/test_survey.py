@@ -16,20 +16,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from recall_bench.core.errors import Malformed, UnreadableVerdict
 from recall_bench.core.event import Judged, NotJudged
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Asker, Clock, Passage, RetrievalReply
 from recall_bench.core.plan import Plan
-from recall_bench.core.question import BOUNDARY, Expects, Question, Scenario
+from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Question, Scenario
 from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.datasets import convomem, longmemeval, persona_json
 from recall_bench.datasets.locomo import load
-from recall_bench.errors import Malformed, UnreadableVerdict
-from recall_bench.evaluation.estimates import count_outcomes, group_scores
-from recall_bench.evaluation.scoring import JUDGED, ScoredQuestion
-from recall_bench.judging.rubric.judge import ATTEMPTS, RubricJudge
-from recall_bench.judging.rubric.options import RubricOptions
+from recall_bench.judging.rubric.passages import RubricOptions
+from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
+from recall_bench.reporting.eval_estimates import count_outcomes, group_scores
+from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 from recall_bench.testing import ScriptedSystem
 from tests.hazards.making import (
     ALICE,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.importing.carrying_out import ImportResult, import_run
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.runs.import_run import ImportResult, import_run
+from recall_bench.runs.run_folder import RunFolder
 from tests.importing.public_files import Row, save
 
 Import = Callable[..., ImportResult]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.question import CATEGORIES
+from recall_bench.core.scenario import CATEGORIES
 
 START = datetime(2026, 5, 24, 19, 0, tzinfo=UTC)
 Row = dict[str, Any]

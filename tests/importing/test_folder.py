@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench.cli.main import COMMANDS
-from recall_bench.errors import BenchError, DataError, UsageError
-from recall_bench.importing.carrying_out import import_run
-from recall_bench.journal import JOURNAL
+from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.library import export_run
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.runs.import_run import import_run
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
 from tests.importing.public_files import header, part, reached, result, row, save
 
@@ -71,7 +71,7 @@ def test_what_fails_half_way_leaves_nothing(
     def explode(*_: object) -> None:
         raise fails
 
-    monkeypatch.setattr("recall_bench.importing.carrying_out.encode", explode)
+    monkeypatch.setattr("recall_bench.runs.import_run.encode", explode)
 
     with pytest.raises((BenchError, KeyboardInterrupt)):
         import_run([source], tmp_path / "run")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.likeness import find_differences
+from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Plan
-from recall_bench.errors import UsageError
-from recall_bench.importing.carrying_out import import_run
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.run_pairs import find_differences
+from recall_bench.runs.import_run import import_run
+from recall_bench.runs.run_folder import RunFolder
 from tests.importing.public_files import Row, part, result, row, save
 
 MANY = [row(f"q{number}", (3, 2, 1)) for number in range(12)]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Answered, Judged
-from recall_bench.errors import DataError, UsageError
-from recall_bench.importing.carrying_out import import_run
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import summarise
+from recall_bench.runs.import_run import import_run
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
 from tests.importing.conftest import Import, faults
 from tests.importing.public_files import (
     Row,

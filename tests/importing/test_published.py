@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.importing.carrying_out import ImportResult, import_run
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.heatmap.sources import load_heatmap
-from recall_bench.reporting.summary import summarise
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.runs.import_run import ImportResult, import_run
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
 from tests.conftest import shared_data
 from tests.importing.conftest import faults
 from tests.importing.public_files import Row, part, reconstructed, result, save

@@ -5,15 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_bench.analysis.costs.costing import measure_costs
-from recall_bench.analysis.costs.views import CostMeasure
-from recall_bench.analysis.trials import read_trials
+from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event import Judged, NotAnswered
-from recall_bench.core.question import Disclosure, Expects
+from recall_bench.core.scenario import Disclosure, Expects
 from recall_bench.core.verdict import Verdict
-from recall_bench.errors import BenchError, DataError, UsageError
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import RunStatus, summarise
+from recall_bench.reporting.analyses.costs import CostMeasure, measure_costs
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus, summarise
+from recall_bench.runs.trials import read_trials
 from tests.importing.conftest import Import, faults
 from tests.importing.public_files import Row, part, reconstructed, result, row
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.likeness import find_differences
-from recall_bench.analysis.trials import read_trials
-from recall_bench.importing.carrying_out import import_run
 from recall_bench.library import export_run, run
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Summary, summarise
+from recall_bench.reporting.run_pairs import find_differences
+from recall_bench.runs.import_run import import_run
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import Summary, summarise
+from recall_bench.runs.trials import read_trials
 from tests.importing.conftest import faults
 from tests.importing.public_files import part, result, row, save
 

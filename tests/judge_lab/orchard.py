@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import JudgeFault
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, JudgeCard, Verdict
-from recall_bench.errors import JudgeFault
-from recall_bench.judge_lab.labelled import LabelledVerdict
+from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
 
 RECORD: dict[str, object] = {
     "question": "Which tree was felled?",

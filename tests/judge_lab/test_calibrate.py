@@ -7,20 +7,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import SCALES
-from recall_bench.errors import UsageError
-from recall_bench.judge_lab import calibrate as module
-from recall_bench.judge_lab.agreement import compare_marks
-from recall_bench.judge_lab.calibrate import (
+from recall_bench.judging.lab import calibration_fit as module
+from recall_bench.judging.lab.calibration_fit import (
     TrainingAnswers,
     calibrate,
     cross_validate,
     measure_all,
     train,
 )
-from recall_bench.judge_lab.labelled import LabelledVerdict
+from recall_bench.judging.lab.judge_agreement import compare_marks
+from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
 from recall_bench.judging.offline.calibration import Calibration
-from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.commands import Invoke
 from tests.judging.harbour import harbour
 

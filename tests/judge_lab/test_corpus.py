@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import BenchError, Malformed, Problems, UsageError
-from recall_bench.judge_lab.corpus import NO_CORPUS, read_corpus
+from recall_bench.core.errors import BenchError, Malformed, Problems, UsageError
+from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS, read_corpus
 from tests.conftest import shared_data
 from tests.gardener import write_persona
 

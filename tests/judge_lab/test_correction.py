@@ -7,19 +7,19 @@ import msgspec
 import pytest
 from numpy.random import default_rng
 
+from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.verdict import SCALES, JudgeCard, RubricCard
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.judge_lab.agreement import measure_judge
-from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.correction import (
+from recall_bench.judging.lab.correction import (
     MIN_ANSWERS,
     JudgedRun,
     JudgeErrors,
     RunTrial,
     correct_run,
+    load_agreement,
 )
-from recall_bench.judge_lab.measurements import load_agreement
-from recall_bench.metrics.agreement_correction import EffectiveShare, ErrorRates
+from recall_bench.judging.lab.judge_agreement import measure_judge
+from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
+from recall_bench.metrics.judge_correction import EffectiveShare, ErrorRates
 from tests.judge_lab.orchard import Reader, labelled
 
 JUDGE = JudgeCard(name="reader", version="1", computes=True)

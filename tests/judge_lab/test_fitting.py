@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recall_bench.judge_lab.fitting import fit_weights
+from recall_bench.judging.lab.calibration_fit import fit_weights
 from recall_bench.judging.offline.calibration import GOALS, AdditiveModel, Floats
 
 RNG = np.random.default_rng(11)

@@ -3,13 +3,13 @@
 import anyio
 import pytest
 
+from recall_bench.core.errors import BudgetSpent, JudgeBusy, JudgeFault, JudgeGone, JudgeTimeout
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.errors import BudgetSpent, JudgeBusy, JudgeFault, JudgeGone, JudgeTimeout
-from recall_bench.judge_lab import hearing
-from recall_bench.judge_lab.agreement import LabelledExhibits
-from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.hearing import JudgeLimits, judge_all
+from recall_bench.judging.lab import judge_calls
+from recall_bench.judging.lab.judge_agreement import LabelledExhibits
+from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
+from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
 from tests.judge_lab.orchard import Reader, labelled
 
 pytestmark = pytest.mark.anyio
@@ -125,7 +125,7 @@ async def test_a_judge_that_is_gone_ends_the_hearing() -> None:
 async def test_a_busy_judge_is_asked_again_and_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hearing, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(judge_calls, "PAUSES_S", (0.0, 0.0))
 
     class Busy(Reader):
         def __init__(self, times: int) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Evidence, Expects
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.judge_lab.labelled import load_labels, merge_repeats
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Evidence, Expects
+from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
 from tests.conftest import shared_data
 from tests.judge_lab.orchard import RECORD, labelled, written
 

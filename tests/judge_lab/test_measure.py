@@ -5,13 +5,12 @@ from time import process_time
 import msgspec
 import pytest
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Episode, Scenario, compute_story_date
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES
-from recall_bench.judge_lab.agreement import Agreement, LabelledExhibits, measure_judge
-from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.hearing import JudgeLimits
+from recall_bench.judging.lab.judge_agreement import Agreement, LabelledExhibits, measure_judge
+from recall_bench.judging.lab.judge_calls import JudgeLimits
+from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
 from tests.conftest import EPOCH
 from tests.judge_lab.orchard import Reader, labelled
 

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.judge_lab.agreement import Agreement, measure_judge
-from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.pictures import build_reliability_chart, draw_chart, find_picture_kind
+from recall_bench.core.errors import UsageError
+from recall_bench.judging.lab.judge_agreement import Agreement, measure_judge
+from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
+from recall_bench.reporting.judge_charts import (
+    build_reliability_chart,
+    draw_chart,
+    find_picture_kind,
+)
 from tests.judge_lab.orchard import Reader, labelled
 
 pytestmark = pytest.mark.anyio

@@ -2,11 +2,11 @@
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, JudgeCard
-from recall_bench.errors import UsageError
-from recall_bench.judge_lab.audit.report import AuditReport, AuditShare, ClassFigures, MarkFigures
-from recall_bench.judge_lab.side_by_side import render_audits
+from recall_bench.judging.lab.audit.audit import AuditReport, AuditShare, ClassFigures, MarkFigures
+from recall_bench.reporting.judge_tables import render_audits
 
 
 def figures(passed: int, of: int, *, must: bool) -> MarkFigures:

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.judge_lab.agreement import Agreement, measure_judge
-from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.correction import correct_run
-from recall_bench.judge_lab.tables import (
+from recall_bench.judging.lab.correction import correct_run
+from recall_bench.judging.lab.judge_agreement import Agreement, measure_judge
+from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
+from recall_bench.reporting.judge_tables import (
     NO_VALUE,
     format_usage,
     render_agreement,

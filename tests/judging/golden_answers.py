@@ -16,13 +16,13 @@ import anyio
 import msgspec
 
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Item, Scenario
+from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.offline.judge import VERSION as OFFLINE_VERSION
-from recall_bench.judging.offline.judge import OfflineJudge
-from recall_bench.judging.rubric.judge import VERSION as RUBRIC_VERSION
-from recall_bench.judging.rubric.judge import make_rubric_judge
-from recall_bench.judging.rubric.options import RubricOptions
+from recall_bench.judging.offline.offline_judge import VERSION as OFFLINE_VERSION
+from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.judging.rubric.passages import RubricOptions
+from recall_bench.judging.rubric.rubric_judge import VERSION as RUBRIC_VERSION
+from recall_bench.judging.rubric.rubric_judge import make_rubric_judge
 from tests.judging.rubric.scripted import ScriptedModel, verdict_json
 
 FOLDER = Path(__file__).parent / "golden"

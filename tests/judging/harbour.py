@@ -2,12 +2,18 @@
 
 from datetime import date
 
-from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Disclosure, Expects, Item, Scenario, Truth
+from recall_bench.core.scenario import (
+    Disclosure,
+    Episode,
+    Expects,
+    Item,
+    Scenario,
+    Truth,
+    compute_story_date,
+)
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.offline.assessment import RuleScores
-from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.judging.offline.offline_judge import OfflineJudge, RuleScores
 
 EPOCH = date(2025, 3, 1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.judging.offline.abstention import (
+from recall_bench.judging.offline.stance import (
     Polarity,
     Stance,
     is_polar,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.judging.offline.assertion import (
+from recall_bench.judging.offline.exact import (
     TextSpan,
     is_given_as_past,
     is_one_of_several,

@@ -2,10 +2,9 @@
 
 import pytest
 
-from recall_bench.judging.offline.atoms import ValueAtom
-from recall_bench.judging.offline.names import find_names
-from recall_bench.judging.offline.values import find_values, split_values
-from recall_bench.judging.offline.wording import normalise
+from recall_bench.core.text import normalise
+from recall_bench.core.values import ValueAtom, find_values, split_values
+from recall_bench.judging.offline.contents import find_names
 
 
 def only(text: str) -> ValueAtom:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.core.question import Disclosure, Expects, Item
+from recall_bench.core.scenario import Disclosure, Expects, Item
 from recall_bench.core.verdict import Finding
 from tests.judging.harbour import assessed, item, marks
 

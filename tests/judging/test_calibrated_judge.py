@@ -2,12 +2,12 @@
 
 import pytest
 
-from recall_bench.core.question import Evidence, Expects
+from recall_bench.core.scenario import Evidence, Expects
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, Verdict
-from recall_bench.judging.offline import judge as module
+from recall_bench.judging.offline import offline_judge as module
 from recall_bench.judging.offline.calibration import PassChances, digest_question, load_calibration
 from recall_bench.judging.offline.features import EVIDENCE_NUMBERS, is_evidence_feature_set
-from recall_bench.judging.offline.judge import MAX_DOUBTED, MIN_GRANTED, OfflineJudge
+from recall_bench.judging.offline.offline_judge import MAX_DOUBTED, MIN_GRANTED, OfflineJudge
 from tests.judging.harbour import exhibit, harbour, item
 
 SURE = PassChances({"correctness": (0.99,) * 3, "completeness": (0.99,) * 2, "grounded": (0.99,)})

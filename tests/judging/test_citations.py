@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.judging.offline.citations import split_citations
+from recall_bench.judging.offline.contents import split_citations
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from recall_bench.core.text import normalise
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.coverage import (
     GIVEN,
@@ -9,10 +10,10 @@ from recall_bench.judging.offline.coverage import (
     VALUE_WEIGHT,
     Coverage,
     Reference,
+    RivalValues,
     cover,
+    find_rivals,
 )
-from recall_bench.judging.offline.rivals import RivalValues, find_rivals
-from recall_bench.judging.offline.wording import normalise
 
 READER = ContentReader()
 QUESTION = "What does berth 7 cost?"

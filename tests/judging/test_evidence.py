@@ -4,16 +4,15 @@ from datetime import date
 
 import pytest
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.judging.offline.contents import ContentReader
-from recall_bench.judging.offline.evidence import (
+from recall_bench.judging.offline.history_index import (
     EvidenceIndex,
     EvidenceWindow,
     Tokens,
     collect_tokens,
 )
-from recall_bench.judging.offline.literal import level_text
+from recall_bench.judging.offline.phrase import level_text
 
 EPOCH = date(2026, 1, 1)
 DAYS = {

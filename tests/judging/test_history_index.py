@@ -4,12 +4,10 @@ from datetime import date
 
 import pytest
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.core.question import Scenario
-from recall_bench.judging.offline.atoms import ValueAtom
+from recall_bench.core.scenario import Episode, Scenario, compute_story_date
+from recall_bench.core.text import normalise
+from recall_bench.core.values import ValueAtom, find_values
 from recall_bench.judging.offline.history_index import HistoryIndex
-from recall_bench.judging.offline.values import find_values
-from recall_bench.judging.offline.wording import normalise
 from tests.judging.harbour import EPOCH, harbour
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from recall_bench.core.question import Expects, Item
-from recall_bench.errors import JudgeFault, UsageError
-from recall_bench.judging.offline import grading
-from recall_bench.judging.offline.judge import VERSION, OfflineJudge
+from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.scenario import Expects, Item
+from recall_bench.judging.offline import grade
+from recall_bench.judging.offline.offline_judge import VERSION, OfflineJudge
 from tests.judging.harbour import assessed, exhibit, harbour, item, marks, points
 
 PRICE = item("What does berth 7 cost a week?", "$465 a week.")
@@ -203,7 +203,7 @@ def test_reciting_the_whole_history_is_no_answer() -> None:
     recital = "Gulls over the mole and nothing else. " * 200 + "Berth 7 costs $465 a week."
 
     assert marks(PRICE, recital)[0] == 0
-    assert len(recital) > grading.MAX_ANSWER_CHARACTERS
+    assert len(recital) > grade.MAX_ANSWER_CHARACTERS
 
 
 @pytest.mark.parametrize(

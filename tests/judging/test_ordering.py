@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from tests.judging.harbour import item, marks
 
 ANSWER, DRILL, FAIR = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from recall_bench.judging.offline.phrasing import PhraseReader
-from recall_bench.judging.offline.wording import Stems, normalise
+from recall_bench.core.text import Stems, normalise
+from recall_bench.judging.offline.phrase import PhraseReader
 
 PHRASES = PhraseReader(Stems())
 

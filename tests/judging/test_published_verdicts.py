@@ -5,12 +5,21 @@ Every figure is about questions that had no part in the training of the model th
 
 import pytest
 
-from recall_bench.judge_lab.agreement import compare_marks
-from recall_bench.judge_lab.calibrate import TrainingAnswers, cross_validate, measure_all, train
-from recall_bench.judge_lab.corpus import read_corpus
-from recall_bench.judge_lab.labelled import LabelledVerdict, load_labels, merge_repeats
+from recall_bench.judging.lab.calibration_fit import (
+    TrainingAnswers,
+    cross_validate,
+    measure_all,
+    train,
+)
+from recall_bench.judging.lab.judge_agreement import compare_marks
+from recall_bench.judging.lab.labelled_verdicts import (
+    LabelledVerdict,
+    load_labels,
+    merge_repeats,
+    read_corpus,
+)
 from recall_bench.judging.offline.calibration import ModelWeights, load_calibration
-from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.conftest import shared_data
 
 pytestmark = pytest.mark.slow

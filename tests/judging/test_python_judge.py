@@ -9,8 +9,8 @@ from textwrap import dedent
 import anyio
 import pytest
 
+from recall_bench.core.errors import JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.errors import JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
 from recall_bench.judging.python_judge import PythonJudge, load_judge
 from tests.judging.harbour import exhibit, harbour, item
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.core.verdict import Verdict
-from recall_bench.errors import UnreadableVerdict
-from recall_bench.judging.reply import parse_marks, parse_reply, parse_strict
+from recall_bench.judging.verdicts import parse_marks, parse_reply, parse_strict
 
 BARE = '{"correctness": 3, "completeness": 2, "hallucination": 1, "reasoning": "it says so"}'
 FULL = Verdict.of(3, 2, 1, "it says so")

@@ -1,10 +1,10 @@
 """What a system was told in another form than the logs is not made up by whoever repeats it."""
 
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.core.scenario import Evidence, Item, Scenario, Truth
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.judging.offline.history_index import HistoryIndex
-from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.conftest import EPOCH, episode
 
 ITEM = Item(

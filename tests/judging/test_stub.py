@@ -2,9 +2,9 @@
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import Verdict
-from recall_bench.errors import UsageError
-from recall_bench.judging.stub import StubJudge
+from recall_bench.judging.judges import StubJudge
 from tests.judging.harbour import exhibit, harbour, item
 
 

@@ -1,6 +1,6 @@
 """Typography and inflection make no difference."""
 
-from recall_bench.judging.offline.wording import Stems, normalise, split_sentences, split_words
+from recall_bench.core.text import Stems, normalise, split_sentences, split_words
 
 
 def test_emphasis_curly_quotes_and_dashes_are_levelled() -> None:

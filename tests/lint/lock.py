@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from zlib import crc32
 
-from recall_bench.lint.catalogue import choose_lints
-from recall_bench.lint.finding import LintFinding
-from recall_bench.lint.report import lint_story
+from recall_bench.datasets.lint.lint_corpus import LintFinding
+from recall_bench.datasets.lint.lint_report import choose_lints, lint_story
 
 ARCS = "arcs-20d.yaml"
 SESSIONS: tuple[Mapping[str, object], ...] = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.lint.atoms import exclude_known, find_claims
+from recall_bench.core.text_values import exclude_known, find_claims
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

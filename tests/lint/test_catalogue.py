@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.lint.catalogue import LINTS, choose_lints
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.lint.lint_report import LINTS, choose_lints
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "lint.md"
 

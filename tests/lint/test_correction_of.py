@@ -2,9 +2,9 @@
 
 import pytest
 
-from recall_bench.datasets.story import Arc
-from recall_bench.lint.corrections import is_superseded, read_correction
-from recall_bench.lint.index import SentenceMention
+from recall_bench.datasets.lint.history_checks import is_superseded, read_correction
+from recall_bench.datasets.lint.value_index import SentenceMention
+from recall_bench.datasets.persona_story import Arc
 
 FROST = Arc(
     id="frost",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.lint.report import LintReport, lint_story
+from recall_bench.datasets.lint.lint_report import LintReport, lint_story
 from tests.conftest import shared_data
 
 pytestmark = pytest.mark.slow

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 import recall_bench
-from recall_bench.lint.finding import Severity
-from recall_bench.lint.rendering import SHOWN, render_lint_report
-from recall_bench.lint.report import LintReport, lint_story
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import SHOWN, LintReport, lint_story, render_lint_report
 from tests.lint.lock import ARCS, question, write
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.matrix.cells import select_cells
-from recall_bench.matrix.matrix import open_matrix
+from recall_bench.core.errors import UsageError
+from recall_bench.running.matrix_cells import select_cells
+from recall_bench.running.matrix_run import open_matrix
 from tests.commands import Invoke
 from tests.matrix.conftest import Write
 

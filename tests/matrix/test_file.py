@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import BenchError, Problems, UsageError
-from recall_bench.matrix.file import DEFAULT, MatrixLimits, read_matrix
-from recall_bench.settings import Executor
+from recall_bench.core.errors import BenchError, Problems, UsageError
+from recall_bench.core.settings import Executor
+from recall_bench.running.matrix_file import DEFAULT, MatrixLimits, read_matrix
 
 
 def written(folder: Path, text: str) -> Path:

@@ -12,22 +12,19 @@ from typing import Any, cast
 
 import pytest
 
+from recall_bench.core.errors import Interrupted
 from recall_bench.core.event import Answered, Event, NotAnswered
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import TrialStates
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.ending import Finished, execute
-from recall_bench.errors import Interrupted
-from recall_bench.job import Job, Observer
-from recall_bench.journal import read_events
-from recall_bench.matrix.budget import SharedBudget
-from recall_bench.matrix.cells import MatrixCell
-from recall_bench.matrix.file import MatrixLimits
-from recall_bench.matrix.matrix import MatrixResult, open_matrix, run_matrix
-from recall_bench.matrix.one_by_one import ExecuteJob
-from recall_bench.matrix.outcome import CellOutcome, CellStage
-from recall_bench.matrix.progress import MatrixBoard
-from recall_bench.settings import Settings
+from recall_bench.running.execution import Finished, execute
+from recall_bench.running.job import Job, Observer
+from recall_bench.running.matrix_cells import CellOutcome, CellStage, MatrixCell, SharedBudget
+from recall_bench.running.matrix_file import MatrixLimits
+from recall_bench.running.matrix_progress import MatrixBoard
+from recall_bench.running.matrix_run import ExecuteJob, MatrixResult, open_matrix, run_matrix
+from recall_bench.runs.journal import read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
 from tests.matrix.conftest import Write

@@ -7,11 +7,11 @@ import pytest
 
 from recall_bench.core.event import Declared, Event, NotAnswered, NotJudged
 from recall_bench.core.plan import Plan
-from recall_bench.core.question import Scenario
-from recall_bench.core.standing import TrialStates
-from recall_bench.matrix.cells import MatrixCell
-from recall_bench.matrix.progress import CellLine, MatrixBoard
-from recall_bench.settings import Settings
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import TrialStates
+from recall_bench.running.matrix_cells import MatrixCell
+from recall_bench.running.matrix_progress import CellLine, MatrixBoard
 from tests.cli.test_watch import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 
 CELL = MatrixCell(setting="default", seed=1, system="a", settings=Settings(into=Path("there")))

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 import recall_bench
-from recall_bench.analysis.comparing import compare_runs
-from recall_bench.matrix.comparing import build_matrix_report
-from recall_bench.matrix.findings import MatrixReport
-from recall_bench.matrix.matrix import open_matrix
-from recall_bench.matrix.rendering import render_markdown, render_text
-from recall_bench.reporting.estimates import estimate_hallucination, estimate_overall
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.matrix_comparison import build_matrix_report
+from recall_bench.reporting.matrix_report import MatrixReport
+from recall_bench.reporting.matrix_text import render_markdown, render_text
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.running.matrix_run import open_matrix
+from recall_bench.runs.estimates import estimate_hallucination, estimate_overall
+from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
 from tests.matrix.conftest import Write
 

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BenchError, UsageError
-from recall_bench.matrix.budget import SharedBudget
-from recall_bench.matrix.file import MatrixLimits
-from recall_bench.matrix.matrix import MatrixResult, open_matrix, run_matrix
-from recall_bench.matrix.outcome import CellStage
+from recall_bench.running.matrix_cells import CellStage, SharedBudget
+from recall_bench.running.matrix_file import MatrixLimits
+from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
 from tests.killing import views
 from tests.matrix.conftest import Write
 from tests.matrix.test_one_by_one import JUDGE, quiet

@@ -8,16 +8,15 @@ import anyio
 
 from recall_bench.core.event import Answered, Declared, Event, Judged, RunResumed, RunStarted
 from recall_bench.core.memory import MemorySystem
-from recall_bench.core.part import Shard
-from recall_bench.core.plan import Plan
-from recall_bench.core.question import Scenario
-from recall_bench.core.shard import collect_shard_units
-from recall_bench.core.standing import TrialState, TrialStates
+from recall_bench.core.plan import Plan, Shard
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Judge
-from recall_bench.merging.fold import MergeSource
-from recall_bench.running.company import RunContext
-from recall_bench.running.conduct import run_plan
-from recall_bench.running.grade import Judges
+from recall_bench.core.work_unit import collect_shard_units
+from recall_bench.running.components import RunContext
+from recall_bench.running.grader import Judges
+from recall_bench.running.scheduler import run_plan
+from recall_bench.runs.merge import MergeSource
 from recall_bench.testing import ExactJudge
 
 Scenarios = dict[str, Scenario]

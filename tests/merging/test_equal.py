@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.event import (
     Answered,
     Event,
@@ -17,14 +18,11 @@ from recall_bench.core.event import (
     RunResumed,
     RunStarted,
 )
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.part import Shard
-from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.question import Item, Question, Scenario, Truth
+from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, Shard
+from recall_bench.core.scenario import Episode, Item, Question, Scenario, Truth
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.errors import SystemFault
-from recall_bench.merging.fold import merge_events
+from recall_bench.runs.merge import merge_events
 from recall_bench.testing import ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
 from tests.merging.apart import begun, go_on, resumed, source, standings_of

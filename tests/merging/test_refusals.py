@@ -2,12 +2,11 @@
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared, Event, RunEnded
-from recall_bench.core.part import Shard
-from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.question import Scenario
-from recall_bench.errors import UsageError
-from recall_bench.merging.fold import merge_events
+from recall_bench.core.plan import Lifecycle, Plan, Shard
+from recall_bench.core.scenario import Scenario
+from recall_bench.runs.merge import merge_events
 from recall_bench.testing import ScriptedSystem
 from tests.merging.apart import begun, go_on, source
 

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.metrics.agreement import FIGURES, MarkAgreement, MarkPairs, measure_agreement
-from recall_bench.metrics.agreement_clusters import estimate_effective_size, number_names
+from recall_bench.metrics.agreement import (
+    FIGURES,
+    MarkAgreement,
+    MarkPairs,
+    estimate_effective_size,
+    measure_agreement,
+    number_names,
+)
 
 
 def rulings(

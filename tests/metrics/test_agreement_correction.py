@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.metrics.agreement_clusters import Bools
-from recall_bench.metrics.agreement_correction import (
+from recall_bench.metrics.agreement import Bools
+from recall_bench.metrics.judge_correction import (
     CorrectedRate,
     EffectiveShare,
     ErrorRates,

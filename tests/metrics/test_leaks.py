@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.core.question import Disclosure, Truth
+from recall_bench.core.scenario import Disclosure, Truth
 from recall_bench.core.verdict import Finding
 from recall_bench.metrics.leaks import GuardedAnswer, Leaks, count_leaks, is_leak
 

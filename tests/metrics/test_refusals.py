@@ -2,9 +2,9 @@
 
 import pytest
 
-from recall_bench.core.question import Disclosure, Truth
+from recall_bench.core.scenario import Disclosure, Truth
 from recall_bench.core.verdict import Finding
-from recall_bench.metrics.refusals import Refusals, count_refusals, is_answerable
+from recall_bench.metrics.leaks import Refusals, count_refusals, is_answerable
 
 
 @pytest.mark.parametrize("finding", [Finding.REFUSAL, Finding.ABSTENTION])

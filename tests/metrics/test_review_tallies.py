@@ -1,7 +1,7 @@
 """Reviews of failures and of passes are told apart, and points are counted as they moved."""
 
-from recall_bench.core.standing import ReviewChange
-from recall_bench.metrics.reviews import ReviewCounts, ReviewTally, count_reviews
+from recall_bench.core.trial_states import ReviewChange
+from recall_bench.metrics.marks import ReviewCounts, ReviewTally, count_reviews
 
 
 def test_each_review_is_in_one_count_of_one_kind() -> None:

@@ -1,8 +1,8 @@
 """One prompt with a schema, put to whichever model a spec names."""
 
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
 
 SCHEMA = {
     "type": "object",

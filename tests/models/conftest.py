@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from recall_bench.models.catalogue import PROVIDERS
+from recall_bench.models.provider_catalogue import PROVIDERS
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 

@@ -12,10 +12,10 @@ from typing import get_args
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.models.catalogue import BUNDLED, PROVIDERS, UNUSABLE
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import ModelSpec, parse_spec
+from recall_bench.core.errors import UsageError
+from recall_bench.models.model_spec import ModelSpec, parse_spec
+from recall_bench.models.provider_catalogue import BUNDLED, PROVIDERS, UNUSABLE
+from recall_bench.models.provider_model import open_model
 
 pytest.importorskip("pydantic_ai")
 

@@ -17,8 +17,8 @@ import anyio
 import pytest
 from anyio.abc import Process
 
-from recall_bench.models import child
-from recall_bench.models.child import ChildResult, run_child
+from recall_bench.models import program_model
+from recall_bench.models.program_model import ChildResult, run_child
 from tests.models.processes import is_running, until_gone
 from tests.models.waiting import until
 
@@ -53,7 +53,7 @@ OBEDIENT = FAMILY.format(parent="signal.SIG_DFL")
 
 CALLER = """
 import anyio, os, signal, sys
-from recall_bench.models.child import run_child
+from recall_bench.models.program_model import run_child
 
 # What a shell starts in the background, and so the tests that it runs there, ignores Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -178,8 +178,8 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     def killpg(*_: object) -> None:
         raise AttributeError("there are no process groups of this kind")
 
-    monkeypatch.setattr(child, "sys", SimpleNamespace(platform="win32"))
-    monkeypatch.setattr(child, "os", SimpleNamespace(killpg=killpg))
+    monkeypatch.setattr(program_model, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(program_model, "os", SimpleNamespace(killpg=killpg))
     monkeypatch.setattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200, raising=False)
     monkeypatch.setattr(subprocess, "run", taskkill)
     monkeypatch.setattr(anyio, "open_process", open_process)

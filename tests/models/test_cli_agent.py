@@ -8,11 +8,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelFault, UsageError
 from recall_bench.models.model import Finish, Model, Prompt, Reply
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
 from tests.models.processes import is_running, until_gone
 from tests.models.waiting import until
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelFault, UsageError
-from recall_bench.models.command_model import open_command
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.tuning import Tuning
+from recall_bench.models.model_spec import Tuning
+from recall_bench.models.program_model import open_command
 
 pytestmark = pytest.mark.anyio
 

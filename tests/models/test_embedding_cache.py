@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
-from recall_bench.errors import UsageError
 from recall_bench.models import embedding_cache
 from recall_bench.models.embedders import Embeddings, open_embedder
 from recall_bench.models.embedding_cache import (
@@ -23,8 +24,7 @@ from recall_bench.models.embedding_cache import (
     EmbeddingCache,
     make_cache_key,
 )
-from recall_bench.resolve.endpoints import build_endpoint
-from recall_bench.settings import Settings
+from recall_bench.systems.endpoint.model_endpoint import build_endpoint
 from tests.models.openai_server import OpenAIServer, Response, json_reply
 
 SPAWN = multiprocessing.get_context("spawn")

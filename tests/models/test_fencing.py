@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from recall_bench.models.fencing import fence_blocks
+from recall_bench.models.model import fence_blocks
 
 
 def unfenced(text: str, mark: str) -> dict[str, str]:
@@ -64,7 +64,7 @@ def test_a_text_that_holds_its_own_mark_gets_another(monkeypatch: pytest.MonkeyP
         def hexdigest(self) -> str:
             return ("f" if self._updates else "0") * 64
 
-    monkeypatch.setattr("recall_bench.models.fencing.sha256", Guessed)
+    monkeypatch.setattr("recall_bench.models.model.sha256", Guessed)
 
     assert fence_blocks({"reply": "<<end of reply 0000000000000000>>"}).mark == "f" * 16
 

@@ -31,8 +31,8 @@ except SystemExit:
     [
         "import recall_bench",
         HELP,
-        "from recall_bench.models.spec import parse_spec; parse_spec('openai:gpt-5;price=1/2', {})",
-        "import recall_bench.models.providers",
+        "from recall_bench.models.model_spec import parse_spec; parse_spec('openai:gpt-5;price=1/2', {})",
+        "import recall_bench.models.provider_model",
     ],
 )
 def test_nothing_heavy_is_imported_early(statement: str) -> None:
@@ -41,7 +41,7 @@ def test_nothing_heavy_is_imported_early(statement: str) -> None:
 
 def test_reading_a_spec_imports_nothing_at_all_but_the_standard_library() -> None:
     ours = {"recall_bench"} | imported_by("pass")
-    new = imported_by("from recall_bench.models.spec import parse_spec") - ours
+    new = imported_by("from recall_bench.models.model_spec import parse_spec") - ours
 
     assert new <= sys.stdlib_module_names
 
@@ -50,8 +50,8 @@ def test_the_list_names_things_that_would_be_noticed() -> None:
     pytest.importorskip("pydantic_ai")
 
     opened = (
-        "from recall_bench.models.spec import parse_spec\n"
-        "from recall_bench.models.providers import open_model\n"
+        "from recall_bench.models.model_spec import parse_spec\n"
+        "from recall_bench.models.provider_model import open_model\n"
         "open_model(parse_spec('openai:m', {}), {'OPENAI_API_KEY': 'k'})"
     )
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.core.errors import UsageError
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY, ask
 from tests.models.openai_server import OpenAIServer

@@ -5,8 +5,8 @@ import socket
 import pytest
 
 from recall_bench.core.usage import Usage
+from recall_bench.models.model_spec import ModelSpec, parse_spec
 from recall_bench.models.prices import is_price_known, price_usage
-from recall_bench.models.spec import ModelSpec, parse_spec
 
 pytest.importorskip("pydantic_ai")
 

@@ -8,13 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.models.faults import KINDS
 from recall_bench.models.model import Finish, Prompt, Reply
-from recall_bench.models.provider_model import MAX_TOKENS
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import MAX_TOKENS, open_model
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY, PROMPT, SCHEMA, ask
 from tests.models.openai_server import OpenAIServer, Response

@@ -7,11 +7,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.models.model import Finish, Prompt, Reply
+from recall_bench.models.model_spec import NO_TUNING, Tuning
 from recall_bench.models.python_model import PythonModel, load_model
-from recall_bench.models.tuning import NO_TUNING, Tuning
 
 pytestmark = pytest.mark.anyio
 

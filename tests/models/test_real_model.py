@@ -9,8 +9,8 @@ import json
 import pytest
 
 from recall_bench.models.model import Finish, Prompt
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
 from tests.models.small_model import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
 from recall_bench.models.model import Model
-from recall_bench.models.tuning import NO_TUNING, Tuning
-from recall_bench.resolve.models import estimate_target_cost, resolve_model
-from recall_bench.settings import Settings
+from recall_bench.models.model_spec import NO_TUNING, Tuning
+from recall_bench.models.model_target import estimate_target_cost, resolve_model
 from tests.models import openai_server as scripted
 from tests.models.asking import PROMPT
 from tests.models.openai_server import OpenAIServer

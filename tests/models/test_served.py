@@ -4,10 +4,14 @@ import socket
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.models.compatible import resolve_server
-from recall_bench.models.served import find_served_model, is_address, parse_address
-from recall_bench.models.spec import Price
+from recall_bench.core.errors import UsageError
+from recall_bench.models.compatible_server import (
+    find_served_model,
+    is_address,
+    parse_address,
+    resolve_server,
+)
+from recall_bench.models.model_spec import Price
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY
 from tests.models.openai_server import OpenAIServer, Response
@@ -78,7 +82,7 @@ def test_an_address_where_nobody_listens_is_told() -> None:
 
 
 def test_a_server_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.models.served._TIMEOUT_S", 0.1)
+    monkeypatch.setattr("recall_bench.models.compatible_server._TIMEOUT_S", 0.1)
     with OpenAIServer([scripted.hang()]) as server:
         assert "no reply within 0.1 s" in refusal(server.base_url)
 

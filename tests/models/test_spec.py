@@ -2,9 +2,9 @@
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.models.catalogue import AGENTS, PROVIDERS, UNUSABLE
-from recall_bench.models.spec import ModelSpec, Price, parse_spec
+from recall_bench.core.errors import UsageError
+from recall_bench.models.model_spec import ModelSpec, Price, parse_spec
+from recall_bench.models.provider_catalogue import AGENTS, PROVIDERS, UNUSABLE
 
 
 def parsed(text: str, **environ: str) -> ModelSpec:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recall_bench.analysis.attribution.attribute import find_leaves
-from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.trials import read_trials
 from recall_bench.core.memory import Passage, SystemCard
-from recall_bench.core.question import Evidence, Item, Truth
+from recall_bench.core.scenario import Evidence, Item, Truth
 from recall_bench.core.verdict import Finding, Verdict
-from recall_bench.pages import write_page
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages import write_page
+from recall_bench.reporting.run_report import build_report
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 from tests.reporting.conftest import INVENTED, PERFECT, POOR, Story, plan_of, trial
 
 DAY = "🦉 An owl came by at dusk.\n" + "Rain.\n" * 60 + "The cat is called Fig. It rained."

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.pages.charting import load_vega_script
+from recall_bench.reporting.pages.document import load_vega_script
 
 
 @pytest.fixture(autouse=True)

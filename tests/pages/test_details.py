@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Item
-from recall_bench.pages.details import (
+from recall_bench.core.scenario import Item
+from recall_bench.reporting.pages.page_data import (
     MAX_TEXT_LENGTH,
     PersonaDetails,
     collect_details,
     count_utf16,
     truncate_text,
 )
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.runs.run_folder import RunFolder
 from tests.pages.paged import DAY, SENTENCE, STORIES, ada, ada_run
 from tests.reporting.conftest import PERFECT, Story, plan_of, trial
 

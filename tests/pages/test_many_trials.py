@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.attribution.attribute import find_leaves
-from recall_bench.analysis.trials import read_trials
 from recall_bench.core.plan import Checkpoint
-from recall_bench.core.question import Item
-from recall_bench.pages import write_page
+from recall_bench.core.scenario import Item
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages import write_page
+from recall_bench.runs.trials import read_trials
 from tests.charts.sampled import sampled_report
 from tests.pages.conftest import Visiting
 from tests.reporting.conftest import INVENTED, PERFECT, Story, plan_of, question, trial

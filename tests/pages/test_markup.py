@@ -1,6 +1,11 @@
 """Words are escaped wherever they are put; only markup made here is markup."""
 
-from recall_bench.pages.markup import escape_text, format_sentence, join_markup, make_element
+from recall_bench.reporting.pages.markup import (
+    escape_text,
+    format_sentence,
+    join_markup,
+    make_element,
+)
 
 
 def test_plain_words_are_escaped_and_markup_is_kept() -> None:

@@ -8,7 +8,7 @@ from base64 import b64decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.pages.packing import encode_block, split_chunks
+from recall_bench.reporting.pages.markup import encode_block, split_chunks
 
 NASTY = "</script><!-- <script> \u2028\u2029 \x00 & 🦉 \"'"
 

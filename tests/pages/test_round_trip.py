@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from recall_bench.analysis.attribution.attribute import find_leaves
-from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import Judged, TrialResult
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Item
-from recall_bench.pages import write_page
-from recall_bench.pages.packing import split_chunks
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.core.scenario import Item
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages import write_page
+from recall_bench.reporting.pages.markup import split_chunks
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 from tests.charts.sampled import sampled_report
 from tests.reporting.conftest import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
 
@@ -32,9 +32,9 @@ def page(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[dict[str, Any], RunFolder]:
     """The blocks of a page over three personas, and the run it is of."""
-    monkeypatch.setattr("recall_bench.pages.writing.charting_script", lambda: "draw();")
+    monkeypatch.setattr("recall_bench.reporting.pages.page.charting_script", lambda: "draw();")
     monkeypatch.setattr(
-        "recall_bench.pages.writing.chunks", partial(split_chunks, size=request.param)
+        "recall_bench.reporting.pages.page.chunks", partial(split_chunks, size=request.param)
     )
     run, output = three(tmp_path / "run"), tmp_path / "a.html"
     table = read_trials(run)

@@ -4,25 +4,24 @@ from collections.abc import Iterable
 
 import pytest
 
-from recall_bench.analysis.attribution.views import FailureLeaf
-from recall_bench.analysis.attribution.words import LEAF_MEANINGS
-from recall_bench.analysis.canaries.views import (
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.metrics.estimate import IntervalMethod
+from recall_bench.reporting.analyses.attribution import LEAF_MEANINGS, FailureLeaf
+from recall_bench.reporting.analyses.canaries import (
     CanaryChange,
     CanaryQuestion,
     CanaryWatch,
     WatchedCanary,
 )
-from recall_bench.analysis.hallucination.views import CategoryRate
-from recall_bench.core.question import BOUNDARY
-from recall_bench.pages.failures import render_failures
-from recall_bench.pages.header import render_header
-from recall_bench.pages.sections import (
+from recall_bench.reporting.analyses.hallucination import CategoryRate
+from recall_bench.reporting.pages.page_body import render_header
+from recall_bench.reporting.pages.page_sections import (
     render_canaries,
     render_costs,
     render_degradation,
+    render_failures,
     render_hallucination,
 )
-from recall_bench.statistics.estimate import IntervalMethod
 from tests.charts.sampled import estimate, sampled_report
 
 REPORT = sampled_report(3)

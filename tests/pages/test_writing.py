@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.trials import read_trials
-from recall_bench.errors import UsageError
-from recall_bench.pages import document, write_page
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import RunStatus
+from recall_bench.core.errors import UsageError
+from recall_bench.reporting.pages import document, write_page
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus
+from recall_bench.runs.trials import read_trials
 from tests.charts.sampled import empty_report, sampled_report
 from tests.pages.paged import ada_run, page_of
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> RunFolder:
 @pytest.fixture(autouse=True)
 def _no_charting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The script that draws charts takes seconds to bundle, and is run by no test here."""
-    monkeypatch.setattr("recall_bench.pages.writing.charting_script", lambda: "draw();")
+    monkeypatch.setattr("recall_bench.reporting.pages.page.charting_script", lambda: "draw();")
 
 
 def test_the_same_run_gives_the_same_bytes(folder: RunFolder, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
     def broken(_: object, __: object) -> object:
         raise UsageError("no room")
 
-    monkeypatch.setattr("recall_bench.pages.writing.block", broken)
+    monkeypatch.setattr("recall_bench.reporting.pages.page.block", broken)
     with pytest.raises(UsageError):
         page_of(folder, output)
 

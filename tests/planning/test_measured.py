@@ -18,9 +18,9 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Verdict
-from recall_bench.planning.measured import ASK, JUDGE, MeasuredRun
+from recall_bench.running.measured_runs import ASK, JUDGE, MeasuredRun
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.planning.pace import Timings, make_fixed_pace
+from recall_bench.running.step_timings import Timings, make_fixed_pace
 
 
 def timings(*points: tuple[int, float]) -> Timings:

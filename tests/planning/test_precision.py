@@ -5,14 +5,14 @@ from random import Random
 import pytest
 
 from recall_bench.core.plan import Trial
-from recall_bench.planning.precision import (
+from recall_bench.metrics.estimate import estimate_mean
+from recall_bench.running.plan_precision import (
     WORST,
     VarianceParts,
     compute_detectable,
     compute_half_width,
     split_variance,
 )
-from recall_bench.statistics.estimate import estimate_mean
 
 ASKS = 8
 

@@ -15,11 +15,10 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Lifecycle, Plan, Trial
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Verdict
-from recall_bench.planning.measured import MeasuredRun
-from recall_bench.planning.rest import estimate_rest, explain_run
-from recall_bench.planning.workload import list_scenario_work
+from recall_bench.running.measured_runs import MeasuredRun
+from recall_bench.running.plan_schedule import estimate_rest, explain_run, list_scenario_work
 from tests.planning.test_measured import START, at
 
 DAYS = (1, 2, 3)

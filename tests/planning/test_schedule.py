@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.planning.schedule import (
+from recall_bench.running.plan_schedule import (
     PlannedTask,
     compute_makespan,
     find_critical,

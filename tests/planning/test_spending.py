@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from recall_bench.core.event import Answered, Declared
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.question import Scenario
-from recall_bench.planning.spending import sample_answers
-from recall_bench.planning.workload import ScenarioWork, list_scenario_work
+from recall_bench.core.scenario import Scenario
+from recall_bench.running.plan_cost import sample_answers
+from recall_bench.running.plan_schedule import ScenarioWork, list_scenario_work
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

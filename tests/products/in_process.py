@@ -10,9 +10,9 @@ import sys
 import anyio
 import msgspec
 
-from recall_bench import plugins
+from recall_bench.core import user_code
 from recall_bench.core.memory import MemorySystem, RetrievalReply
-from recall_bench.systems.contrib.product import Product
+from recall_bench.systems.products.product import Product
 from tests.systems.diary import EPISODES, QUESTIONS, question
 
 
@@ -39,5 +39,5 @@ async def both(product: Product, url: str) -> list[list[list[str]]]:
 
 if __name__ == "__main__":
     name, address = sys.argv[1:]
-    found = anyio.run(both, plugins.load_plugin("systems", name), address)
+    found = anyio.run(both, user_code.load_plugin("systems", name), address)
     sys.stdout.write(msgspec.json.encode(found).decode())

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import MemorySystem
-from recall_bench.endpoint.chat import open_chat
-from recall_bench.endpoint.endpoint import ENDPOINT_VARIABLE, ModelEndpoint
-from recall_bench.models.spec import parse_spec
-from recall_bench.systems.command.system import start_command_system
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.systems.endpoint.chat_completions import open_chat
+from recall_bench.systems.endpoint.model_endpoint import ENDPOINT_VARIABLE, ModelEndpoint
+from recall_bench.systems.transports.command_system import start_command_system
 from tests.products.pins import ROOT
 
 

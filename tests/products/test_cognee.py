@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.memory import Asker, RetrievalReply
-from recall_bench.systems.contrib.cognee import Cognee
+from recall_bench.systems.products.cognee import Cognee
 from tests.products.fake_model import WRITER, FakeModel
 from tests.products.fake_service import running, without_proxies
 from tests.products.installed import lent, python_of, served

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Episode
-from recall_bench.errors import UsageError
-from recall_bench.systems.contrib.files import MarkdownFiles, product
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Episode
+from recall_bench.systems.products.files import MarkdownFiles, product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.testing import CHECKS, assert_contract
 from tests.conftest import episode

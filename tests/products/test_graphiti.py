@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Asker, RetrievalReply
-from recall_bench.errors import SystemFault
 from tests.products.fake_model import FakeModel
 from tests.products.fake_service import running, without_proxies
 from tests.products.installed import lent, python_of, served

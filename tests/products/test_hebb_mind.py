@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Memory, RetrievalReply
-from recall_bench.errors import SystemFault
-from recall_bench.systems.contrib.hebb_mind import _build_passage, _name_partition
+from recall_bench.systems.products.hebb_mind import _build_passage, _name_partition
 from recall_bench.testing import assert_contract_async
 from tests.models.openai_server import OpenAIServer, Response, ok
 from tests.products.installed import lent, python_of, served

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Asker, RetrievalReply
-from recall_bench.errors import SystemFault, UsageError
-from recall_bench.systems.contrib.mem0 import Mem0, product
+from recall_bench.systems.products.mem0 import Mem0, product
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.models.openai_server import OpenAIServer, Response, ok
 from tests.products.installed import lent, python_of, served

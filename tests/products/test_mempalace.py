@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import Asker, Memory, RetrievalReply
-from recall_bench.systems.contrib.mempalace import _merge_rankings
+from recall_bench.systems.products.mempalace import _merge_rankings
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.products.installed import lent, python_of, served
 from tests.products.pins import pinned

@@ -4,10 +4,10 @@ from datetime import date, datetime
 
 import pytest
 
-from recall_bench.core.history import Episode
-from recall_bench.systems.builtin.passages import split_chunks
-from recall_bench.systems.builtin.shelf import format_quote
-from recall_bench.systems.contrib.notes import (
+from recall_bench.core.scenario import Episode
+from recall_bench.systems.builtin.chunks import split_chunks
+from recall_bench.systems.builtin.passage_index import format_quote
+from recall_bench.systems.products.notes import (
     NO_SESSION,
     DayNote,
     build_note_passage,

@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from recall_bench import plugins
+from recall_bench.core import user_code
 from tests.products.pins import ROOT, pinned
 
 PINNED = sorted(path.stem for path in (ROOT / "products").glob("*.txt"))
@@ -42,7 +42,7 @@ def test_the_pins_are_what_the_extra_and_the_base_ask_for(name: str) -> None:
 def test_what_a_product_needs_can_be_installed_with_its_extra() -> None:
     extras = project()["optional-dependencies"]
 
-    for entry in plugins.list_plugins("systems"):
+    for entry in user_code.list_plugins("systems"):
         if ".contrib." in entry.value and entry.load().needs:
             assert entry.load().extra in extras, entry.name
 
@@ -51,7 +51,7 @@ def test_every_product_is_in_the_reference_and_in_the_guide() -> None:
     reference = (ROOT / "docs/reference/products.md").read_text(encoding="utf-8")
     guide = (ROOT / "docs/how-to/products.md").read_text(encoding="utf-8")
 
-    for entry in plugins.list_plugins("systems"):
+    for entry in user_code.list_plugins("systems"):
         if ".contrib." in entry.value:
             assert f"| `{entry.name}` |" in reference
             assert f"`{entry.name}`" in guide

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench import plugins
+from recall_bench.core import user_code
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem, RetrievalReply
-from recall_bench.errors import UsageError
-from recall_bench.systems.contrib.product import Product
+from recall_bench.systems.products.product import Product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 from tests.systems.diary import question
@@ -122,7 +122,7 @@ def test_a_product_is_described_by_its_adapter() -> None:
 def test_naming_a_product_imports_nothing_of_it() -> None:
     products = {
         entry.value.partition(":")[0]
-        for entry in plugins.list_plugins("systems")
+        for entry in user_code.list_plugins("systems")
         if ".contrib." in entry.value
     }
     program = (
@@ -137,7 +137,7 @@ def test_naming_a_product_imports_nothing_of_it() -> None:
 
     needed = {
         need.split(".")[0]
-        for entry in plugins.list_plugins("systems")
+        for entry in user_code.list_plugins("systems")
         if ".contrib." in entry.value
         for need in entry.load().needs
     }

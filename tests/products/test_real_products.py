@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from recall_bench.core.memory import Asker, MemorySystem
-from recall_bench.systems.builtin.embedding import embed
-from recall_bench.systems.command.system import start_command_system
+from recall_bench.models.static_embedding import embed
+from recall_bench.systems.transports.command_system import start_command_system
 from recall_bench.testing import assert_contract_async
 from tests.products.embedding_server import endpoint
 from tests.products.in_process import finds

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from recall_bench.errors import SystemBusy
-from recall_bench.systems.contrib.notes import split_notes
-from recall_bench.systems.contrib.service import (
+from recall_bench.core.errors import SystemBusy
+from recall_bench.systems.products.notes import split_notes
+from recall_bench.systems.products.service import (
     ServiceErrors,
     SessionPiece,
     build_service_passage,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import Asker, Clock, MemorySystem, RetrievalReply
-from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.products.fake_hindsight import FakeHindsight
 from tests.products.fake_letta import FakeLetta

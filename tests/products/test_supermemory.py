@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_bench.errors import SystemFault
+from recall_bench.core.errors import SystemFault
 from tests.products.fake_service import KEY, lived, running, without_proxies
 from tests.products.fake_supermemory import STAGES, FakeSupermemory
 from tests.products.installed import python_of, served

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recall_bench.systems.builtin.embedding import DIMENSIONS, embed
-from recall_bench.systems.contrib.vectors import EMBEDDING_BATCH, ProductEmbedder
+from recall_bench.models.static_embedding import DIMENSIONS, embed
+from recall_bench.systems.products.product import EMBEDDING_BATCH, ProductEmbedder
 from tests.products.embedding_server import endpoint
 
 

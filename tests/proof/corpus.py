@@ -5,8 +5,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recall_bench.proof.check import verify_world
-from recall_bench.proof.finding import VerificationReport
+from recall_bench.generate.verification.findings import VerificationReport
+from recall_bench.generate.verification.verifier import verify_world
 
 LEXICON: dict[str, Any] = {
     "dates": "day-first",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.proof.passages import DaySentence, SentenceSplitter, parse_day
+from recall_bench.generate.verification.day_parser import DaySentence, SentenceSplitter, parse_day
 
 FRONT = "---\ntype: daily\n---\n\n"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import recall_bench.proof
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.proof.check import verify_world
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.generate import verification
+from recall_bench.generate.verification.verifier import verify_world
 from tests.proof.corpus import Corpus
 
 Mutation = Callable[[Corpus], None]
@@ -187,7 +187,7 @@ def test_a_malformed_lexicon_is_refused(
 
 
 def test_the_reader_shares_no_code_with_the_writer() -> None:
-    folder = Path(recall_bench.proof.__file__).parent
+    folder = Path(str(verification.__file__)).parent
     named = {
         alias.name if isinstance(node, ast.Import) else str(node.module)
         for path in folder.rglob("*.py")

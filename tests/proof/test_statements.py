@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recall_bench.proof.check import read_statements
-from recall_bench.proof.lexicon import read_lexicon
-from recall_bench.proof.passages import parse_day
-from recall_bench.proof.statements import StatementTable
+from recall_bench.generate.verification.day_parser import parse_day
+from recall_bench.generate.verification.lexicon import read_lexicon
+from recall_bench.generate.verification.statements import StatementTable
+from recall_bench.generate.verification.verifier import read_statements
 from tests.proof.corpus import LEXICON, Corpus
 
 ONE, TWO = "regression-1", "regression-2"

@@ -5,10 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from recall_bench.proof.names import NameIndex, UnnamedValueReader
-from recall_bench.proof.values import (
+from recall_bench.generate.verification.value_readers import (
     Amount,
+    NameIndex,
     PatternReader,
+    UnnamedValueReader,
     build_choice_reader,
     build_code_reader,
     build_date_reader,

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Question
 
 
 def ask(text: str, **more: object) -> Question:

@@ -4,22 +4,22 @@ guessed.
 
 import pytest
 
-from recall_bench.core.question import Question
-from recall_bench.judging.protocols.choice import parse_options, read_choice
+from recall_bench.core.scenario import Question
+from recall_bench.judging.protocols.multiple_choice import parse_options, read_choice
 from recall_bench.models.model import Prompt
-from recall_bench.reading import choosing
-from recall_bench.reading.choosing import choose_option
-from recall_bench.reading.extractive import ExtractiveReader
-from recall_bench.reading.model import (
+from recall_bench.systems import readers
+from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.readers import (
     CHOICE_CLOSING,
     CHOICE_INSTRUCTION,
     CLOSING,
     INSTRUCTION,
+    ExtractiveReader,
     build_reader_prompt,
+    choose_option,
     digest_choice_prompt,
     digest_prompt,
 )
-from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.reading.asking import ask, found
 
 CHOICES = (
@@ -107,7 +107,7 @@ def test_no_options_are_no_choice_and_neither_is_a_single_one_without_support() 
 
 
 def test_the_card_tells_how_choices_are_made() -> None:
-    assert ExtractiveReader.card.config["choosing"] == choosing.CHOICE_VERSION
+    assert ExtractiveReader.card.config["choosing"] == readers.CHOICE_VERSION
     assert ExtractiveReader.card.version == "1"
 
 

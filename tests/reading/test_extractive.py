@@ -6,15 +6,15 @@ It knows the question and the passages, and nothing of the system: not even its 
 import pytest
 
 from recall_bench.core.memory import Passage
-from recall_bench.reading import choosing
-from recall_bench.reading.extractive import (
+from recall_bench.systems import readers
+from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.readers import (
     NO_RECORD_BELOW,
     QUOTES,
     WORD_WEIGHT,
     ExtractiveReader,
     TextSupport,
 )
-from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.reading.asking import ask, found
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +98,6 @@ def test_the_card_tells_what_can_change_an_answer() -> None:
         "quotes": QUOTES,
         "word_weight": WORD_WEIGHT,
         "no_record_below": NO_RECORD_BELOW,
-        "choosing": choosing.CHOICE_VERSION,
+        "choosing": readers.CHOICE_VERSION,
     }
     assert ExtractiveReader.card.model is None

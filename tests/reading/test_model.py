@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recall_bench.core.errors import ModelBusy, ReaderFault
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Question
-from recall_bench.errors import ModelBusy, ReaderFault
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
-from recall_bench.reading.model import (
+from recall_bench.core.scenario import Question
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
+from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.readers import (
     CLOSING,
     ModelReader,
     build_reader_prompt,
     digest_choice_prompt,
     digest_prompt,
 )
-from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.models.openai_server import (
     OpenAIServer,
     Response,

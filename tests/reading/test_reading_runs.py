@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
-from recall_bench.errors import UsageError
-from recall_bench.resolve.readers import resolve_reader
-from recall_bench.settings import Settings
+from recall_bench.core.settings import Settings
+from recall_bench.systems.readers import resolve_reader
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
 from tests.models.openai_server import OpenAIServer, Response, error, ok

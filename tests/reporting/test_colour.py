@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.reporting.heatmap.colour import (
+from recall_bench.reporting.heatmap.colours import (
     ColourScale,
     choose_ink,
     colour_rate,

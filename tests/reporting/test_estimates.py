@@ -6,11 +6,13 @@ from random import Random
 
 import pytest
 
-from recall_bench.core.question import Disclosure, Item
-from recall_bench.core.standing import TrialState
+from recall_bench.core.scenario import Disclosure, Item
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import JudgeCard, Verdict
+from recall_bench.metrics.bootstrap import RESAMPLES
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
 from recall_bench.metrics.marks import TrialTally, sum_tallies
-from recall_bench.reporting.estimates import (
+from recall_bench.runs.estimates import (
     CELL_RESAMPLES,
     SEED,
     Heatmap,
@@ -20,10 +22,8 @@ from recall_bench.reporting.estimates import (
     estimate_hallucination,
     estimate_overall,
 )
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import CheckpointSummary, summarise
-from recall_bench.statistics.clusters import RESAMPLES
-from recall_bench.statistics.estimate import Estimate, IntervalMethod, estimate_mean
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import CheckpointSummary, summarise
 from tests.reporting.conftest import (
     INVENTED,
     PERFECT,
@@ -230,7 +230,7 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         drawn.append(resamples)
         return estimate_mean(*trials, resamples=resamples, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("recall_bench.reporting.estimates.mean_estimate", counting)
+    monkeypatch.setattr("recall_bench.runs.estimates.mean_estimate", counting)
     story = ada_story(tmp_path)
     for each in ("cat", "dog"):
         story.both(trial(each))

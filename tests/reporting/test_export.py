@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import CATEGORIES, Disclosure, Item
+from recall_bench.core.scenario import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.reporting.estimates import build_heatmaps, estimate_overall
-from recall_bench.reporting.files.export import export_files
+from recall_bench.runs.estimates import build_heatmaps, estimate_overall
+from recall_bench.runs.result_files import export_files
 from tests.reporting.conftest import (
     ADA,
     ALL_OF_ADA,

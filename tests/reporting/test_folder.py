@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 import pytest
 
+from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Event, Judged, NotAnswered, NotJudged, encode_event
-from recall_bench.core.standing import TrialState
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.errors import DataError, UsageError
-from recall_bench.journal import JOURNAL
-from recall_bench.metrics.reviews import ReviewTally
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.metrics.marks import ReviewTally
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
 from tests.reporting.conftest import ALL_OF_ADA, INVENTED, PERFECT, POOR, Story, ada_story, trial
 
 

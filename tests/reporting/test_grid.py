@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from recall_bench.core.question import CATEGORIES
-from recall_bench.reporting.grid import heatmap_grid
-from recall_bench.reporting.summary import summarise
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.runs.summary import heatmap_grid, summarise
 from tests.reporting.conftest import POOR, Story, ada_story, trial
 
 

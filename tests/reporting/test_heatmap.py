@@ -11,32 +11,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.reporting.heatmap.canvas import measure_text, wrap_text
-from recall_bench.reporting.heatmap.colour import (
-    colour_rate,
-    colour_score,
-    compute_contrast,
-)
-from recall_bench.reporting.heatmap.drawing import Cell, HeatmapData, Scale, draw_picture
-from recall_bench.reporting.heatmap.inks import (
+from recall_bench.reporting.heatmap.colours import (
     MUTED,
     NO_DATA_FILL,
     NOT_YET,
     NOT_YET_BORDER,
     SMALL_HEIGHT,
+    colour_rate,
+    colour_score,
+    compute_contrast,
 )
-from recall_bench.reporting.heatmap.picture import build_heatmap_spec, select_labels
+from recall_bench.reporting.heatmap.heatmap_picture import (
+    ColourScale,
+    HeatmapData,
+    PictureCell,
+    build_heatmap_spec,
+    draw_picture,
+    select_labels,
+)
 
-MEASURED = Cell(score=4.5, count=27, eligible=30, low=3.9, high=5.0, questions=25, missing=2)
-FEW = Cell(score=2.0, count=38, eligible=40, low=0.4, high=5.7, questions=19, missing=0)
-FOREIGN = Cell(score=4.5, count=27, eligible=30)
-RATE = Cell(score=12.5, count=27, eligible=30, low=3.6, high=28.2, questions=25, missing=2)
-UNASKED = Cell(score=None, count=0, eligible=9)
-NOT_ELIGIBLE = Cell(score=None, count=0, eligible=0)
+MEASURED = PictureCell(score=4.5, count=27, eligible=30, low=3.9, high=5.0, questions=25, missing=2)
+FEW = PictureCell(score=2.0, count=38, eligible=40, low=0.4, high=5.7, questions=19, missing=0)
+FOREIGN = PictureCell(score=4.5, count=27, eligible=30)
+RATE = PictureCell(score=12.5, count=27, eligible=30, low=3.6, high=28.2, questions=25, missing=2)
+UNASKED = PictureCell(score=None, count=0, eligible=9)
+NOT_ELIGIBLE = PictureCell(score=None, count=0, eligible=0)
 
 
-def heatmap(row: tuple[Cell, ...] = (MEASURED,), **changes: Any) -> HeatmapData:
+def heatmap(row: tuple[PictureCell, ...] = (MEASURED,), **changes: Any) -> HeatmapData:
     data = HeatmapData(
         title="bm25 1: recall by category and checkpoint",
         subtitle=("Persona ada · judge exact 1 · 2026-05-24", "Dataset 0123456789ab"),
@@ -107,7 +111,9 @@ def test_cells_say_as_much_as_they_have_room_for(
 
 @pytest.mark.parametrize("columns", [1, 4, 10, 20, 36])
 def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
-    wide = Cell(score=5.5, count=9999, eligible=9999, low=5.1, high=5.9, questions=4321, missing=0)
+    wide = PictureCell(
+        score=5.5, count=9999, eligible=9999, low=5.1, high=5.9, questions=4321, missing=0
+    )
     data = heatmap((wide,) * columns)
     chart = values(build_heatmap_spec(data))
     cell = next(v for v in chart if v.get("fill") == colour_score(5.5, 6))
@@ -183,13 +189,13 @@ def test_every_cell_can_be_pointed_at_and_lies_on_its_colour(tmp_path: Path) -> 
 def test_the_other_colours_are_used_throughout() -> None:
     standard, other = (
         {value["fill"] for value in values(build_heatmap_spec(heatmap(), scale)) if "fill" in value}
-        for scale in Scale
+        for scale in ColourScale
     )
 
     assert colour_score(4.5, 6) in standard - other
     assert colour_rate(0.125) in standard - other
-    assert colour_score(4.5, 6, Scale.COLOUR_BLIND) in other - standard
-    assert colour_rate(0.125, Scale.COLOUR_BLIND) in other - standard
+    assert colour_score(4.5, 6, ColourScale.COLOUR_BLIND) in other - standard
+    assert colour_rate(0.125, ColourScale.COLOUR_BLIND) in other - standard
 
 
 def test_a_cell_never_measured_is_never_painted_with_a_neighbour() -> None:
@@ -210,7 +216,7 @@ def test_not_eligible_yet_looks_unlike_not_measured() -> None:
 
 def test_every_cell_keeps_its_own_column() -> None:
     scores = (1.0, 2.0, 3.0, 4.0, 5.0)
-    data = heatmap(tuple(Cell(score=score, count=5, eligible=5) for score in scores))
+    data = heatmap(tuple(PictureCell(score=score, count=5, eligible=5) for score in scores))
 
     chart = values(build_heatmap_spec(data))
 

@@ -3,9 +3,9 @@
 from click import Choice
 from click.testing import CliRunner
 
-from recall_bench.cli.heatmap import heatmap_command
 from recall_bench.cli.main import cli
-from recall_bench.reporting.heatmap.colour import ColourScale, colour_score
+from recall_bench.cli.report import heatmap_command
+from recall_bench.reporting.heatmap.colours import ColourScale, colour_score
 from tests.reporting.conftest import Story
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.question import CATEGORIES, Item
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.errors import DataError, UsageError
-from recall_bench.reporting.files.export import export_files
-from recall_bench.reporting.heatmap.drawing import HeatmapData, draw_picture
-from recall_bench.reporting.heatmap.sources import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_picture import HeatmapData, draw_picture
+from recall_bench.runs.result_files import export_files
 from tests.conftest import shared_data
 from tests.reporting.conftest import (
     ADA,

@@ -7,11 +7,11 @@ import pytest
 
 from recall_bench.core.event import Paid
 from recall_bench.core.plan import ReviewMode
-from recall_bench.core.question import Disclosure, Item
+from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
-from recall_bench.reporting.summary import RunStatus, summarise
-from recall_bench.reporting.text import render_run
+from recall_bench.reporting.run_text import render_run
+from recall_bench.runs.summary import RunStatus, summarise
 from tests.reporting.conftest import (
     ALL_OF_ADA,
     INVENTED,

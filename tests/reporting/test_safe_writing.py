@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.journal import JOURNAL
-from recall_bench.reporting.files.export import export_files
+from recall_bench.core.errors import UsageError
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.result_files import export_files
 from tests.reporting.conftest import Story
 
 

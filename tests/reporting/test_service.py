@@ -6,11 +6,10 @@ import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, SystemHealth
 from recall_bench.core.event import Answered, Metered
-from recall_bench.core.memory import Answer, Asker, Clock, SystemCard
-from recall_bench.core.question import BOUNDARY
-from recall_bench.core.reader import Delivery, ReaderCard
+from recall_bench.core.memory import Answer, Asker, Clock, Delivery, ReaderCard, SystemCard
+from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
-from recall_bench.reporting.heatmap.sources import heatmap_of_run, load_result_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import build_run_heatmap, load_result_heatmap
 from tests.reporting.conftest import (
     NOON,
     Story,
@@ -56,7 +55,7 @@ def test_boundary_questions_do_not_apply_to_a_system_that_cannot_know_who_asks(
     story.end()
 
     files = exported(story)
-    pictures = (heatmap_of_run(story.open()), load_result_heatmap(files.folder / "result.json"))
+    pictures = (build_run_heatmap(story.open()), load_result_heatmap(files.folder / "result.json"))
 
     assert files.result["metadata"]["totalEvalsOwed"] == 2
     assert files.result["metadata"]["validity"] == "valid"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.plan import Checkpoint
-from recall_bench.core.question import CATEGORIES, Disclosure, Item
+from recall_bench.core.scenario import CATEGORIES, Disclosure, Item
 from recall_bench.metrics.marks import TrialTally
-from recall_bench.reporting.summary import (
+from recall_bench.runs.summary import (
     CheckpointSummary,
     RunStatus,
     Summary,

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.plan import Checkpoint
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.reporting.estimates import RunEstimates
-from recall_bench.reporting.summary import summarise
-from recall_bench.reporting.tables import render_heatmap
-from recall_bench.reporting.text import (
+from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_verdict,
     format_duration,
     format_progress,
+    render_heatmap,
     render_run,
 )
+from recall_bench.runs.estimates import RunEstimates
+from recall_bench.runs.summary import summarise
 from tests.reporting.conftest import (
     ADA,
     ALL_OF_ADA,

@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from recall_bench.core.event import Answered, Event, Judged
-from recall_bench.core.memory import MemorySystem
+from recall_bench.core.memory import MemorySystem, Reader
 from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.question import Scenario
-from recall_bench.core.reader import Reader
-from recall_bench.core.standing import TrialState, TrialStates
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Judge
-from recall_bench.running.company import RunContext
-from recall_bench.running.conduct import run_plan
-from recall_bench.running.grade import Judges
+from recall_bench.running.components import RunContext
+from recall_bench.running.grader import Judges
+from recall_bench.running.scheduler import run_plan
 from recall_bench.testing import ExactJudge
 
 

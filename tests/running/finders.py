@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Memory, Passage, RetrievalReply, SystemCard
-from recall_bench.core.question import Question
-from recall_bench.core.reader import ReaderCard
+from recall_bench.core.memory import Answer, Memory, Passage, ReaderCard, RetrievalReply, SystemCard
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
 
 Reply = Answer | RetrievalReply

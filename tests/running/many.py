@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from recall_bench.core.errors import JudgeFault
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import Item, Scenario, Truth
+from recall_bench.core.scenario import Item, Scenario, Truth
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.errors import JudgeFault
 from recall_bench.testing import ExactJudge, ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
 from tests.running.conftest import Rehearsal

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from recall_bench.core import retry
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, SystemStuck
 from recall_bench.core.event import Answered, FeedFailed, NotAnswered, Postponed, RunEnded
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Question, Scenario
-from recall_bench.core.standing import TrialState
-from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemStuck
-from recall_bench.running import patience
+from recall_bench.core.scenario import Episode, Question, Scenario
+from recall_bench.core.trial_states import TrialState
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
@@ -130,7 +129,7 @@ async def test_what_a_lost_system_owes_is_asked_when_it_is_back(rehearsal: Rehea
 
 @pytest.fixture
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.usefixtures("_no_pauses")

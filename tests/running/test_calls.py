@@ -5,13 +5,11 @@ from collections.abc import Sequence
 import anyio.lowlevel
 import pytest
 
-from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Passage, RetrievalReply
+from recall_bench.core.budget import CallLimiter, name_provider
+from recall_bench.core.memory import Answer, Passage, ReaderCard, RetrievalReply
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.question import Question, Scenario
-from recall_bench.core.reader import ReaderCard
+from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.running.calls import CallLimiter, name_provider
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.running.many import many
 

@@ -5,8 +5,8 @@ import pytest
 
 from recall_bench.core.memory import Answer, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import Item, Question, Scenario, Truth
-from recall_bench.core.standing import TrialState
+from recall_bench.core.scenario import Item, Question, Scenario, Truth
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode

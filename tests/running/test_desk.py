@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recall_bench.core import retry
+from recall_bench.core.errors import BudgetSpent, ModelBusy, ReaderFault
 from recall_bench.core.event import Answered, NotAnswered, Postponed
-from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Passage, RetrievalReply
+from recall_bench.core.memory import Answer, Delivery, Passage, RetrievalReply
 from recall_bench.core.plan import Plan
-from recall_bench.core.question import Question
-from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import TrialState
-from recall_bench.core.tokens import estimate_tokens
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.errors import BudgetSpent, ModelBusy, ReaderFault
-from recall_bench.running import desk, patience, sitting
-from recall_bench.running.desk import cut_to_budget
+from recall_bench.core.words import estimate_tokens
+from recall_bench.running import checkpoint
+from recall_bench.systems import reply
+from recall_bench.systems.reply import cut_to_budget
 from tests.running.conftest import Rehearsal
 from tests.running.finders import Finder, ScriptedReader, everything, latest_word
 from tests.running.many import many
@@ -42,7 +42,7 @@ def passages(*texts: str) -> tuple[Passage, ...]:
 
 @pytest.fixture
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.anyio
@@ -118,7 +118,7 @@ async def test_the_days_of_what_the_budget_cut_off_are_those_of_its_text(
 @pytest.mark.anyio
 async def test_what_is_cut_off_far_below_the_budget_is_not_traced(rehearsal: Rehearsal) -> None:
     def find(lived: Sequence[Episode], _: Question) -> RetrievalReply:
-        strangers = passages(*(f"stranger {n}" for n in range(desk.MAX_CUT_TRACED)))
+        strangers = passages(*(f"stranger {n}" for n in range(reply.MAX_CUT_TRACED)))
         return RetrievalReply(passages=(*strangers, *passages(lived[1].text, lived[0].text)))
 
     await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word), top_k=1)
@@ -211,8 +211,8 @@ async def test_the_time_of_the_reader_is_not_the_systems(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = StoppedClock()
-    monkeypatch.setattr(sitting, "time", clock)
-    monkeypatch.setattr(desk, "time", clock)
+    monkeypatch.setattr(checkpoint, "time", clock)
+    monkeypatch.setattr(reply, "time", clock)
 
     def find(lived: Sequence[Episode], question: Question) -> RetrievalReply:
         clock.now += 2

@@ -6,18 +6,18 @@ import anyio
 import msgspec
 import pytest
 
-from recall_bench.core.event import Answered, Judged, NotJudged
-from recall_bench.core.standing import TrialState
-from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.errors import (
+from recall_bench.core import retry
+from recall_bench.core.errors import (
     JudgeBusy,
     JudgeFault,
     SystemFault,
     SystemGone,
     UnreadableVerdict,
 )
-from recall_bench.running import patience
-from recall_bench.running.docket import AnswerQueue
+from recall_bench.core.event import Answered, Judged, NotJudged
+from recall_bench.core.trial_states import TrialState
+from recall_bench.core.verdict import Exhibit, Verdict
+from recall_bench.running.scenario_run import AnswerQueue
 from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
@@ -79,7 +79,7 @@ async def test_a_hanging_judge_is_cancelled(rehearsal: Rehearsal) -> None:
 async def test_a_busy_judge_is_asked_again(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0,))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0,))
 
     await rehearsal.run(fig(), Moody(JudgeBusy("429"), 1))
 
@@ -115,7 +115,7 @@ async def test_the_judge_sees_the_evidence_window_and_never_the_future(
 async def test_a_full_docket_loses_nothing(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.running.conduct.Docket", lambda: AnswerQueue(capacity=0))
+    monkeypatch.setattr("recall_bench.running.scheduler.Docket", lambda: AnswerQueue(capacity=0))
 
     standings = await rehearsal.run(fig())
 

@@ -8,13 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 import anyio
 import pytest
 
+from recall_bench.core import retry
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, SystemStuck
 from recall_bench.core.event import Answered, Event, FeedFailed, Ingested, Inspected, Settled
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Holdings
 from recall_bench.core.plan import Lifecycle
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemStuck
-from recall_bench.running import patience
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.conftest import episode
 from tests.running.conftest import LIFECYCLES, Rehearsal
@@ -84,7 +83,7 @@ def told(rehearsal: Rehearsal) -> list[tuple[str, tuple[int, ...] | None, int | 
 
 @pytest.fixture
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("repeats", [1, 2])

@@ -3,11 +3,11 @@
 import anyio
 import pytest
 
+from recall_bench.core.errors import JudgeGone
 from recall_bench.core.event import Answered, Judged, NotJudged, Paid, RunEnded
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import TrialState
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.errors import JudgeGone
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.running.many import CALL, PASS, QUESTIONS, Ruled, fails_below, many, parrot
 

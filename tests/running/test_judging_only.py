@@ -2,11 +2,11 @@
 
 import pytest
 
+from recall_bench.core.errors import JudgeGone, SystemGone
 from recall_bench.core.event import Answered, Judged
 from recall_bench.core.plan import Plan
-from recall_bench.core.question import Question
-from recall_bench.core.standing import TrialState
-from recall_bench.errors import JudgeGone, SystemGone
+from recall_bench.core.scenario import Question
+from recall_bench.core.trial_states import TrialState
 from recall_bench.testing import ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.running.many import PASS, QUESTIONS, Ruled, fails_below, many, parrot

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.event import Answered, Ingested
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Lifecycle
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemFault, SystemGone, UsageError
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.testing import CopiesInMemory, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 

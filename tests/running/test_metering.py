@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from recall_bench.core.errors import SystemFault, SystemGone
 from recall_bench.core.event import FeedFailed, Metered
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Lifecycle
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
-from recall_bench.errors import SystemFault, SystemGone
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 

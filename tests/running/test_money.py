@@ -3,6 +3,8 @@
 import anyio
 import pytest
 
+from recall_bench.core import retry
+from recall_bench.core.errors import BudgetSpent, JudgeBusy, SystemFault, UnreadableVerdict
 from recall_bench.core.event import (
     Answered,
     Ingested,
@@ -11,15 +13,12 @@ from recall_bench.core.event import (
     Postponed,
     RunEnded,
 )
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.question import Question
-from recall_bench.core.standing import TrialState
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.errors import BudgetSpent, JudgeBusy, SystemFault, UnreadableVerdict
-from recall_bench.running import patience
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.running.many import (
@@ -87,7 +86,7 @@ async def test_what_was_paid_in_vain_is_on_record(plan: Plan) -> None:
 async def test_every_attempt_at_a_busy_judge_is_paid_for(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0,))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0,))
     run = many(plan)
     attempts: list[int] = []
 

@@ -1,9 +1,8 @@
 """A part feeds and asks its own shards, grades their answers, and says nothing of the rest."""
 
 from recall_bench.core.event import Answered, Event, Ingested, Judged, RunEnded
-from recall_bench.core.part import Shard
-from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.question import Scenario
+from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, Shard
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.testing import ScriptedSystem
 from tests.merging.apart import begun, go_on, standings_of

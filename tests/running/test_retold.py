@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from recall_bench.core.errors import SystemGone
 from recall_bench.core.event import Answered, Declared, Ingested
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Lifecycle
-from recall_bench.core.question import Question, Scenario
-from recall_bench.errors import SystemGone
+from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.conftest import episode
 from tests.running.conftest import Rehearsal

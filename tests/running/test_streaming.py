@@ -9,12 +9,12 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from recall_bench.core import retry
+from recall_bench.core.errors import JudgeGone, SystemBusy, SystemFault, SystemGone
 from recall_bench.core.event import FeedFailed, Ingested, Settled
-from recall_bench.core.history import Episode
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.standing import TrialState
-from recall_bench.errors import JudgeGone, SystemBusy, SystemFault, SystemGone
-from recall_bench.running import patience
+from recall_bench.core.scenario import Episode
+from recall_bench.core.trial_states import TrialState
 from recall_bench.testing import CopiesInMemory, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 from tests.running.many import Ruled, many
@@ -176,7 +176,7 @@ async def test_the_time_allowed_is_for_each_day_and_not_for_all(plan: Plan) -> N
 async def test_a_busy_memory_is_handed_what_is_left(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
     refusals = iter([SystemBusy("later")])
 
     def busy_once(episode: Episode) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
+from recall_bench.core.errors import BudgetSpent
 from recall_bench.core.event import Answered, Judged, NotJudged, RunEnded
 from recall_bench.core.plan import Plan
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BudgetSpent
-from recall_bench.settings import Settings
 from tests.running.many import CALL, PASS, QUESTIONS, Ruled, many, parrot
 
 pytestmark = pytest.mark.anyio

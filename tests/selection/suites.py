@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recall_bench.selection.files.bench_file import BenchTest, write_bench
+from recall_bench.datasets.selection.bench_file import BenchTest, write_bench
 
 MEMORIES = {
     "kiln.md": "# The kiln\n\nThe kiln trips the fuse above 1240 degrees.\n",

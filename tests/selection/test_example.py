@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.selection.corpus import digest_corpus
-from recall_bench.selection.files.bench_file import BenchTest, write_bench
-from recall_bench.selection.files.memory_file import BODY, HINT, KEYWORDS, METADATA, MemoryFile
-from recall_bench.selection.suite import EXAMPLE, Suite, open_suite
+from recall_bench.datasets.selection.bench_file import BenchTest, write_bench
+from recall_bench.datasets.selection.memory_file import BODY, HINT, KEYWORDS, METADATA, MemoryFile
+from recall_bench.datasets.selection.suite import EXAMPLE, Suite, digest_corpus, open_suite
 
 MEMORIES, TESTS = EXAMPLE / "memory", EXAMPLE / "tests"
 

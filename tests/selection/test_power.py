@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_bench.metrics.shares import compute_mcnemar, compute_wilson
-from recall_bench.selection.power import (
+from recall_bench.metrics.selection import (
     DISAGREEMENT,
     describe_power,
     find_detectable,
     find_detectable_apart,
 )
+from recall_bench.metrics.shares import compute_mcnemar, compute_wilson
 
 DRAWS = 20_000
 

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.memory import SystemCard
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.selection.change import SelectionChange, measure_change
-from recall_bench.selection.outcomes import ScoredTest
-from recall_bench.selection.prompt_log import (
+from recall_bench.metrics.selection import SelectionOutcome
+from recall_bench.reporting.prompt_log import (
     HEADING,
     PromptLogEntry,
+    SelectionChange,
     append_entry,
     build_entry,
+    measure_change,
     read_log,
     render_log,
 )
-from recall_bench.selection.report import FORMAT, SelectionReport
-from recall_bench.selection.scoring import SelectionOutcome
-from recall_bench.selection.summary import summarise_tests
+from recall_bench.reporting.selection_report import FORMAT, SelectionReport
+from recall_bench.reporting.selection_summary import ScoredTest, summarise_tests
 
 AGENT: dict[str, object] = {
     "scheme": "double",

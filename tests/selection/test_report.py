@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from recall_bench.core.errors import BudgetSpent, SystemFault
 from recall_bench.core.memory import SystemCard
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BudgetSpent, SystemFault
-from recall_bench.selection.assembly import assemble_selection
-from recall_bench.selection.carrying_out import SelectionRun, run_selection
-from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.report import render_text
-from recall_bench.selection.request import SelectionRequest
-from recall_bench.selection.results import write_results
-from recall_bench.selection.selectors.selector import MemorySelection
-from recall_bench.selection.suite import open_suite
-from recall_bench.settings import Settings
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.datasets.selection.suite import open_suite
+from recall_bench.reporting.selection_report import render_text, write_results
+from recall_bench.running.selection_execution import SelectionRun, run_selection
+from recall_bench.running.selection_run import SelectionRequest, assemble_selection
+from recall_bench.systems.selectors.selector import MemorySelection
 from tests.selection.suites import TESTS, write_suite
 
 KILN, GLAZE, MARKET, SISTER = (

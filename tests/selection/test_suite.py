@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Expects
-from recall_bench.errors import DataError, Problems, UsageError
-from recall_bench.selection.files.bench_file import BenchTest, write_bench
-from recall_bench.selection.suite import NO_RECALL, RECALL, open_suite
+from recall_bench.core.errors import DataError, Problems, UsageError
+from recall_bench.core.scenario import Expects
+from recall_bench.datasets.selection.bench_file import BenchTest, write_bench
+from recall_bench.datasets.selection.suite import NO_RECALL, RECALL, open_suite
 from tests.selection.suites import write_suite
 
 

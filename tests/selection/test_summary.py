@@ -3,11 +3,10 @@
 import pytest
 
 from recall_bench.core.usage import Usage
+from recall_bench.datasets.selection.suite import NO_RECALL, RECALL
+from recall_bench.metrics.selection import SelectionOutcome, compare_selection
 from recall_bench.metrics.shares import compute_wilson
-from recall_bench.selection.outcomes import ScoredTest
-from recall_bench.selection.scoring import SelectionOutcome, compare_selection
-from recall_bench.selection.suite import NO_RECALL, RECALL
-from recall_bench.selection.summary import summarise_tests
+from recall_bench.reporting.selection_summary import ScoredTest, summarise_tests
 
 A, B, C, D = (f"memory/{name}.md" for name in "abcd")
 

@@ -11,10 +11,7 @@ import anyio
 import grpc
 import pytest
 
-from recall_bench.core.memory import Answer, Memory, MemorySystem, Passage, RetrievalReply
-from recall_bench.core.question import PRINCIPAL
-from recall_bench.core.reader import ReaderCard
-from recall_bench.errors import (
+from recall_bench.core.errors import (
     BenchError,
     ReaderFault,
     SystemBusy,
@@ -22,15 +19,23 @@ from recall_bench.errors import (
     SystemGone,
     UsageError,
 )
-from recall_bench.serving.grpc_server import ServerCertificate, run_grpc_server, serve_grpc
-from recall_bench.serving.host import SystemHost
+from recall_bench.core.memory import (
+    Answer,
+    Memory,
+    MemorySystem,
+    Passage,
+    ReaderCard,
+    RetrievalReply,
+)
+from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.systems.builtin.baselines import build_hybrid
-from recall_bench.systems.grpc.address import parse_grpc_address
-from recall_bench.systems.grpc.door import GrpcServer
-from recall_bench.systems.grpc.messages import SERVICE_V1, load_methods
-from recall_bench.systems.grpc.public import GrpcV1System
-from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.systems.grpc.grpc_channel import GrpcServer
+from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, load_methods
+from recall_bench.systems.grpc.grpc_system import GrpcV1System, build_grpc_system
+from recall_bench.systems.grpc.single_connection import parse_grpc_address
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.servers.grpc_server import ServerCertificate, run_grpc_server, serve_grpc
+from recall_bench.systems.servers.host import SystemHost
 from recall_bench.testing import CHECKS, Honest, Outcome, check_system
 from tests.systems.diary import EPISODES, QUESTIONS, question
 from tests.systems.grpc_server import Cabinet

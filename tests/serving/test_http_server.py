@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import uvicorn
 
-from recall_bench.errors import (
+from recall_bench.core.errors import (
     BenchError,
     SystemBusy,
     SystemFault,
@@ -21,18 +21,17 @@ from recall_bench.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.serving.host import SystemHost
-from recall_bench.serving.http_server import parse_listen_address, serve_http
-from recall_bench.systems.http.address import HttpAddress
-from recall_bench.systems.http.carrier import HttpTransport
-from recall_bench.systems.http.contract import (
+from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.servers.http_server import parse_listen_address, serve_http
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.http_routes import (
     MAX_BODY_BYTES,
     ROUTES,
     decode_request,
     encode_request,
 )
-from recall_bench.systems.http.openapi import render_document
-from recall_bench.systems.remote import wire
+from recall_bench.systems.transports.http_system import HttpAddress, HttpTransport
+from recall_bench.systems.transports.openapi import render_document
 from recall_bench.testing.fakes import ScriptedMemory, ScriptedSystem
 from tests.systems.http_servers import hosting, serving
 
@@ -361,7 +360,7 @@ def test_the_committed_contract_is_made_from_the_messages() -> None:
     committed = (ROOT / "docs/reference/openapi.json").read_text(encoding="utf-8")
 
     assert committed == render_document(), (
-        "write the text() of recall_bench.systems.http.openapi there"
+        "write the text() of recall_bench.systems.transports.openapi there"
     )
 
 

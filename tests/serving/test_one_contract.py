@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from recall_bench.core.memory import MemorySystem
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
+from recall_bench.core.settings import Settings
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.resolver import resolve_system
 from recall_bench.testing import ContractReport, Honest, Outcome, check_system
 
 HONEST = "recall_bench.testing:Honest"

@@ -9,13 +9,12 @@ import anyio
 import msgspec
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core import child_process
+from recall_bench.core.errors import SystemBusy, UsageError
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemBusy, UsageError
-from recall_bench.serving.host import SystemHost
-from recall_bench.serving.stdio import Pipes, serve_stdio
-from recall_bench.systems.command import lines
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.servers.stdio_server import Pipes, serve_stdio
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 
 pytestmark = pytest.mark.anyio
@@ -203,7 +202,7 @@ async def test_a_line_that_is_no_request_ends_it() -> None:
 
 
 async def test_a_line_without_an_end_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LINE_LIMIT", 1000)
+    monkeypatch.setattr(child_process, "LINE_LIMIT", 1000)
 
     with pytest.raises(ExceptionGroup) as caught:
         async with served(reciting()) as line:

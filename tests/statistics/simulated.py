@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.lifetimes import AskSeries
+from recall_bench.metrics.survival import AskSeries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

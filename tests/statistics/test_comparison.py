@@ -6,9 +6,14 @@ import pytest
 from numpy.random import default_rng
 
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.comparison import PairedComparison, compare, compare_by_category
-from recall_bench.statistics.estimate import IntervalMethod, estimate_mean
-from recall_bench.statistics.signs import EXACT_UP_TO, compute_sign_flip_p
+from recall_bench.metrics.comparison import (
+    EXACT_UP_TO,
+    PairedComparison,
+    compare,
+    compare_by_category,
+    compute_sign_flip_p,
+)
+from recall_bench.metrics.estimate import IntervalMethod, estimate_mean
 from tests.statistics.simulated import run
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.statistics.clusters import ENOUGH_PERSONAS, resample
-from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod, estimate_mean
-from recall_bench.statistics.intervals import compute_percentile
+from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, compute_percentile, resample
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod, estimate_mean
 from tests.statistics.simulated import Rule
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from recall_bench.statistics.clusters import Floats
-from recall_bench.statistics.intervals import compute_bca, compute_percentile
+from recall_bench.metrics.bootstrap import Floats, compute_bca, compute_percentile
 
 NORMAL: Floats = np.asarray(ndtri((np.arange(400_000) + 0.5) / 400_000), np.float64)
 """As many draws as one likes, spread as the normal distribution has it."""

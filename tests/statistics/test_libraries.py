@@ -11,15 +11,12 @@ import pytest
 from numpy.random import default_rng
 from scipy import stats
 
-from recall_bench.statistics.clusters import drop_each, resample
-from recall_bench.statistics.estimate import estimate_mean
-from recall_bench.statistics.holm import adjust_p_values
-from recall_bench.statistics.intervals import compute_bca, compute_percentile
-from recall_bench.statistics.lifetimes import FactLifetime
-from recall_bench.statistics.power import DifferenceSpread, compute_power, find_sample_size
-from recall_bench.statistics.signs import compute_sign_flip_p
-from recall_bench.statistics.survival import estimate_survival
-from recall_bench.statistics.trend import estimate_trend
+from recall_bench.metrics.bootstrap import compute_bca, compute_percentile, drop_each, resample
+from recall_bench.metrics.comparison import adjust_p_values, compute_sign_flip_p
+from recall_bench.metrics.estimate import estimate_mean
+from recall_bench.metrics.power import DifferenceSpread, compute_power, find_sample_size
+from recall_bench.metrics.survival import FactLifetime, estimate_survival
+from recall_bench.metrics.trend import estimate_trend
 
 
 def alone(count: int) -> list[str]:

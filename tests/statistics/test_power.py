@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.errors import UsageError
-from recall_bench.statistics.clusters import group_trials
-from recall_bench.statistics.power import (
+from recall_bench.core.errors import UsageError
+from recall_bench.metrics.bootstrap import group_trials
+from recall_bench.metrics.power import (
     DifferenceSpread,
     compute_power,
     compute_standard_error,

@@ -3,11 +3,10 @@
 import msgspec
 from numpy.random import default_rng
 
-from recall_bench.statistics.comparison import compare
-from recall_bench.statistics.estimate import estimate_mean
-from recall_bench.statistics.lifetimes import build_cohort
-from recall_bench.statistics.survival import estimate_survival
-from recall_bench.statistics.trend import estimate_trend
+from recall_bench.metrics.comparison import compare
+from recall_bench.metrics.estimate import estimate_mean
+from recall_bench.metrics.survival import build_cohort, estimate_survival
+from recall_bench.metrics.trend import estimate_trend
 from tests.statistics.simulated import Rule, decaying, run
 
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.comparison import PairedComparison, compare, compare_by_category
+from recall_bench.metrics.comparison import PairedComparison, compare, compare_by_category
 from tests.statistics.simulated import run
 
 ROUNDS = 300

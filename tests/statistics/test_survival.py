@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.errors import UsageError
-from recall_bench.statistics.lifetimes import AskSeries, FactLifetime, build_cohort
-from recall_bench.statistics.survival import Survival, estimate_survival, estimate_survival_by
+from recall_bench.core.errors import UsageError
+from recall_bench.metrics.survival import (
+    AskSeries,
+    FactLifetime,
+    Survival,
+    build_cohort,
+    estimate_survival,
+    estimate_survival_by,
+)
 from tests.statistics.simulated import decaying
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.statistics.clusters import ResampledUnit
-from recall_bench.statistics.trend import Trend, estimate_trend
+from recall_bench.metrics.bootstrap import ResampledUnit
+from recall_bench.metrics.trend import Trend, estimate_trend
 
 DAYS = (100.0, 300.0, 500.0)
 

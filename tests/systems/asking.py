@@ -1,7 +1,7 @@
 """Asking a memory that is known to answer by itself."""
 
 from recall_bench.core.memory import Answer, Memory
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Question
 
 
 async def answered(memory: Memory, question: Question) -> Answer:

@@ -22,8 +22,8 @@ from recall_bench.core.memory import (
     Snapshots,
 )
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.http.system import connect_http_system
 from recall_bench.systems.python.system import load_python_system
+from recall_bench.systems.transports.http_system import connect_http_system
 from tests.systems import diary
 
 ADAPTERS = Path(__file__).with_name("portable_adapters.py")

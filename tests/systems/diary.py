@@ -2,8 +2,7 @@
 
 from datetime import date
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question, compute_story_date
 
 EPOCH = date(2025, 2, 24)
 

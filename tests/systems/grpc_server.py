@@ -11,7 +11,6 @@ from typing import Any
 
 import grpc
 
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import (
     Answer,
     Asker,
@@ -22,11 +21,11 @@ from recall_bench.core.memory import (
     RetrievalReply,
     SystemCard,
 )
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
-from recall_bench.serving.grpc_server import ServerCertificate, run_grpc_server
-from recall_bench.serving.host import SystemHost
-from recall_bench.systems.grpc.messages import METHODS, SERVICE_V1, load_messages
+from recall_bench.systems.grpc.grpc_messages import METHODS, SERVICE_V1, load_messages
+from recall_bench.systems.servers.grpc_server import ServerCertificate, run_grpc_server
+from recall_bench.systems.servers.host import SystemHost
 
 Reply = Callable[[Any, Any], Awaitable[Any]]
 """From a request and its context to a response."""

@@ -1,7 +1,6 @@
 """Questions for the tests of MCP servers."""
 
-from recall_bench.core.history import compute_story_date
-from recall_bench.core.question import PRINCIPAL, Question
+from recall_bench.core.scenario import PRINCIPAL, Question, compute_story_date
 from tests.conftest import EPOCH
 
 

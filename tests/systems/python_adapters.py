@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from recall_bench.core.history import Episode
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.python.adapter import DayMetadata
-from recall_bench.systems.python.memory import PythonMemory
+from recall_bench.systems.python.python_memory import PythonMemory
 from recall_bench.systems.python.system import build_python_system
 
 DAY = Episode(

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Answer, MemorySystem
-from recall_bench.errors import UsageError
+from recall_bench.core.scenario import Episode, Turn, compute_story_date
 from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin.chunks import Chunker, Chunking
 from recall_bench.systems.builtin.options import RecencyOptions
-from recall_bench.systems.builtin.passages import Chunker, Chunking
-from recall_bench.systems.builtin.reranking import WordVectorTable
-from recall_bench.systems.builtin.wording import find_exact_words
+from recall_bench.systems.builtin.retrieval import find_exact_words
+from recall_bench.systems.builtin.word_index import WordVectorTable
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS
 from tests.systems.diary import question as diary_question

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
-from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.builtin.extractive import NO_RECORD
+from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.testing import ScriptedMemory
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS, question

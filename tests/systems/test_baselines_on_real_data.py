@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.core.question import Question
-from recall_bench.systems.builtin.embedding import compute_similarity, embed
-from recall_bench.systems.builtin.lexical import Bm25, Bm25Index, Postings, Vocabulary
+from recall_bench.core.scenario import Episode, Question, compute_story_date
+from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.retrieval import fuse_by_weight, select_best
+from recall_bench.systems.builtin.word_index import Bm25, Bm25Index, Postings, Vocabulary
 from tests.conftest import EPOCH, shared_data
 from tests.systems.test_baselines import FACTORIES, system_of
 

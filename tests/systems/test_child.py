@@ -9,13 +9,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.systems.remote.child import DEVNULL, start_blocking_process, start_process
+from recall_bench.core.child_process import DEVNULL, start_blocking_process, start_process
 from tests.systems.processes import SPAWNING, all_end, children, noted_pids, runs
 
 HARNESS = """
 import os, sys, threading, time
 from pathlib import Path
-from recall_bench.systems.remote.child import DEVNULL, start_blocking_child
+from recall_bench.core.child_process import DEVNULL, start_blocking_child
 
 def start():
     start_blocking_child(

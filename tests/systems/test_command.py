@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
-from recall_bench.core.memory import Memory
-from recall_bench.errors import (
+from recall_bench.core import child_process
+from recall_bench.core.errors import (
     BenchError,
     NotAnAnswer,
     SystemBusy,
@@ -21,11 +21,11 @@ from recall_bench.errors import (
     SystemStuck,
     UsageError,
 )
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
-from recall_bench.systems.command.system import start_command_system
-from recall_bench.systems.remote import child
-from recall_bench.systems.remote.system import RemoteSystem
+from recall_bench.core.memory import Memory
+from recall_bench.core.settings import Settings
+from recall_bench.systems.resolver import resolve_system
+from recall_bench.systems.transports.command_system import start_command_system
+from recall_bench.systems.transports.remote_system import RemoteSystem
 from tests.conftest import episode
 from tests.systems import command_child
 from tests.systems.asking import answered
@@ -203,7 +203,7 @@ async def test_every_question_under_way_learns_of_the_end() -> None:
 
 
 async def test_what_was_written_by_its_end_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.conversation._DRAIN_TIMEOUT_S", 30)
+    monkeypatch.setattr("recall_bench.systems.transports.command_system._DRAIN_TIMEOUT_S", 30)
     async with started("heir:1") as system:
         memory = await opened(system)
 
@@ -211,7 +211,7 @@ async def test_what_was_written_by_its_end_still_counts(monkeypatch: pytest.Monk
 
 
 async def test_a_child_that_closes_its_output_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.conversation._CLOSE_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("recall_bench.systems.transports.command_system._CLOSE_TIMEOUT_S", 0.1)
     async with started("close:1") as system:
         memory = await opened(system)
 
@@ -299,7 +299,7 @@ async def test_a_full_pipe_to_a_child_that_froze_is_no_obstacle() -> None:
 async def test_closing_ends_the_child_and_all_it_started(
     pids: Callable[[], list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.conversation._CLOSE_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("recall_bench.systems.transports.command_system._CLOSE_TIMEOUT_S", 0.1)
     async with started("spawn", "deaf") as system:
         await opened(system)
         assert all(map(runs, pids()[-2:]))
@@ -374,9 +374,9 @@ def test_an_address_among_its_arguments_makes_no_program_a_server() -> None:
 
 def test_on_windows_the_whole_tree_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[tuple[str, ...]] = []
-    monkeypatch.setattr(child, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(child_process, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setattr(subprocess, "run", lambda command, **_: ran.append(command))
 
-    child._kill_group(4711)
+    child_process._kill_group(4711)
 
     assert ran == [("taskkill", "/T", "/F", "/PID", "4711")]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import RetrievalReply
-from recall_bench.systems.command.once import build_once_system
-from recall_bench.systems.command.system import start_command_system
+from recall_bench.systems.transports.command_system import start_command_system
+from recall_bench.systems.transports.once_system import build_once_system
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, question
 

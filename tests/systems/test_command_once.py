@@ -10,9 +10,9 @@ import anyio
 import msgspec
 import pytest
 
+from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.core.memory import Asker, Clock, Memory, RetrievalReply
-from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.systems.command.once import OnceMemory, OnceSystem, build_once_system
+from recall_bench.systems.transports.once_system import OnceMemory, OnceSystem, build_once_system
 from tests.conftest import episode
 from tests.systems.diary import question
 from tests.systems.finder import GREP
@@ -248,7 +248,7 @@ async def test_what_it_started_and_left_behind_holds_nobody_up(
 async def test_a_flood_of_output_is_read_and_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.running._OUTPUT_LIMIT", 1 << 20)
+    monkeypatch.setattr("recall_bench.systems.transports.command_program._OUTPUT_LIMIT", 1 << 20)
     memory = await write("print('x' * (3 << 20))").open("ada")
 
     with pytest.raises(NotAnAnswer, match="printed more than 1 MB"):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.systems.command.carrier import CommandTransport
-from recall_bench.systems.command.program import CommandProgram
+from recall_bench.systems.transports.command_program import CommandProgram
+from recall_bench.systems.transports.command_system import CommandTransport
 from tests.commands import Invoke, Shown
 from tests.gardener import ADAPTER, write_persona
 from tests.systems import command_child
@@ -106,7 +106,7 @@ def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def hasty(program: CommandProgram, *, grace_s: float) -> CommandTransport:
         return CommandTransport(program, grace_s=grace_s / 10)
 
-    monkeypatch.setattr("recall_bench.systems.command.system.LineCarrier", hasty)
+    monkeypatch.setattr("recall_bench.systems.transports.command_system.LineCarrier", hasty)
 
 
 def resumed(invoke: Invoke, command: list[str]) -> Shown:

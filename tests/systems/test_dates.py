@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from recall_bench.systems.builtin.dates import find_date_spans
+from recall_bench.systems.builtin.date_spans import find_date_spans
 
 TODAY = date(2026, 6, 18)
 """A Thursday."""

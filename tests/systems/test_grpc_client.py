@@ -10,12 +10,11 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.core.memory import Answer, Memory
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.systems.grpc.messages import load_messages
-from recall_bench.systems.grpc.system import GrpcSystem, build_grpc_system
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.grpc.grpc_messages import load_messages
+from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, hanging, serving
 

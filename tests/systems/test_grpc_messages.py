@@ -12,18 +12,17 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.history import Episode
-from recall_bench.core.question import Question
-from recall_bench.errors import UsageError
-from recall_bench.systems.grpc import messages as module
-from recall_bench.systems.grpc.messages import (
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.grpc import grpc_messages as module
+from recall_bench.systems.grpc.grpc_messages import (
     SERVICE_V1,
     SERVICE_V2,
     load_messages,
     load_methods,
     read_descriptors,
 )
-from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from recall_bench.testing import check_system
 from tests.systems.asking import answered
 

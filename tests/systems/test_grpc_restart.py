@@ -10,12 +10,11 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemGone, SystemTimeout
 from recall_bench.core.memory import Memory, MemorySystem
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemGone, SystemTimeout
-from recall_bench.systems.grpc import line
-from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.grpc import grpc_channel
+from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, serving, started
 
@@ -202,7 +201,7 @@ class Relay:
 async def test_a_server_that_vanishes_without_hanging_up_is_gone_once_a_ping_has_no_reply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(line, "_KEEPALIVE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(grpc_channel, "_KEEPALIVE_TIMEOUT_S", 0.5)
     async with serving(Diary()) as port:
         relay = Relay(port)
         listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)

@@ -9,7 +9,14 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.core.history import Episode, Turn
+from recall_bench.core.errors import (
+    BenchError,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemTimeout,
+    UsageError,
+)
 from recall_bench.core.memory import (
     Answer,
     Asker,
@@ -19,18 +26,10 @@ from recall_bench.core.memory import (
     Passage,
     RetrievalReply,
 )
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.core.usage import Usage
-from recall_bench.errors import (
-    BenchError,
-    SystemBusy,
-    SystemFault,
-    SystemGone,
-    SystemTimeout,
-    UsageError,
-)
-from recall_bench.systems.grpc.messages import SERVICE_V1, SERVICE_V2
-from recall_bench.systems.grpc.system import GrpcSystem, build_grpc_system
+from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, SERVICE_V2
+from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Act, Cabinet, Diary, hosting, serving
 

@@ -10,11 +10,11 @@ import anyio
 import grpc
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout
 from recall_bench.core.memory import BulkIngestMemory
-from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout
-from recall_bench.systems.grpc.messages import SERVICE_V2, load_messages, load_methods
-from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.core.scenario import Episode
+from recall_bench.systems.grpc.grpc_messages import SERVICE_V2, load_messages, load_methods
+from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from tests.systems.grpc_server import Act, Cabinet, hosting
 
 pytestmark = pytest.mark.anyio

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
-from recall_bench.systems.grpc.address import parse_grpc_address
-from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
+from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.single_connection import parse_grpc_address
+from recall_bench.systems.resolver import resolve_system
 
 
 @pytest.mark.parametrize(

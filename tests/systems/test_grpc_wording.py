@@ -6,10 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.errors import NotAnAnswer
-from recall_bench.systems.grpc.messages import SERVICE_V2, load_messages, load_methods
-from recall_bench.systems.grpc.wording import decode_message, encode_message, find_method
-from recall_bench.systems.remote import wire
+from recall_bench.core.errors import NotAnAnswer
+from recall_bench.systems.grpc.grpc_messages import (
+    SERVICE_V2,
+    decode_message,
+    encode_message,
+    find_method,
+    load_messages,
+    load_methods,
+)
+from recall_bench.systems.transports import wire
 
 FULL: list[wire.WireMessage] = [
     wire.HealthRequest(),

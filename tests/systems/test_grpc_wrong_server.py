@@ -10,10 +10,10 @@ from pathlib import Path
 import grpc
 import pytest
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.errors import BenchError, SystemGone, UsageError
-from recall_bench.serving.grpc_server import ServerCertificate
-from recall_bench.systems.grpc.system import GrpcSystem, build_grpc_system
+from recall_bench.core.errors import BenchError, SystemGone, UsageError
+from recall_bench.core.scenario import Episode, compute_story_date
+from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
+from recall_bench.systems.servers.grpc_server import ServerCertificate
 from tests.conftest import EPOCH
 from tests.systems.grpc_server import Cabinet, hosting
 

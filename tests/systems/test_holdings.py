@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Holdings, Memory, MemorySystem, MemoryWithHoldings
-from recall_bench.errors import SystemFault
-from recall_bench.systems.builtin.passages import split_chunks
-from recall_bench.systems.command.system import start_command_system
-from recall_bench.systems.contrib.files import MarkdownFiles
-from recall_bench.systems.contrib.folder import measure_folder
-from recall_bench.systems.grpc.system import build_grpc_system
-from recall_bench.systems.http.system import connect_http_system
+from recall_bench.systems.builtin.chunks import split_chunks
+from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.products.files import MarkdownFiles
+from recall_bench.systems.products.product import measure_folder
 from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.transports.command_system import start_command_system
+from recall_bench.systems.transports.http_system import connect_http_system
 from recall_bench.testing import DropsWrites, ScriptedSystem
 from tests.conftest import episode
 from tests.systems import command_child
@@ -296,7 +296,7 @@ def test_a_folder_weighs_what_its_files_do(tmp_path: Path) -> None:
 def test_files_hold_the_days_there_is_a_file_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.contrib.files._read_grep_version", lambda: "3")
+    monkeypatch.setattr("recall_bench.systems.products.files._read_grep_version", lambda: "3")
     files = MarkdownFiles(state_dir=tmp_path)
     for day in (2, 11):
         told = DayMetadata(day_number=day, date="2026-01-02", persona_id="ada")

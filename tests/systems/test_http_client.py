@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from recall_bench.errors import (
+from recall_bench.core.errors import (
     BenchError,
     SystemBusy,
     SystemFault,
@@ -16,10 +16,13 @@ from recall_bench.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.systems.http.address import HttpAddress, parse_http_address
-from recall_bench.systems.http.carrier import HttpTransport
-from recall_bench.systems.http.system import connect_http_system
-from recall_bench.systems.remote import wire
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.http_system import (
+    HttpAddress,
+    HttpTransport,
+    connect_http_system,
+    parse_http_address,
+)
 from recall_bench.testing.fakes import ScriptedSystem
 from tests.systems.http_servers import Said, saying, serving
 
@@ -153,7 +156,7 @@ async def test_a_refused_token_is_told_with_the_remedy(status: int) -> None:
 
 
 async def test_a_reply_too_long_to_keep_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.systems.http.carrier.MAX_BODY_BYTES", 10)
+    monkeypatch.setattr("recall_bench.systems.transports.http_system.MAX_BODY_BYTES", 10)
 
     error = await raised_by((200, {}, b'{"answer": "long"}'))
 

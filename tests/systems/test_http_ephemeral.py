@@ -9,9 +9,9 @@ from urllib.request import urlopen
 import anyio
 import pytest
 
-from recall_bench.errors import SystemGone
-from recall_bench.systems.http.ephemeral import EphemeralServer, find_free_port
+from recall_bench.core.errors import SystemGone
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.transports.ephemeral_server import EphemeralServer, find_free_port
 from tests.systems.asking import answered
 from tests.systems.ephemeral_programs import DIES, SERVES, SLEEPS, SPAWNS, python
 from tests.systems.http_servers import saying

@@ -11,17 +11,17 @@ from textwrap import dedent
 import anyio
 import pytest
 
+from recall_bench.core.errors import BenchError, SystemGone, UsageError
 from recall_bench.core.memory import Answer
-from recall_bench.errors import BenchError, SystemGone, UsageError
-from recall_bench.resolve.systems import resolve_system
-from recall_bench.settings import Settings
-from recall_bench.systems.http.server_file import (
+from recall_bench.core.settings import Settings
+from recall_bench.systems.resolver import resolve_system
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.http_system import (
     HttpServerSpec,
     StartedServerTransport,
     read_server_file,
+    start_http_system,
 )
-from recall_bench.systems.http.system import start_http_system
-from recall_bench.systems.remote import wire
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
 from tests.systems.diary import EPISODES, question

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from recall_bench.systems.builtin.lexical import Bm25, Bm25Index, Postings, Vocabulary
+from recall_bench.systems.builtin.word_index import Bm25, Bm25Index, Postings, Vocabulary
 
 TEXTS = [
     "The boiler was set to 14 degrees",

@@ -6,12 +6,22 @@ from pathlib import Path
 import pytest
 import yaml
 
+from recall_bench.core.errors import DataError, NotAnAnswer, SystemFault, UsageError
 from recall_bench.core.memory import Asker
-from recall_bench.errors import DataError, NotAnAnswer, SystemFault, UsageError
-from recall_bench.systems.mcp.keywords import extract_keywords, rank_hits
-from recall_bench.systems.mcp.replies import ToolHit, ToolReply, parse_hits
-from recall_bench.systems.mcp.server_map import SearchSpec, ServerMap, read_server_map
-from recall_bench.systems.mcp.templates import fill_for_each, fill_template
+from recall_bench.systems.mcp.server_map import (
+    SearchSpec,
+    ServerMap,
+    fill_for_each,
+    fill_template,
+    read_server_map,
+)
+from recall_bench.systems.mcp.tool_results import (
+    ToolHit,
+    ToolReply,
+    extract_keywords,
+    parse_hits,
+    rank_hits,
+)
 from tests.systems.mcp_maps import child_map
 
 SERVERS = Path(read_server_map.__code__.co_filename).with_name("servers")

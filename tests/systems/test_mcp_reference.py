@@ -8,28 +8,28 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem
-from recall_bench.errors import UsageError
-from recall_bench.systems.mcp import reference
-from recall_bench.systems.mcp.system import McpSystem, start_mcp_system
+from recall_bench.systems.mcp import mcp_system
+from recall_bench.systems.mcp.mcp_system import McpSystem, start_mcp_system
 from recall_bench.testing import Outcome, check_system
 from tests.commands import Invoke
 from tests.gardener import write_persona
 
 ROOT = Path(__file__).parents[2]
-INSTALLED = ROOT / ".products" / reference.REFERENCE_NAME
+INSTALLED = ROOT / ".products" / mcp_system.REFERENCE_NAME
 SERVER = INSTALLED / "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
-MAP = Path(reference.__file__).with_name("servers") / f"{reference.REFERENCE_NAME}.yaml"
+MAP = Path(mcp_system.__file__).with_name("servers") / f"{mcp_system.REFERENCE_NAME}.yaml"
 
 real = pytest.mark.skipif(
     not SERVER.exists() or shutil.which("node") is None,
-    reason=f"needs node and the server; make product NAME={reference.REFERENCE_NAME}",
+    reason=f"needs node and the server; make product NAME={mcp_system.REFERENCE_NAME}",
 )
 
 
 @pytest.fixture
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(reference.REFERENCE_FOLDER_VARIABLE, str(INSTALLED))
+    monkeypatch.setenv(mcp_system.REFERENCE_FOLDER_VARIABLE, str(INSTALLED))
 
 
 def own_map(folder: Path, **changed: str) -> Path:
@@ -46,16 +46,16 @@ def own_map(folder: Path, **changed: str) -> Path:
 def test_who_lacks_the_server_is_told_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(reference.REFERENCE_FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(mcp_system.REFERENCE_FOLDER_VARIABLE, str(tmp_path))
 
     with pytest.raises(UsageError, match="make product NAME=mcp-server-memory"):
-        reference.build_reference_server({})
+        mcp_system.build_reference_server({})
 
 
 @pytest.mark.usefixtures("_installed")
 @real
 def test_the_version_is_the_one_that_is_installed() -> None:
-    system = reference.build_reference_server({"k": 5})
+    system = mcp_system.build_reference_server({"k": 5})
 
     assert isinstance(system, McpSystem)
     assert (system.card.name, system.card.version) == ("mcp-server-memory", "2026.8.31")
@@ -66,7 +66,7 @@ def test_the_version_is_the_one_that_is_installed() -> None:
 @real
 def test_other_settings_are_refused() -> None:
     with pytest.raises(UsageError, match="no setting 'speed'"):
-        reference.build_reference_server({"speed": 3})
+        mcp_system.build_reference_server({"speed": 3})
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_other_settings_are_refused() -> None:
 @pytest.mark.usefixtures("_installed")
 @real
 async def test_it_keeps_the_contract_with_questions_put_word_by_word() -> None:
-    system: MemorySystem = reference.build_reference_server({})
+    system: MemorySystem = mcp_system.build_reference_server({})
 
     report = await check_system(system)
     await system.close()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import Asker, Clock, Passage
-from recall_bench.errors import SystemFault, SystemGone, UsageError
-from recall_bench.systems.mcp.system import McpSystem, start_mcp_system
+from recall_bench.systems.mcp.mcp_system import McpSystem, start_mcp_system
 from recall_bench.testing import check_system
 from tests.conftest import episode
 from tests.systems import mcp_sdk_server

@@ -10,11 +10,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemStuck, UsageError
 from recall_bench.core.memory import BulkIngestMemory, Passage
-from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemStuck, UsageError
-from recall_bench.systems.mcp.memory import McpMemory
-from recall_bench.systems.mcp.system import McpSystem, start_mcp_system
+from recall_bench.core.scenario import Episode
+from recall_bench.systems.mcp.mcp_memory import McpMemory
+from recall_bench.systems.mcp.mcp_system import McpSystem, start_mcp_system
 from recall_bench.testing import check_system
 from tests.conftest import episode
 from tests.systems.mcp_asking import asked

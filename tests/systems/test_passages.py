@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from recall_bench.core.history import Episode, Turn
-from recall_bench.systems.builtin.passages import CHUNK_CHARS, PIECE_CHARS, Chunk, split_chunks
+from recall_bench.core.scenario import Episode, Turn
+from recall_bench.systems.builtin.chunks import CHUNK_CHARS, PIECE_CHARS, Chunk, split_chunks
 
 
 def cut(text: str, *turns: Turn) -> tuple[Chunk, ...]:

@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from recall_bench.core.errors import DataError, SystemGone
 from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
-from recall_bench.errors import DataError, SystemGone
-from recall_bench.serving.host import SystemHost
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.http.system import connect_http_system
 from recall_bench.systems.python.system import load_python_system
+from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.transports.http_system import connect_http_system
 from tests.systems import carried
 from tests.systems.carried import travelling
 from tests.systems.diary import question

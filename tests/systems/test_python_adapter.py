@@ -9,8 +9,8 @@ from collections.abc import Awaitable
 import anyio
 import pytest
 
+from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Answer, Memory
-from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 from tests.systems.asking import answered

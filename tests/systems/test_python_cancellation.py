@@ -12,10 +12,9 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemStuck
 from recall_bench.core.memory import Memory
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemStuck
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.python.system import build_python_system
 from tests.systems.asking import answered
 
@@ -355,7 +354,7 @@ def test_the_process_ends_although_an_adapter_hangs(tmp_path: Path, body: str) -
     (tmp_path / "main.py").write_text(
         "import sys, anyio\n"
         "from datetime import datetime\n"
-        "from recall_bench.core.question import Question\n"
+        "from recall_bench.core.scenario import Question\n"
         "from recall_bench.systems.python.system import load_system\n"
         "async def main():\n"
         "    system = load_system(sys.argv[1], {})\n"

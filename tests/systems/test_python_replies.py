@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recall_bench.core.errors import NotAnAnswer, SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import Answer, Passage
-from recall_bench.errors import NotAnAnswer, SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.systems.python.adapter import DayMetadata
 from tests.systems.asking import answered
 from tests.systems.python_adapters import DAY, QUESTION, Notes, opened

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import SystemGone, UsageError
+from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.systems.python.system import build_python_system, load_python_system
 
 METHODS = """

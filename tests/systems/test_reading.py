@@ -4,7 +4,7 @@ import pytest
 
 from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.builtin.extractive import NO_RECORD
+from recall_bench.systems.builtin.passage_index import NO_RECORD
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, question
 

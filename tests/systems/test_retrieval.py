@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from recall_bench.core.memory import Answer
-from recall_bench.systems.builtin.embedding import compute_similarity, embed
-from recall_bench.systems.builtin.extractive import NO_RECORD
-from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
+from recall_bench.models.static_embedding import compute_similarity, embed
+from recall_bench.systems.builtin.passage_index import NO_RECORD, Indexer, PassageIndex
 from recall_bench.systems.builtin.retrieval import (
     PassageSearch,
     fuse_by_rank,
     fuse_by_weight,
     select_best,
 )
-from recall_bench.systems.builtin.shelf import Indexer, PassageIndex
+from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
 from tests.systems.diary import EPISODES, question
 
 

@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import get_worker_limit
-from recall_bench.errors import UsageError
-from recall_bench.serving.host import SystemHost
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.command.once import build_once_system
-from recall_bench.systems.http.server_file import read_server_file
-from recall_bench.systems.http.system import connect_http_system
+from recall_bench.systems.mcp.mcp_system import McpSystem
 from recall_bench.systems.mcp.server_map import read_server_map
-from recall_bench.systems.mcp.system import McpSystem
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.systems.remote.system import RemoteSystem
-from recall_bench.systems.remote.wire import Health, HealthRequest
+from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.transports.http_system import connect_http_system, read_server_file
+from recall_bench.systems.transports.once_system import build_once_system
+from recall_bench.systems.transports.remote_system import RemoteSystem
+from recall_bench.systems.transports.wire import Health, HealthRequest
 from tests.systems.http_servers import hosting
 from tests.systems.mcp_maps import child_map
 from tests.systems.portable_adapters import Plain

@@ -2,9 +2,8 @@
 
 from datetime import date
 
-from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import Answer, Memory, MemorySystem
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question, compute_story_date
 from recall_bench.systems.builtin import baselines
 from tests.systems.asking import answered
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Asker, Memory, MemorySystem, Snapshots, SystemCard
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.testing import Outcome, Script, ScriptedMemory, check_system
 
 

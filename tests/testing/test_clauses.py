@@ -6,10 +6,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Asker, Clock, Holdings, Memory, Passage, RetrievalReply
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemFault
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import (
     CopiesInMemory,

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 import anyio
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.builtin.baselines import (
     build_bm25,
     build_hybrid,
@@ -25,7 +24,7 @@ from recall_bench.testing import (
     ScriptedSystem,
     assert_contract,
     assert_contract_async,
-    bench,
+    check_context,
     check_system,
 )
 from tests.test_import_is_light import imported_by
@@ -125,7 +124,7 @@ class NeverCloses(ScriptedMemory):
 
 
 async def test_a_memory_that_does_not_close_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "CLOSING_S", 0.01)
+    monkeypatch.setattr(check_context, "CLOSING_S", 0.01)
 
     outcome, message = await result(Custom(lambda: NeverCloses(everything)), "asking")
 
@@ -194,7 +193,7 @@ async def test_a_system_that_goes_away_during_a_check_has_failed() -> None:
 
 
 async def test_a_busy_system_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(check_context, "PAUSES_S", (0.0, 0.0))
     calls: list[str] = []
 
     def reply(lived: Sequence[Episode], question: Question) -> str:

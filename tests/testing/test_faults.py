@@ -7,7 +7,7 @@ Where the misses of a run land that a fault costs is tested with the attribution
 import pytest
 
 import recall_bench.testing
-from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
 

@@ -3,9 +3,9 @@
 import pytest
 
 from recall_bench.core.sentences import read_sentences
-from recall_bench.testing.bench import CheckReply, format_days, normalise_text
-from recall_bench.testing.checks.recall import LARGE_BYTES
-from recall_bench.testing.checks.resilience import APOLOGY
+from recall_bench.testing.check_context import CheckReply, format_days, normalise_text
+from recall_bench.testing.recall_checks import LARGE_BYTES
+from recall_bench.testing.stability_checks import APOLOGY
 from recall_bench.testing.story import (
     make_change,
     make_episode,

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.world.build import build_folder
-from recall_bench.world.knobs import WorldOptions
-from recall_bench.world.sources import WorldSources, read_sources
-from recall_bench.yaml12 import load_yaml
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.world.build import build_folder
+from recall_bench.generate.world.sources import WorldOptions, WorldSources, read_sources
 
 BAKERY = Path(__file__).parent / "bakery"
 

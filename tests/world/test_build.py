@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.datasets.persona import inspect_persona, load_persona
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.shipped import digest_folder
-from recall_bench.world.build import build_folder
-from recall_bench.world.knobs import WorldOptions
-from recall_bench.world.sources import WorldSources
+from recall_bench.generate.shipped_personas import digest_folder
+from recall_bench.generate.world.build import build_folder
+from recall_bench.generate.world.sources import WorldOptions, WorldSources
 from tests.world.conftest import days, questions
 
 Built = Callable[..., Path]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from recall_bench.world.chance import RandomStream, ShuffleBag
+from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 
 
 def test_a_stream_is_known_by_its_labels() -> None:

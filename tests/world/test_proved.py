@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recall_bench.proof.check import verify_world
-from recall_bench.proof.finding import VerificationCode
+from recall_bench.generate.verification.findings import VerificationCode
+from recall_bench.generate.verification.verifier import verify_world
 from tests.world.conftest import questions
 
 Built = Callable[..., Path]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from recall_bench.world.templates import (
+from recall_bench.generate.world.templates import (
     AlternativePicker,
     Placeholder,
     PlaceholderValue,

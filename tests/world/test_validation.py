@@ -5,9 +5,9 @@ from shutil import copytree
 
 import pytest
 
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.world.sources import WorldSources, read_sources
-from recall_bench.world.validation import find_source_problems
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.generate.world.sources import WorldSources, read_sources
+from recall_bench.generate.world.validation import find_source_problems
 from tests.world.conftest import BAKERY
 
 

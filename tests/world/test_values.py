@@ -6,10 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from recall_bench.world import values
-from recall_bench.world.chance import RandomStream
-from recall_bench.world.dates import Dates
-from recall_bench.world.values import FactValue
+from recall_bench.generate.world import fact_values
+from recall_bench.generate.world.fact_values import Dates, FactValue
+from recall_bench.generate.world.random_stream import RandomStream
 
 DATES = Dates(date(2024, 1, 1), "day-first")
 
@@ -28,23 +27,25 @@ DATES = Dates(date(2024, 1, 1), "day-first")
 def test_numbers_are_written_as_people_write_them(
     kind: str, amount: str, unit: str, written: str
 ) -> None:
-    assert values.format_number(kind, Decimal(amount), unit=unit).text == written
+    assert fact_values.format_number(kind, Decimal(amount), unit=unit).text == written
 
 
 def test_a_draw_stays_on_its_grid() -> None:
-    drawn = {values.draw_amount([0.5, 2, 0.25], RandomStream(n)) for n in range(200)}
+    drawn = {fact_values.draw_amount([0.5, 2, 0.25], RandomStream(n)) for n in range(200)}
 
     assert drawn == {Decimal(n) / 4 for n in range(2, 9)}
 
 
 def test_a_clock_stays_on_its_grid() -> None:
-    drawn = {values.draw_time(["07:00", "08:00", 15], RandomStream(n)).text for n in range(100)}
+    drawn = {
+        fact_values.draw_time(["07:00", "08:00", 15], RandomStream(n)).text for n in range(100)
+    }
 
     assert drawn == {"07:00", "07:15", "07:30", "07:45", "08:00"}
 
 
 def test_a_code_has_its_shape() -> None:
-    text = values.draw_code("LT-##-?", RandomStream(1)).text
+    text = fact_values.draw_code("LT-##-?", RandomStream(1)).text
 
     assert text[:3] == "LT-"
     assert text[3:5].isdigit()
@@ -57,9 +58,9 @@ def test_a_code_has_its_shape() -> None:
     [("money", "$640M"), ("number", "14 hours"), ("percent", "6.5%"), ("money", "$18,400")],
 )
 def test_another_seed_gives_another_value_of_the_same_make(kind: str, written: str) -> None:
-    value = values.parse_value(kind, written)
+    value = fact_values.parse_value(kind, written)
 
-    others = {values.draw_variation(value, RandomStream(n)).text for n in range(40)}
+    others = {fact_values.draw_variation(value, RandomStream(n)).text for n in range(40)}
 
     assert len(others) > 3
     assert {_make(other) for other in others} == {_make(written)}
@@ -71,27 +72,27 @@ def _make(written: str) -> str:
 
 
 def test_an_authored_sum_is_worth_what_it_says() -> None:
-    assert values.parse_value("money", "$1.2 million").amount == Decimal(1_200_000)
+    assert fact_values.parse_value("money", "$1.2 million").amount == Decimal(1_200_000)
 
 
 def test_near_misses_are_never_the_value() -> None:
-    value = values.parse_value("money", "$40")
+    value = fact_values.parse_value("money", "$40")
 
     for number in range(50):
-        assert "$40" not in values.list_near_values(value, DATES, RandomStream(number))
+        assert "$40" not in fact_values.list_near_values(value, DATES, RandomStream(number))
 
 
 def test_near_misses_of_a_choice_are_the_other_choices() -> None:
     value = FactValue("choice", "salt", others=("salt", "yeast", "rye"))
 
-    assert set(values.list_near_values(value, DATES, RandomStream(1))) == {"yeast", "rye"}
+    assert set(fact_values.list_near_values(value, DATES, RandomStream(1))) == {"yeast", "rye"}
 
 
 def test_a_date_is_spelled_in_every_common_way() -> None:
-    value = values.format_date(64, DATES)
+    value = fact_values.format_date(64, DATES)
 
     assert value.text == "4 March 2024"
-    assert set(values.list_spellings(value, DATES, told=60)) == {
+    assert set(fact_values.list_spellings(value, DATES, told=60)) == {
         "March 4, 2024",
         "2024-03-04",
         "4 March",
@@ -100,6 +101,6 @@ def test_a_date_is_spelled_in_every_common_way() -> None:
 
 
 def test_a_sum_is_written_like_its_parts() -> None:
-    parts = [values.format_number("number", Decimal(n), unit="loaves") for n in (900, 240)]
+    parts = [fact_values.format_number("number", Decimal(n), unit="loaves") for n in (900, 240)]
 
-    assert values.sum_values(parts).text == "1,140 loaves"
+    assert fact_values.sum_values(parts).text == "1,140 loaves"

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import format_json, forward_to_stderr
-from recall_bench.cli.listed import MultiValueCommand
-from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, option, read_flags
+from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.options import (
+    CONFIG,
+    COUNT,
+    NUMBER,
+    PATH,
+    MultiValueCommand,
+    option,
+    read_flags,
+)
 
 if TYPE_CHECKING:
-    from recall_bench.ablation.comparison import AblationReport
+    from recall_bench.reporting.ablation_report import AblationReport
 
 
 @click.command("ablate", cls=MultiValueCommand)
@@ -55,12 +62,10 @@ def ablate_command(
     Without --grid every part of the built-in hybrid is turned the other way round, one at a time.
     Each variant is a run of its own; what is finished is not run again.
     """
-    from recall_bench.ablation.comparison import compare_variants
-    from recall_bench.ablation.grid import read_grid
-    from recall_bench.ablation.runs import plan_ablation, run_ablation
-    from recall_bench.cli.building import show_build
-    from recall_bench.cli.doing import show_activity
-    from recall_bench.errors import UsageError
+    from recall_bench.cli.console import show_activity, show_build
+    from recall_bench.core.errors import UsageError
+    from recall_bench.reporting.ablation_report import compare_variants
+    from recall_bench.running.ablation import plan_ablation, read_grid, run_ablation
 
     if as_json and as_markdown:
         raise UsageError("--json and --markdown are two shapes of one table; say one")
@@ -81,7 +86,7 @@ def ablate_command(
 
 
 def _print_comparison(comparison: "AblationReport", shape: str) -> None:
-    from recall_bench.ablation.rendering import render_markdown, render_table, render_text
+    from recall_bench.reporting.ablation_report import render_markdown, render_table, render_text
 
     if shape == "json":
         click.echo(format_json(comparison))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import format_json
+from recall_bench.cli.console import format_json
 from recall_bench.cli.options import PATH
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.analysis.canaries.views import CanaryWatch
-    from recall_bench.analysis.trials import TrialTable
+    from recall_bench.reporting.analyses.canaries import CanaryWatch
+    from recall_bench.runs.trials import TrialTable
 
 _FILE = click.option(
     "--file",
@@ -39,8 +39,12 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
     Of those on file already, the healed and those whose question has changed are taken out; those
     that the runs did not ask, or too seldom to tell, stay.
     """
-    from recall_bench.analysis.canaries.keeping import read_canaries, write_canaries
-    from recall_bench.analysis.canaries.watching import compare_canaries, update_canaries
+    from recall_bench.reporting.analyses.canary_watch import (
+        compare_canaries,
+        read_canaries,
+        update_canaries,
+        write_canaries,
+    )
 
     kept = read_canaries(file) if file.exists() else ()
     tables = _read_runs(runs)
@@ -56,7 +60,7 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
 @_JSON
 def check_command(run: Path, *, file: Path, as_json: bool) -> None:
     """Name the canaries that are new in RUN, healed or changed. The file stays as it is."""
-    from recall_bench.analysis.canaries.watching import watch_file
+    from recall_bench.reporting.analyses.canary_watch import watch_file
 
     (table,) = _read_runs([run])
     _print_watch(watch_file(table, file), as_json=as_json)
@@ -64,10 +68,9 @@ def check_command(run: Path, *, file: Path, as_json: bool) -> None:
 
 def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
     """The runs; UsageError where answers are there twice, or nobody graded them."""
-    from recall_bench.analysis.grounds import identify_answers
-    from recall_bench.analysis.trials import read_trials
-    from recall_bench.reporting.folder import RunFolder
-    from recall_bench.reporting.summary import STUB
+    from recall_bench.runs.run_folder import RunFolder
+    from recall_bench.runs.summary import STUB
+    from recall_bench.runs.trials import identify_answers, read_trials
 
     first: dict[object, Path] = {}
     tables = []
@@ -92,6 +95,6 @@ def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
 
 
 def _print_watch(watch: "CanaryWatch", *, as_json: bool) -> None:
-    from recall_bench.analysis.canaries.text import render_canaries
+    from recall_bench.reporting.analyses.canary_watch import render_canaries
 
     click.echo(format_json(watch) if as_json else render_canaries(watch))

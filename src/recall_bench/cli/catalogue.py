@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.answer import format_json
+from recall_bench.cli.console import format_json
 
 
 @click.command("list")
@@ -31,7 +31,7 @@ def list_command(data: Path | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def ranges_command(as_json: bool) -> None:
     """List the names of checkpoints and how many days each covers."""
-    from recall_bench.core.ranges import FULL, NAMED_RANGES
+    from recall_bench.core.plan import FULL, NAMED_RANGES
 
     if as_json:
         import json

@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import (
+from recall_bench.cli.generate import (
     collect_request_fields,
     model_options,
     print_pass_result,
     print_progress,
 )
 from recall_bench.cli.options import COUNT, PATH, option
-from recall_bench.errors import UsageError
-from recall_bench.generate.offline.trades import TRADES
+from recall_bench.core.errors import UsageError
+from recall_bench.generate.creation.trades import TRADES
 
 
 @click.command("create-persona")
@@ -51,8 +51,8 @@ def create_persona_command(
     Each file is written the moment it is sound; the same command goes on where it was stopped.
     Exits with 10 if one is missing.
     """
-    from recall_bench.generate.personas.creating import create_persona
-    from recall_bench.generate.personas.request import CreateRequest
+    from recall_bench.generate.creation.persona_writer import create_persona
+    from recall_bench.generate.pass_request import CreateRequest
 
     request = CreateRequest(
         prompt=_read_description(prompt, prompt_file),
@@ -76,7 +76,7 @@ def _read_description(prompt: str | None, file: Path | None) -> str:
         return prompt or ""
     if prompt is not None:
         raise UsageError("--prompt and --prompt-file say the same thing; give one of them")
-    from recall_bench.yaml12 import decode_text
+    from recall_bench.core.yaml12 import decode_text
 
     try:
         return decode_text(file.read_bytes(), str(file), "utf-8-sig")

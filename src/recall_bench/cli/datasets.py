@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import format_json
+from recall_bench.cli.console import format_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from recall_bench.downloading.cards import (
+    from recall_bench.datasets.dataset_card import (
         DatasetCounts,
         DatasetDescription,
         DatasetEntry,
         DatasetNote,
         FilePresence,
     )
-    from recall_bench.downloading.fetching import DownloadProgress
+    from recall_bench.datasets.transfer import DownloadProgress
 
 _WIDTH = 100
 
@@ -49,8 +49,8 @@ def datasets_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
     """List the datasets, and how much of each is here."""
-    from recall_bench.downloading.cards import list_entries
-    from recall_bench.downloading.places import get_datasets_folder
+    from recall_bench.datasets.dataset_card import list_entries
+    from recall_bench.datasets.dataset_folder import get_datasets_folder
 
     found = list_entries()
     if as_json:
@@ -87,8 +87,8 @@ def download_command(
     checked against the sha-256 on record. Exits with 9 if a file could not be had, with 3 if a file
     of yours is not the published one, with 2 if there is nothing to check a file against.
     """
-    from recall_bench.downloading.downloads import DownloadOptions, download
-    from recall_bench.errors import Interrupted
+    from recall_bench.core.errors import Interrupted
+    from recall_bench.datasets.download import DownloadOptions, download
 
     ways = DownloadOptions(own=own, mirror=mirror, takes_unpinned=unpinned)
     try:
@@ -110,9 +110,9 @@ def show_command(name: str, data: Path | None, as_json: bool) -> None:
     Its licence, what to know before quoting a number, its errata, corrections that others published
     and, if it is here or given with --data, what it holds.
     """
-    from recall_bench.cli.doing import show_activity
-    from recall_bench.downloading.cards import build_card
-    from recall_bench.evaluation.denominators import list_denominators
+    from recall_bench.cli.console import show_activity
+    from recall_bench.datasets.dataset_card import build_card
+    from recall_bench.datasets.methodologies import list_denominators
 
     with show_activity() as telling:
         # A dataset may have tens of thousands of scenarios, which no log wants to hear of.
@@ -184,7 +184,7 @@ class _DownloadBar:
 
 
 def _make_row(entry: "DatasetEntry") -> tuple[str, ...]:
-    from recall_bench.downloading.digests import format_size
+    from recall_bench.datasets.dataset_folder import format_size
 
     is_published = entry.state is not None
     return (
@@ -239,7 +239,7 @@ def _render_files(entry: "DatasetEntry") -> Iterator[str]:
 
 
 def _describe_file(file: "FilePresence") -> str:
-    from recall_bench.downloading.digests import format_size
+    from recall_bench.datasets.dataset_folder import format_size
 
     words = [file.name, format_size(file.bytes) if file.bytes is not None else "size unknown"]
     words += [] if file.is_pinned else ["not pinned"]

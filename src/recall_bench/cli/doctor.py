@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, parse_config
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.memory import UNDECLARED
 
 if TYPE_CHECKING:
-    from recall_bench.doctor.examination import DoctorResult
+    from recall_bench.testing.doctor import DoctorResult
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recall_bench.core.memory import MemorySystem
+    from recall_bench.testing import ContractReport
 
 UNHEALTHY = 1
 """The exit code of a system whose numbers would mean nothing."""
@@ -33,7 +39,7 @@ def doctor_command(
     that know nothing, guess, and know everything. The verdict is `valid`, `suspect` or `invalid`;
     later runs of the same system carry it. Exits with 1 if it is `invalid`.
     """
-    from recall_bench.diagnoses import save_diagnosis
+    from recall_bench.core.diagnosis import save_diagnosis
 
     examined = _run_doctor(adapter, parse_config(config), timeout_s)
     if as_json:
@@ -56,16 +62,13 @@ def doctor_command(
 def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "DoctorResult":
     import anyio
 
-    from recall_bench.cli.doing import show_activity
-    from recall_bench.doctor.clinic import build_doctor_setup
-    from recall_bench.doctor.examination import examine_system
-    from recall_bench.doctor.footprint import track_footprint
-    from recall_bench.job import get_code_version
+    from recall_bench.cli.console import show_activity
+    from recall_bench.core.settings import Settings
+    from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
     from recall_bench.library import load_persona
-    from recall_bench.resolve.personas import SAMPLE
-    from recall_bench.resolve.systems import resolve_system
-    from recall_bench.settings import Settings
-    from recall_bench.shipped import SOURCES
+    from recall_bench.running.job import get_code_version
+    from recall_bench.systems.resolver import resolve_system
+    from recall_bench.testing.doctor import build_doctor_setup, examine_system, track_footprint
 
     clinic = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
     with track_footprint() as files, forward_to_stderr(), show_activity() as telling:
@@ -99,3 +102,79 @@ def _render_diagnosis(examined: "DoctorResult") -> str:
     ]
     lines += [f"  {name:34} {value:,.2f}" for name, value in diagnosis.figures.items()]
     return "\n".join(lines)
+
+
+BROKEN = 1
+"""The exit code of a system that breaks the contract."""
+
+
+@click.command("check-adapter")
+@click.argument("adapter")
+@CONFIG
+@click.option("--only", multiple=True, metavar="NAME", help="Make this check; may be repeated.")
+@CALL_TIMEOUT
+@click.option("--seed", type=int, default=42, metavar="N", help="Tell other facts [42].")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_adapter_command(
+    *,
+    adapter: str,
+    config: tuple[str, ...],
+    only: tuple[str, ...],
+    timeout_s: float,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Check that a system keeps the contract that every run relies on.
+
+    ADAPTER is what `run --adapter` takes. The checks tell it facts whose values are made-up words,
+    ask about them, and look for the words in what comes back; no judge and no key is needed.
+    Exits with 1 if the contract is broken.
+    """
+    from recall_bench.cli.console import show_activity
+    from recall_bench.core.settings import Settings
+    from recall_bench.systems.resolver import resolve_system
+
+    with forward_to_stderr(), show_activity() as telling:
+        system = resolve_system(Settings(adapter=adapter, config=parse_config(config)))
+        report = _run_checks(
+            system, only, timeout_s, seed, lambda name: telling(f"checking {name}")
+        )
+    if as_json:
+        click.echo(format_json(report))
+    else:
+        click.echo(report.rendered())
+    return _report_failures(report)
+
+
+def _run_checks(
+    system: "MemorySystem",
+    only: tuple[str, ...],
+    timeout_s: float,
+    seed: int,
+    telling: Callable[[str], None],
+) -> "ContractReport":
+    import anyio
+
+    from recall_bench.testing import check_system
+
+    async def run_and_close() -> "ContractReport":
+        try:
+            return await check_system(
+                system, only=only, seed=seed, timeout_s=timeout_s, telling=telling
+            )
+        finally:
+            await system.close()
+
+    return anyio.run(run_and_close)
+
+
+def _report_failures(report: "ContractReport") -> int:
+    broken = [check.name for check in report.failures]
+    if not broken:
+        return 0
+    click.echo(
+        f"error: {report.system.name} breaks the contract: {', '.join(broken)}; "
+        "see what each check says above",
+        err=True,
+    )
+    return BROKEN

@@ -31,9 +31,8 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
 
     Prints the environment variables that a product needs, and what was spent in the end.
     """
-    from recall_bench.endpoint.endpoint import UNUSED_KEY
-    from recall_bench.resolve.endpoints import build_endpoint
-    from recall_bench.settings import Settings
+    from recall_bench.core.settings import Settings
+    from recall_bench.systems.endpoint.model_endpoint import UNUSED_KEY, build_endpoint
 
     asked_to_stop = threading.Event()
 
@@ -60,8 +59,7 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
 
 
 def _format_spending(usage: "Usage") -> str:
-    from recall_bench.core.usage import Usage
-    from recall_bench.reporting.facts import describe_costs
-    from recall_bench.reporting.money import JudgingCosts
+    from recall_bench.core.usage import JudgingCosts, Usage
+    from recall_bench.reporting.run_facts import describe_costs
 
     return describe_costs(JudgingCosts(total=usage, reviewing=Usage()))

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import format_json
+from recall_bench.cli.console import format_json
 from recall_bench.cli.options import PATH, option, select_given
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.analysis.gate.checks import GateReport
-    from recall_bench.analysis.gate.rules import GateRules
+    from recall_bench.reporting.gate.gate_checks import GateReport
+    from recall_bench.reporting.gate.gate_rules import GateRules
 
 
 @click.command("gate")
@@ -68,9 +68,9 @@ def gate_command(
     Exits with 0 if it passed, 11 if it failed, and 12 if that cannot be decided: a run is not
     finished, the two are unlike, or nothing was measured that a rule is about.
     """
-    from recall_bench.analysis.gate.gating import check_run
-    from recall_bench.analysis.gate.text import render_gate
-    from recall_bench.reporting.folder import RunFolder
+    from recall_bench.reporting.gate.gate_output import render_gate
+    from recall_bench.reporting.gate.run_gate import check_run
+    from recall_bench.runs.run_folder import RunFolder
 
     files = {"--junit": junit, "--markdown": markdown}
     wanted = {flag: path for flag, path in files.items() if path is not None}
@@ -87,8 +87,8 @@ def gate_command(
 def _read_rules(
     path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]
 ) -> "GateRules":
-    from recall_bench.analysis.gate.rules import format_key, merge_rules, read_rules
-    from recall_bench.yaml12 import read_document
+    from recall_bench.core.yaml12 import read_document
+    from recall_bench.reporting.gate.gate_rules import format_key, merge_rules, read_rules
 
     layers: list[dict[str, object]] = []
     if path is not None:
@@ -129,9 +129,8 @@ def _refuse_unwritable(files: dict[str, Path]) -> None:
 
 
 def _write(found: "GateReport", files: dict[str, Path]) -> None:
-    from recall_bench.analysis.gate.junit import render_junit
-    from recall_bench.analysis.gate.markdown import render_markdown
-    from recall_bench.replacement import replace_file
+    from recall_bench.core.atomic_file import replace_file
+    from recall_bench.reporting.gate.gate_output import render_junit, render_markdown
 
     if "--junit" in files:
         replace_file(files["--junit"], render_junit(found))

@@ -10,16 +10,27 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from recall_bench.cli.answer import format_json, forward_to_stderr
-from recall_bench.cli.listed import MultiValueCommand
-from recall_bench.cli.options import COUNT, JUDGE_CALL_OPTIONS, NUMBER, PATH, option, select_given
-from recall_bench.errors import UsageError
+from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.options import (
+    COUNT,
+    JUDGE_CALL_OPTIONS,
+    NUMBER,
+    PATH,
+    MultiValueCommand,
+    option,
+    select_given,
+)
+from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.core.question import Scenario
+    from recall_bench.core.scenario import Scenario
     from recall_bench.core.verdict import Judge
-    from recall_bench.judge_lab.audit.report import AuditReport
-    from recall_bench.judge_lab.correction import JudgedRun
+    from recall_bench.judging.lab.audit.audit import AuditReport
+    from recall_bench.judging.lab.correction import JudgedRun
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recall_bench.judging.lab.calibration_fit import TrainedCalibration
 
 AUDITED = "executive-assistant"
 """The persona whose story an audit is about where none is named."""
@@ -28,7 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
-    "calibrate": ("calibrate", "Train the offline judge's calibration from labelled verdicts."),
+    "calibrate": ("judge_lab", "Train the offline judge's calibration from labelled verdicts."),
 }
 """Commands with a module of their own in `cli`: its name, and one line of help."""
 
@@ -111,15 +122,19 @@ def agreement_command(
     answers to one question count once, with the label most of them have; of labels that tie the
     middle one, of two the lower.
     """
-    from recall_bench.judge_lab.agreement import measure_judge
-    from recall_bench.judge_lab.corpus import NO_CORPUS, read_corpus
-    from recall_bench.judge_lab.labelled import load_labels, merge_repeats
-    from recall_bench.judge_lab.pictures import (
+    from recall_bench.judging.lab.judge_agreement import measure_judge
+    from recall_bench.judging.lab.labelled_verdicts import (
+        NO_CORPUS,
+        load_labels,
+        merge_repeats,
+        read_corpus,
+    )
+    from recall_bench.reporting.judge_charts import (
         build_reliability_chart,
         draw_chart,
         find_picture_kind,
     )
-    from recall_bench.judge_lab.tables import render_agreement
+    from recall_bench.reporting.judge_tables import render_agreement
 
     kind = None if chart is None else find_picture_kind(chart)
     lab = _JudgeLab(flags)
@@ -175,9 +190,8 @@ def audit_command(
     wordings, vague ones, near misses, superseded values, refusals, leaks, and some that ask for
     full marks.
     """
-    from recall_bench.judge_lab.audit.compose import build_audit_set
-    from recall_bench.judge_lab.audit.conduct import audit_judge
-    from recall_bench.judge_lab.pictures import draw_chart, find_picture_kind
+    from recall_bench.judging.lab.audit.audit import audit_judge, build_audit_set
+    from recall_bench.reporting.judge_charts import draw_chart, find_picture_kind
 
     kind = None if chart is None else find_picture_kind(chart)
     lab = _JudgeLab(flags)
@@ -199,7 +213,7 @@ def audit_command(
     ]
     click.echo(_render_audits(reports, as_json=as_json))
     if chart is not None and kind is not None:
-        from recall_bench.judge_lab.audit.drawing import build_audit_chart
+        from recall_bench.reporting.judge_charts import build_audit_chart
 
         _write_chart(chart, draw_chart(build_audit_chart(reports), kind))
 
@@ -208,9 +222,9 @@ def _load_scenarios(
     data: Path | None, personas: tuple[str, ...], arcs: str | None
 ) -> "list[Scenario]":
     """The stories the answers are about, played first if need be."""
-    from recall_bench.cli.building import show_build
-    from recall_bench.resolve.personas import find_story, resolve_personas
-    from recall_bench.settings import Settings
+    from recall_bench.cli.console import show_build
+    from recall_bench.core.settings import Settings
+    from recall_bench.generate.shipped_personas import find_story, resolve_personas
 
     wanted = personas or (() if data is not None else (AUDITED,))
     settings = Settings(data=data, personas=wanted, arcs=arcs)
@@ -219,8 +233,7 @@ def _load_scenarios(
 
 
 def _render_audits(reports: "list[AuditReport]", *, as_json: bool) -> str:
-    from recall_bench.judge_lab.audit.tables import render_audit
-    from recall_bench.judge_lab.side_by_side import render_audits
+    from recall_bench.reporting.judge_tables import render_audit, render_audits
 
     if len(reports) == 1:
         return format_json(reports[0]) if as_json else render_audit(reports[0])
@@ -241,9 +254,8 @@ def correct_command(
     measured rate into the true one (Rogan and Gladen 1978). Intervals carry the uncertainty of
     all three. Where an appellate judge reviewed verdicts, those of the first judge are corrected.
     """
-    from recall_bench.judge_lab.correction import correct_run
-    from recall_bench.judge_lab.measurements import load_agreement, load_audit
-    from recall_bench.judge_lab.tables import render_correction
+    from recall_bench.judging.lab.correction import correct_run, load_agreement, load_audit
+    from recall_bench.reporting.judge_tables import render_correction
 
     if (agreement is None) == (audit is None):
         raise UsageError("name either --agreement or --audit: where the judge's errors are told")
@@ -264,14 +276,14 @@ class _JudgeLab:
     """
 
     def __init__(self, flags: Mapping[str, Any]) -> None:
-        from recall_bench.settings import Settings
+        from recall_bench.core.settings import Settings
 
         self._flags = flags
         self._settings = Settings(**select_given(dict(flags)))
 
     def resolve_judge(self, target: str) -> "Judge":
         """The judge of this name."""
-        from recall_bench.resolve.judges import resolve_judge
+        from recall_bench.judging.judges import resolve_judge
 
         settings = self._settings
         with forward_to_stderr():
@@ -286,7 +298,7 @@ class _JudgeLab:
         """What comes of asking on these terms; how far it is shows at a terminal."""
         import anyio
 
-        from recall_bench.judge_lab.hearing import JUDGE_PARALLELISM, JudgeLimits
+        from recall_bench.judging.lab.judge_calls import JUDGE_PARALLELISM, JudgeLimits
 
         with forward_to_stderr(), _show_progress(judge, answers) as told:
             terms = JudgeLimits(
@@ -311,8 +323,8 @@ def _show_progress(judge: "Judge", answers: int) -> Iterator[Callable[[int], Non
 def _read_judged_run(path: Path) -> "JudgedRun":
     """The outcomes of a run by its first judge."""
     from recall_bench.core.event import Judged, NotAnswered
-    from recall_bench.judge_lab.correction import JudgedRun, RunTrial
-    from recall_bench.reporting.folder import RunFolder
+    from recall_bench.judging.lab.correction import JudgedRun, RunTrial
+    from recall_bench.runs.run_folder import RunFolder
 
     folder = RunFolder.open(path)
     trials: list[RunTrial] = []
@@ -337,7 +349,46 @@ def _read_judged_run(path: Path) -> "JudgedRun":
 
 
 def _write_chart(path: Path, picture: bytes) -> None:
-    from recall_bench.replacement import replace_file
+    from recall_bench.core.atomic_file import replace_file
 
     replace_file(path, picture)
     click.echo(f"chart: {path}", err=True)
+
+
+@click.command("calibrate")
+@click.option(
+    "--judged", type=PATH, required=True, help="Labelled verdicts, one JSON object a line."
+)
+@click.option(
+    "--corpus",
+    type=PATH,
+    required=True,
+    help="The days they are about, or their persona's folder.",
+)
+@click.option("--out", type=PATH, help="Where to write the calibration; without it, nowhere.")
+def calibrate_command(judged: Path, corpus: Path, out: Path | None) -> None:
+    """Learn from labelled verdicts what the offline judge's measurements amount to.
+
+    Prints how well it does on questions that it did not learn from, and writes a calibration
+    that learned from all of them.
+    """
+    from recall_bench.judging.lab.calibration_fit import calibrate
+
+    if out is not None and not out.parent.is_dir():
+        raise UsageError(f"--out: there is no folder {out.parent}; create it first")
+    trained = calibrate(judged, corpus)
+    click.echo(_render_training(trained))
+    if out is not None:
+        out.write_bytes(trained.encode())
+        click.echo(f"wrote {out}", err=True)
+
+
+def _render_training(trained: "TrainedCalibration") -> str:
+    from recall_bench.reporting.judge_tables import render_categories, render_marks
+
+    training = trained.calibration.training
+    counts = f"{training.answers:,} answers to {training.questions} questions"
+    lines = [f"{counts}; each judged by a model that did not learn from its question", ""]
+    for title, found in trained.held_out.items():
+        lines += [title, *render_marks(found.marks), "", *render_categories(found.categories), ""]
+    return "\n".join(lines)

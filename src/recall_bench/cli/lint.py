@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import format_json
-from recall_bench.cli.listed import MultiValueCommand
-from recall_bench.errors import DataError
-from recall_bench.lint.finding import Severity
+from recall_bench.cli.console import format_json
+from recall_bench.cli.options import MultiValueCommand
+from recall_bench.core.errors import DataError
+from recall_bench.datasets.lint.lint_corpus import Severity
 
 if TYPE_CHECKING:
-    from recall_bench.lint.report import LintReport
+    from recall_bench.datasets.lint.lint_report import LintReport
 
 
 @click.command("lint", cls=MultiValueCommand)
@@ -49,10 +49,9 @@ def lint_command(
 
     Exits with 3 if any of them is an error.
     """
-    from recall_bench.lint.catalogue import choose_lints
-    from recall_bench.lint.report import lint_story
-    from recall_bench.resolve.personas import find_story, resolve_personas
-    from recall_bench.settings import Settings
+    from recall_bench.core.settings import Settings
+    from recall_bench.datasets.lint.lint_report import choose_lints, lint_story
+    from recall_bench.generate.shipped_personas import find_story, resolve_personas
 
     lints = choose_lints(only, skip)
     folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))
@@ -71,7 +70,7 @@ def lint_command(
 
 
 def _print_report(report: "LintReport", *, everything: bool) -> None:
-    from recall_bench.lint.rendering import render_lint_report
+    from recall_bench.datasets.lint.lint_report import render_lint_report
 
     click.echo(render_lint_report(report, everything=everything) + "\n")
 

@@ -6,15 +6,15 @@ from importlib import import_module
 
 import click
 
-from recall_bench.errors import BenchError
+from recall_bench.core.errors import BenchError
 
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
-    "plan": ("plan", "Say what a run would do, take and show, before anything is spent."),
-    "eval": ("evaluate", "Measure a system on a public dataset, beside its floors and ceilings."),
+    "plan": ("run", "Say what a run would do, take and show, before anything is spent."),
+    "eval": ("eval", "Measure a system on a public dataset, beside its floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
-    "merge": ("merge", "Make one run of parts that `run --shard` carried out apart."),
+    "merge": ("run_files", "Make one run of parts that `run --shard` carried out apart."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
     "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),
     "matrix": ("matrix", "Run several systems, settings and seeds as one job, and compare them."),
@@ -22,25 +22,25 @@ COMMANDS = {
     "report": ("report", "Say what a run's numbers mean; write its page and pictures."),
     "gate": ("gate", "Pass or fail a run by rules, and by what it lost against a baseline."),
     "canaries": ("canaries", "Keep the questions that always hallucinate, and watch them."),
-    "import": ("import_", "Make a run folder of the public harness's files."),
-    "power": ("power", "Say how many questions a wanted difference takes."),
+    "import": ("run_files", "Make a run folder of the public harness's files."),
+    "power": ("compare", "Say how many questions a wanted difference takes."),
     "judge-lab": ("judge_lab", "Measure how far a judge can be trusted."),
-    "check-adapter": ("check_adapter", "Check that a system keeps the contract of a run."),
+    "check-adapter": ("doctor", "Check that a system keeps the contract of a run."),
     "doctor": ("doctor", "Examine a system before its numbers are believed."),
     "list": ("catalogue", "List the personas in a data folder."),
     "world": ("world", "Build, prove and describe simulated personas."),
     "create-persona": ("create_persona", "Make a persona and its story from a description."),
     "generate": ("generate", "Write the days of a persona's story (pass 1)."),
-    "generate-conversations": ("generate_conversations", "Retell the days as dialogues (pass 2)."),
-    "generate-tool-calls": ("generate_tool_calls", "List what was saved of the days (pass 3)."),
-    "generate-qa": ("generate_qa", "Write questions about the days, and keep the sound ones."),
-    "verify-qa": ("verify_qa", "Hold questions against their days, and propose repairs."),
+    "generate-conversations": ("generate", "Retell the days as dialogues (pass 2)."),
+    "generate-tool-calls": ("generate", "List what was saved of the days (pass 3)."),
+    "generate-qa": ("generate", "Write questions about the days, and keep the sound ones."),
+    "verify-qa": ("generate", "Hold questions against their days, and propose repairs."),
     "ranges": ("catalogue", "List the names of checkpoints."),
     "lint": ("lint", "Look for faults in personas, their days and their questions."),
     "datasets": ("datasets", "List, download and describe the public datasets."),
     "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
-    "heatmap": ("heatmap", "Draw a run's heatmap again."),
-    "export": ("export", "Write a run's result files again from its journal."),
+    "heatmap": ("report", "Draw a run's heatmap again."),
+    "export": ("run_files", "Write a run's result files again from its journal."),
 }
 """Each command's module and one-line help, so that `--help` imports none of them."""
 
@@ -86,7 +86,7 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except BenchError as error:
-        from recall_bench.reporting.lines import clean_text
+        from recall_bench.core.plain_text import clean_text
 
         for line in str(error).splitlines():
             click.echo(f"error: {clean_text(line)}", err=True)

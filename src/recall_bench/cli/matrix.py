@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import COUNT, NUMBER, PATH, make_choice, option, select_given
-from recall_bench.settings import Executor
+from recall_bench.core.settings import Executor
 
 if TYPE_CHECKING:
     from rich.live import Live
 
     from recall_bench.core.event import Event
-    from recall_bench.core.standing import TrialStates
-    from recall_bench.matrix.cells import MatrixCell
-    from recall_bench.matrix.matrix import MatrixResult
-    from recall_bench.matrix.outcome import CellOutcome
-    from recall_bench.matrix.progress import MatrixBoard
+    from recall_bench.core.trial_states import TrialStates
+    from recall_bench.running.matrix_cells import CellOutcome, MatrixCell
+    from recall_bench.running.matrix_progress import MatrixBoard
+    from recall_bench.running.matrix_run import MatrixResult
 
 _QUARTERS = 4
 """A log hears of every quarter of a cell, beside its beginning and its end."""
@@ -68,10 +67,10 @@ def matrix_command(
     Each cell is an ordinary run in a folder of its own. Stopped, the same command goes on; what is
     finished is not run again. The exit code is the largest of the cells'.
     """
-    from recall_bench.cli.building import show_build
-    from recall_bench.errors import UsageError
-    from recall_bench.matrix.cells import select_cells
-    from recall_bench.matrix.matrix import open_matrix, run_matrix, write_matrix_report
+    from recall_bench.cli.console import show_build
+    from recall_bench.core.errors import UsageError
+    from recall_bench.running.matrix_cells import select_cells
+    from recall_bench.running.matrix_run import open_matrix, run_matrix, write_matrix_report
 
     if as_json and as_markdown:
         raise UsageError("--json and --markdown are two shapes of one report; say one")
@@ -95,15 +94,15 @@ def matrix_command(
 
 
 def _format_cell(cell: "MatrixCell") -> str:
-    from recall_bench.matrix.cells import is_run_finished
+    from recall_bench.running.matrix_cells import is_run_finished
 
     state = "done" if is_run_finished(cell.folder) else "begun" if cell.folder.exists() else "new"
     return f"{cell.label:<40} {state:<6} {cell.folder}"
 
 
 def _print_report(report: object, shape: str) -> None:
-    from recall_bench.matrix.findings import MatrixReport
-    from recall_bench.matrix.rendering import render_markdown, render_text
+    from recall_bench.reporting.matrix_report import MatrixReport
+    from recall_bench.reporting.matrix_text import render_markdown, render_text
 
     if shape == "json":
         click.echo(format_json(report))
@@ -190,7 +189,7 @@ class _MatrixScreen:
 @contextmanager
 def _watch_cells() -> Iterator[Any]:
     """Makes a watcher of the cells to follow: a screen at a terminal, lines in a log."""
-    from recall_bench.matrix.progress import MatrixBoard
+    from recall_bench.running.matrix_progress import MatrixBoard
 
     def make_log(cells: "Sequence[MatrixCell]", warnings: Sequence[str]) -> _MatrixLog:
         for warning in warnings:

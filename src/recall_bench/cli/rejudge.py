@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import format_json, forward_to_stderr
-from recall_bench.cli.asking import MAX_CALLS
-from recall_bench.cli.options import COUNT, PATH, judge_options, option, select_given
-from recall_bench.cli.spreading import worker_options
+from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.options import (
+    COUNT,
+    MAX_CALLS,
+    PATH,
+    judge_options,
+    option,
+    select_given,
+    worker_options,
+)
 
 if TYPE_CHECKING:
-    from recall_bench.ending import Finished
+    from recall_bench.running.execution import Finished
 
 
 @click.command("rejudge")
@@ -41,13 +47,13 @@ def rejudge_command(
     Window, review and timeout are as RUN had them unless they are given. A table at the end
     shows each mark before and after.
     """
-    from recall_bench.cli.building import show_build
+    from recall_bench.cli.console import show_build
     from recall_bench.cli.run import print_conclusion, run_job
-    from recall_bench.rejudging.assembly import JUDGING, assemble_rejudge
+    from recall_bench.running.rejudge_assembly import JUDGING, assemble_rejudge
 
     wanted = select_given(flags)
     if profile is not None:
-        from recall_bench.profile import read_profile
+        from recall_bench.core.profile import read_profile
 
         # The profile's folder is that of the run it describes.
         said = {name: value for name, value in read_profile(profile).items() if name != "into"}
@@ -79,7 +85,7 @@ def _find_problem(run: Path, finished: "Finished") -> str | None:
 
 def _print_changes(run: Path, finished: "Finished", *, as_json: bool) -> None:
     from recall_bench.library import open_run, text_report, verdict_changes
-    from recall_bench.rejudging.changes import render_changes
+    from recall_bench.reporting.rejudge_report import render_changes
 
     changes = verdict_changes(open_run(run), finished.folder)
     if as_json:

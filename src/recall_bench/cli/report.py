@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.answer import format_json
+from recall_bench.cli.console import format_json
 from recall_bench.cli.options import PATH, option
 
 
@@ -50,10 +50,10 @@ def report_command(
     Hallucination, degradation, where failures come from and what it all cost, each figure with
     its interval. report.html is one file that opens from disk and asks nobody anything.
     """
-    from recall_bench.analysis.report.text import render_report
-    from recall_bench.cli.building import show_build
-    from recall_bench.publishing import publish_report
-    from recall_bench.reporting.lines import clean_text
+    from recall_bench.cli.console import show_build
+    from recall_bench.core.plain_text import clean_text
+    from recall_bench.reporting.publication import publish_report
+    from recall_bench.reporting.report_text import render_report
 
     with _disable_gc():
         done = publish_report(
@@ -73,3 +73,34 @@ def report_command(
     click.echo(f"{render_report(done.report)}\n")
     click.echo(clean_text(f"page: {done.files[0]}"))
     click.echo(clean_text(f"files: {len(done.files)} in {done.files[0].parent}"))
+
+
+@click.command("heatmap")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Picture to write, .png, .svg or .pdf; may be repeated [both beside the source].",
+)
+@click.option(
+    "--colours",
+    type=click.Choice(["standard", "colour-blind"]),
+    default="standard",
+    show_default=True,
+    help="Red, amber and green; or dark blue to yellow, which every eye can put in order.",
+)
+def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> None:
+    """Draw the heatmap of SOURCE: a run folder, a result.json or a progress.jsonl.
+
+    Each mean stands with its 95 % interval and the number of different questions, as far as a
+    cell has room; in an .svg pointing at a cell tells both, and how many trials are missing.
+    """
+    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_picture import ColourScale, draw_picture
+
+    data = load_heatmap(source)
+    folder = source if source.is_dir() else source.parent
+    for path in output or (folder / "heatmap.png", folder / "heatmap.svg"):
+        draw_picture(data, path, ColourScale(colours))
+        click.echo(str(path))

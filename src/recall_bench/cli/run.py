@@ -5,24 +5,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import forward_to_stderr
-from recall_bench.cli.asking import (
+from recall_bench.cli.console import forward_to_stderr
+from recall_bench.cli.options import (
+    NUMBER,
+    PATH,
+    MultiValueCommand,
     file_options,
+    judge_options,
+    make_choice,
+    option,
     question_options,
+    read_flags,
     resolve_file_settings,
     resume_options,
     system_options,
+    worker_options,
 )
-from recall_bench.cli.listed import MultiValueCommand
-from recall_bench.cli.options import NUMBER, PATH, judge_options, make_choice, option, read_flags
-from recall_bench.cli.spreading import worker_options
 from recall_bench.core.plan import Calendar, Ingest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recall_bench.ending import Finished
-    from recall_bench.job import Job
+    from recall_bench.running.execution import Finished
+    from recall_bench.running.job import Job
+from recall_bench.cli.console import format_json
 
 _MAX_NAMED = 5
 """So many questions are named; more are counted."""
@@ -72,8 +78,8 @@ def run_command(
 
     With no arguments it runs the thirty days of harbour-office against the built-in hybrid memory.
     """
-    from recall_bench.assemble import assemble
-    from recall_bench.cli.building import show_build
+    from recall_bench.cli.console import show_build
+    from recall_bench.running.assembly import assemble
 
     if no_heatmap_png:
         flags["heatmap_png"] = False
@@ -97,7 +103,7 @@ def is_reportable(finished: "Finished") -> bool:
 def warn_lost_questions(job: "Job") -> "Iterator[str]":
     """Which questions of each persona cannot be answered in full from the form that is fed."""
     from recall_bench.core.schedule import plan_checkpoints
-    from recall_bench.lint.omissions import find_lost_questions
+    from recall_bench.datasets.lint.value_index import find_lost_questions
 
     plan = job.plan
     for card in plan.scenarios if plan.ingest is not Ingest.DAYS else ():
@@ -120,8 +126,8 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
 
 def run_job(job: "Job") -> "Finished":
     """Run the job to its end in front of people."""
-    from recall_bench.cli.overview import watch_run
-    from recall_bench.ending import execute
+    from recall_bench.cli.run_display import watch_run
+    from recall_bench.running.execution import execute
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
@@ -190,3 +196,81 @@ def print_run(finished: "Finished", shape: str) -> None:
             click.echo(part, nl=False)
     else:
         click.echo(text_report(finished.folder, finished.summary))
+
+
+_SECONDS = click.FloatRange(min=0)
+
+
+@click.command("plan", cls=MultiValueCommand)
+@option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@click.option("--estimate", "estimates", is_flag=True, help="Say what it takes, too.")
+@click.option(
+    "--from",
+    "earlier",
+    type=PATH,
+    multiple=True,
+    help="Run folders to estimate from [the newest of this system and this judge].",
+)
+@option(
+    "--seconds-per-answer",
+    "answer_s",
+    type=_SECONDS,
+    metavar="S",
+    help="What an answer takes, such as a published rate [as measured].",
+)
+@option(
+    "--seconds-per-day",
+    "day_s",
+    type=_SECONDS,
+    metavar="S",
+    help="What feeding a day takes [as measured].",
+)
+@option(
+    "--seconds-per-verdict",
+    "verdict_s",
+    type=_SECONDS,
+    metavar="S",
+    help="What a verdict takes [as measured].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def plan_command(
+    profile: Path | None,
+    estimates: bool,
+    *,
+    earlier: tuple[Path, ...],
+    answer_s: float | None,
+    day_s: float | None,
+    verdict_s: float | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option of `run`
+) -> None:
+    """Say what a run with these flags would do, and with --estimate what it would take.
+
+    It takes the flags of `run`. Nothing is fed, asked, judged or written.
+    """
+    from recall_bench.cli.console import show_build
+    from recall_bench.reporting.plan_text import render_estimate, render_outline
+    from recall_bench.running.forecast import StatedTimes, dry_plan, estimate_run, make_outline
+
+    flags.pop("no_heatmap_png", None)
+    settings = read_flags(profile, resolve_file_settings(flags))
+    said = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
+    with forward_to_stderr(), dry_plan(settings, show_build) as job:
+        for warning in job.warnings:
+            click.echo(f"note: {warning}", err=True)
+        if estimates or earlier or any(each is not None for each in (answer_s, day_s, verdict_s)):
+            found = estimate_run(job, earlier=earlier, stated_s=said)
+            text = format_json(found) if as_json else render_estimate(found)
+        else:
+            shown = make_outline(job)
+            text = format_json(shown) if as_json else render_outline(shown)
+    click.echo(text)
+
+
+def _list_run_flags() -> list[click.Parameter]:
+    """Every flag of `run` that says what is run, and how."""
+    own = {each.name for each in plan_command.params} | {"as_grid"}
+    return [each for each in run_command.params if each.name not in own]
+
+
+plan_command.params += _list_run_flags()

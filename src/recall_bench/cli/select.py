@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import format_json, forward_to_stderr
-from recall_bench.cli.listed import MultiValueCommand
-from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, option, read_flags, select_given
+from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.options import (
+    CONFIG,
+    COUNT,
+    NUMBER,
+    PATH,
+    MultiValueCommand,
+    option,
+    read_flags,
+    select_given,
+)
 
 if TYPE_CHECKING:
-    from recall_bench.selection.carrying_out import SelectionRun
-    from recall_bench.selection.request import SelectionRequest
+    from recall_bench.running.selection_execution import SelectionRun
+    from recall_bench.running.selection_run import SelectionRequest
 
 
 LOG = Path("recall-prompts.md")
@@ -111,9 +119,9 @@ def generate_command(
 
     The same command goes on where it was stopped. Exits with 1 if some samples gave no test.
     """
-    from recall_bench.selection.generate.generate import generate_tests
-    from recall_bench.selection.generate.request import SuiteRequest
-    from recall_bench.selection.suite import EXAMPLE
+    from recall_bench.datasets.selection.suite import EXAMPLE
+    from recall_bench.generate.suites.sample import SuiteRequest
+    from recall_bench.generate.suites.suite_generator import generate_tests
 
     wanted = {"memories": EXAMPLE / "memory", **select_given(flags)}
     with forward_to_stderr():
@@ -133,8 +141,8 @@ def example_command(folder: Path) -> None:
     """Write the example suite to a new FOLDER, to look at and to start from."""
     import shutil
 
-    from recall_bench.errors import UsageError
-    from recall_bench.selection.suite import EXAMPLE
+    from recall_bench.core.errors import UsageError
+    from recall_bench.datasets.selection.suite import EXAMPLE
 
     if folder.exists():
         raise UsageError(f"{folder} is there already; name a folder that is not")
@@ -151,8 +159,8 @@ def example_command(folder: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log_command(path: Path, as_json: bool) -> None:
     """Show the log of prompt versions at PATH [recall-prompts.md]."""
-    from recall_bench.errors import UsageError
-    from recall_bench.selection.prompt_log import read_log, render_log
+    from recall_bench.core.errors import UsageError
+    from recall_bench.reporting.prompt_log import read_log, render_log
 
     if not path.is_file():
         raise UsageError(f"there is no log {path}; `recall-bench select run --log` begins one")
@@ -162,8 +170,8 @@ def log_command(path: Path, as_json: bool) -> None:
 
 def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
     """Find out before anything is asked what could not be written, or is half a suite."""
-    from recall_bench.errors import UsageError
-    from recall_bench.selection.prompt_log import refuse_others
+    from recall_bench.core.errors import UsageError
+    from recall_bench.reporting.prompt_log import refuse_others
 
     if (wanted["memories"] is None) != (wanted["tests"] is None):
         raise UsageError("--memories and --tests belong together; name both, or neither")
@@ -175,18 +183,18 @@ def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
 
 
 def _build_request(flags: dict[str, Any], wanted: dict[str, Any]) -> "SelectionRequest":
-    from recall_bench.selection.request import SelectionRequest
+    from recall_bench.running.selection_run import SelectionRequest
 
     said = {name: value for name, value in wanted.items() if value is not None and value != ()}
     return SelectionRequest(settings=read_flags(None, flags), **{"selector": "hybrid", **said})
 
 
 def _run_selection(request: "SelectionRequest") -> "SelectionRun":
-    from recall_bench.cli.watch import RunWatch, open_display
-    from recall_bench.selection.assembly import assemble_selection
-    from recall_bench.selection.carrying_out import run_selection
-    from recall_bench.selection.power import describe_power
-    from recall_bench.selection.suite import open_suite
+    from recall_bench.cli.run_display import RunWatch, open_display
+    from recall_bench.datasets.selection.suite import open_suite
+    from recall_bench.metrics.selection import describe_power
+    from recall_bench.running.selection_execution import run_selection
+    from recall_bench.running.selection_run import assemble_selection
 
     suite = open_suite(request.memories, request.tests, request.only)
     assembled = assemble_selection(request, suite)
@@ -199,7 +207,7 @@ def _run_selection(request: "SelectionRequest") -> "SelectionRun":
 
 
 def _write_results(selected: "SelectionRun", result: dict[str, Any], *, is_compat: bool) -> None:
-    from recall_bench.selection.results import write_results
+    from recall_bench.reporting.selection_report import write_results
 
     folder = selected.finished.folder.path
     write_results(selected.report, folder, result["name"] or folder.name, is_compat=is_compat)
@@ -209,7 +217,7 @@ def _write_results(selected: "SelectionRun", result: dict[str, Any], *, is_compa
         status = selected.report.validity
         click.echo(f"note: the run is {status}, so {result['log']} has no entry of it", err=True)
         return
-    from recall_bench.selection.prompt_log import append_entry, build_entry
+    from recall_bench.reporting.prompt_log import append_entry, build_entry
 
     append_entry(result["log"], build_entry(selected.report))
     click.echo(f"log: {result['log']}", err=True)
@@ -217,7 +225,7 @@ def _write_results(selected: "SelectionRun", result: dict[str, Any], *, is_compa
 
 def _print_result(selected: "SelectionRun", *, as_json: bool) -> int:
     from recall_bench.cli.run import find_problem, print_conclusion
-    from recall_bench.selection.report import render_text
+    from recall_bench.reporting.selection_report import render_text
 
     click.echo(format_json(selected.report) if as_json else render_text(selected.report))
     print_conclusion(selected.finished, find_problem(selected.finished))

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import forward_to_stderr
+from recall_bench.cli.console import forward_to_stderr
 from recall_bench.cli.options import CONFIG, parse_config
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
-    from recall_bench.serving.host import SystemHost
+    from recall_bench.systems.servers.host import SystemHost
 
 DEFAULT = "127.0.0.1:50052"
 
@@ -64,8 +64,8 @@ def serve_command(
 
 
 def _resolve_adapter(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
-    from recall_bench.resolve.systems import resolve_system
-    from recall_bench.settings import Settings
+    from recall_bench.core.settings import Settings
+    from recall_bench.systems.resolver import resolve_system
 
     return resolve_system(Settings(adapter=adapter, config=parse_config(config)))
 
@@ -76,8 +76,8 @@ async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: 
 
     import anyio
 
-    from recall_bench.interruption import cancel_on_signals
-    from recall_bench.serving.host import SystemHost
+    from recall_bench.core.signals import cancel_on_signals
+    from recall_bench.systems.servers.host import SystemHost
 
     host = SystemHost(system, max_shards=max_shards)
     wanted = (signal.SIGINT, signal.SIGTERM)
@@ -90,7 +90,7 @@ async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: 
 
 
 def _make_stdio_server() -> Serve:
-    from recall_bench.serving.stdio import claim_pipes, serve_stdio
+    from recall_bench.systems.servers.stdio_server import claim_pipes, serve_stdio
 
     pipes = claim_pipes()
 
@@ -103,9 +103,9 @@ def _make_stdio_server() -> Serve:
 
 def _make_grpc_server(address: str) -> Serve:
     async def serve(host: "SystemHost") -> None:
-        from recall_bench.resolve.readers import resolve_reader
-        from recall_bench.serving.grpc_server import serve_grpc
-        from recall_bench.settings import Settings
+        from recall_bench.core.settings import Settings
+        from recall_bench.systems.readers import resolve_reader
+        from recall_bench.systems.servers.grpc_server import serve_grpc
 
         # Version 1 of the service knows answers only, so what is found has to be read here.
         reader = resolve_reader(Settings(), host.system.card)
@@ -120,7 +120,7 @@ def _make_grpc_server(address: str) -> Serve:
 
 def _make_http_server(address: str) -> Serve:
     async def serve(host: "SystemHost") -> None:
-        from recall_bench.serving.http_server import serve_http
+        from recall_bench.systems.servers.http_server import serve_http
 
         await serve_http(host, address, ready=_print_address)
 

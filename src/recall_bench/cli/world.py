@@ -1,12 +1,24 @@
 """`world`: play a persona, prove what was played, and say what it is like."""
 
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from recall_bench.cli.answer import format_json
-from recall_bench.errors import DataError
+from recall_bench.cli.console import format_json
+from recall_bench.core.errors import DataError
+from recall_bench.core.plan import FULL, NAMED_RANGES
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.settings import Settings
+from recall_bench.datasets.dataset_statistics import CATEGORY, NOTHING, format_count
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.generate.worlds import WorldReport
+from recall_bench.library import run
 
 _NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
 _ARCS = click.option("--arcs", metavar="FILE", help="Which story, where there are several.")
@@ -66,8 +78,8 @@ def build_command(
     **knobs: Any,  # noqa: ANN401 - one number for each knob
 ) -> None:
     """Play a persona day by day and write it as a dataset in the public format."""
-    from recall_bench.cli.building import show_build
-    from recall_bench.worlds import build_world
+    from recall_bench.cli.console import show_build
+    from recall_bench.generate.worlds import build_world
 
     folder = build_world(persona, out, arcs=arcs, days=days, building=show_build, knobs=knobs)
     click.echo(f"{folder}")
@@ -87,10 +99,8 @@ def check_command(
     checked, and played first if need be. Exits with 3 if an answer does not follow from the text
     or anything is found wrong; warnings of the lints are only counted.
     """
-    from recall_bench.cli.building import show_build
-    from recall_bench.cli.doing import show_activity
-    from recall_bench.cli.examined import format_world_line, list_findings
-    from recall_bench.worlds import find_worlds, verify_and_lint
+    from recall_bench.cli.console import show_activity, show_build
+    from recall_bench.generate.worlds import find_worlds, verify_and_lint
 
     worlds = find_worlds(names, arcs=arcs)
     width = max(len(world.name) for world in worlds)
@@ -117,8 +127,8 @@ def release_command() -> None:
     For whoever changes the sources or the simulator: a corpus that is not the one on record is
     refused, so that scores under one name always compare.
     """
-    from recall_bench.cli.building import show_build
-    from recall_bench.worlds import record_release
+    from recall_bench.cli.console import show_build
+    from recall_bench.generate.worlds import record_release
 
     for persona, stories in record_release(show_build).items():
         for arcs, corpus in stories.items():
@@ -145,11 +155,9 @@ def stats_command(
     How long and how new its days are, how long its threads are spoken of, what is asked when, and
     how far a constant answer gets.
     """
-    from recall_bench.cli.building import show_build
-    from recall_bench.cli.doing import show_activity
-    from recall_bench.portrait.drawing import compute_statistics
-    from recall_bench.portrait.rendering import render_statistics
-    from recall_bench.worlds import find_worlds
+    from recall_bench.cli.console import show_activity, show_build
+    from recall_bench.datasets.dataset_statistics import compute_statistics, render_statistics
+    from recall_bench.generate.worlds import find_worlds
 
     found = []
     for world in find_worlds(names, arcs=arcs):
@@ -159,14 +167,149 @@ def stats_command(
             portrait = compute_statistics(folder, world.arcs)
             scores = None
             if baselines:
-                from recall_bench.cli import baselines as scoring
-
                 last_day = portrait.calendar.last_day
-                scores = scoring.score_baselines(folder, world.arcs, last_day, telling)
+                scores = score_baselines(folder, world.arcs, last_day, telling)
         found.append({"portrait": portrait, "baselines": scores})
         if not as_json:
             click.echo(render_statistics(portrait) + "\n")
             if scores:
-                click.echo(scoring.render_scores(scores) + "\n")
+                click.echo(render_scores(scores) + "\n")
     if as_json:
         click.echo(format_json(found))
+
+
+MAX_SHOWN = 5
+"""Findings of one kind that are listed unless all are asked for."""
+
+_WIDTH = 100
+
+
+def format_world_line(examined: WorldReport, name: str) -> str:
+    """A world in one line."""
+    proof, lint = examined.proof, examined.lint
+    return (
+        f"{name}  {format_count(lint.days, 'day')}, "
+        f"{proof.rederived:,} of {proof.questions:,} answers re-derived, "
+        f"{format_count(len(proof.findings), 'finding')}, lint "
+        f"{format_count(lint.count(Severity.ERROR), 'error')} "
+        f"{format_count(lint.count(Severity.WARNING), 'warning')}"
+    )
+
+
+def list_findings(examined: WorldReport, *, everything: bool) -> Iterator[str]:
+    """What the proof found, then the lints' errors; with everything, their other findings too."""
+    proved = [(str(found.code), found.where, found.message) for found in examined.proof.findings]
+    linted = [
+        (f"lint {found.severity}, {found.code}", found.where, found.message)
+        for found in examined.lint.findings
+        if everything or found.severity is Severity.ERROR
+    ]
+    for group in (sorted(proved, key=lambda found: found[0]), linted):
+        for kind, several in groupby(group, key=lambda found: found[0]):
+            yield from _list_kind(kind, [found[1:] for found in several], everything=everything)
+
+
+def _list_kind(kind: str, several: Sequence[tuple[str, str]], *, everything: bool) -> Iterator[str]:
+    yield f"  {kind} ({len(several):,})"
+    shown = several if everything else several[:MAX_SHOWN]
+    for where, message in shown:
+        yield from textwrap.wrap(
+            f"{where}: {message}", _WIDTH, initial_indent="    ", subsequent_indent="      "
+        )
+    if len(shown) < len(several):
+        yield f"    and {len(several) - len(shown):,} more; --all lists them"
+
+
+SYSTEMS = ("none", "random", "recency", "bm25", "vector", "hybrid", "oracle")
+
+CONSTANTS = {"No": "No.", "refusal": "I'm not able to share that; it is confidential."}
+"""What is answered whatever the question, under the name of its column."""
+
+_CELL_WIDTH = 8
+
+
+class ConstantAdapter:
+    """An adapter that remembers nothing and always says the same."""
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+
+    def ingest_day(self, day: int, content: str, metadata: object) -> None:
+        """Take no notice."""
+
+    def query(self, question: str, context: object) -> str:  # noqa: ARG002 - part of the protocol
+        """The same to everybody."""
+        return self._reply
+
+
+class BaselineScore(Record, frozen=True, kw_only=True):
+    """Means of six of one system."""
+
+    system: str
+    categories: dict[str, float | None]
+    """At the last checkpoint; None where nothing was asked."""
+    checkpoints: dict[str, float | None]
+    """Over all categories."""
+
+
+def score_baselines(
+    folder: Path, arcs: str, last_day: int, telling: Callable[[str], None]
+) -> tuple[BaselineScore, ...]:
+    """One score a system, all asked the same at the usual checkpoints, groups enabled."""
+    ranges = tuple(label for label, days in NAMED_RANGES.items() if days < last_day or days == FULL)
+    place = folder.resolve()
+    story = Settings(
+        data=place.parent,
+        personas=(place.name,),
+        arcs=arcs,
+        ranges=ranges,
+        groups_enabled=True,
+        heatmap_png=False,
+        write_question_log=False,
+    )
+    scores = []
+    for name in (*SYSTEMS, *CONSTANTS):
+        telling(f"asking {name} about {place.name}")
+        scores.append(_score_system(name, story))
+    return tuple(scores)
+
+
+def _score_system(name: str, story: Settings) -> BaselineScore:
+    is_constant = name in CONSTANTS
+    adapter = ConstantAdapter if is_constant else name
+    config = {"reply": CONSTANTS[name]} if is_constant else {}
+    with TemporaryDirectory() as scratch:
+        finished = run(story, adapter=adapter, config=config, into=Path(scratch, "run"))
+        if finished.stopped_by is not None:
+            raise finished.stopped_by
+        if not finished.is_valid:
+            raise DataError(f"{name}: {finished.summary.validity.reason}; its scores mean nothing")
+        columns = finished.summary.checkpoints
+    last = columns[-1]
+    return BaselineScore(
+        system=name,
+        categories={category: last.get_tally(category).mean for category in CATEGORIES},
+        checkpoints={column.checkpoint.label: column.overall.mean for column in columns},
+    )
+
+
+def render_scores(scores: Sequence[BaselineScore]) -> str:
+    """Two tables: the categories at the last checkpoint, and the checkpoints."""
+    last = list(scores[0].checkpoints)[-1]
+    return "\n".join(
+        [
+            *_render_table(f"mean of 6 at {last}", scores, [score.categories for score in scores]),
+            "",
+            *_render_table("mean of 6 overall", scores, [score.checkpoints for score in scores]),
+        ]
+    )
+
+
+def _render_table(
+    title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
+) -> Iterator[str]:
+    yield f"{title:{CATEGORY - 1}}" + "".join(f"{score.system:>{_CELL_WIDTH}}" for score in scores)
+    for row in columns[0]:
+        means = (column[row] for column in columns)
+        cells = (NOTHING if mean is None else f"{mean:.2f}" for mean in means)
+        yield f"{row:{CATEGORY - 1}}" + "".join(f"{cell:>{_CELL_WIDTH}}" for cell in cells)

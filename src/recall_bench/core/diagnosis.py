@@ -1,12 +1,16 @@
 """What an examination of a system before any run found out about it."""
 
+import os
 from enum import StrEnum
+from pathlib import Path
 
+import msgspec
 from msgspec import field
 
-from recall_bench.core.history import WallTime
-from recall_bench.core.memory import Asker, Clock
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.memory import UNDECLARED, Asker, Clock, SystemCard
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import WallTime
 
 
 class SystemHealth(StrEnum):
@@ -46,3 +50,34 @@ class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What it was seen to make of who asks; None if that could not be told."""
     figures: dict[str, float] = field(default_factory=dict)
     """What was measured on the way, by name."""
+
+
+_DIAGNOSIS = msgspec.json.Decoder(Diagnosis)
+
+
+def save_diagnosis(diagnosis: Diagnosis) -> Path:
+    """Put a diagnosis on record in place of an earlier one of the same system."""
+    path = _get_diagnosis_path(diagnosis.system)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(diagnosis), indent=2))
+    partial.replace(path)
+    return path
+
+
+def load_diagnosis(card: SystemCard) -> Diagnosis | None:
+    """The last diagnosis of the very system a card describes; None if there is none to be read.
+
+    A system that was changed or set otherwise has another card, and is not examined yet. One that
+    does not say its version cannot be recognised, and counts as not examined.
+    """
+    if card.version == UNDECLARED:
+        return None
+    try:
+        return _DIAGNOSIS.decode(_get_diagnosis_path(card.digest).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _get_diagnosis_path(digest: str) -> Path:
+    return find_cache_folder() / "diagnoses" / f"{digest[:32]}.json"

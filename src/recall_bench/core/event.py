@@ -5,13 +5,10 @@ from dataclasses import dataclass
 import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
-from recall_bench.core.history import WallTime
-from recall_bench.core.memory import Answer
-from recall_bench.core.part import Shard
-from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.question import Item
-from recall_bench.core.reader import Delivery
+from recall_bench.core.memory import Answer, Delivery
+from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import Item, WallTime
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 

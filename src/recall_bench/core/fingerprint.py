@@ -6,8 +6,10 @@ from hashlib import sha256
 
 import msgspec
 
-from recall_bench.core.plan import ScenarioCard
-from recall_bench.core.question import Item, Scenario
+from recall_bench.core.memory import ReaderCard, SystemCard
+from recall_bench.core.plan import DatasetCard, Plan, ScenarioCard
+from recall_bench.core.scenario import Item, Scenario
+from recall_bench.core.verdict import JudgeCard
 
 DayDigest = tuple[int, date, str, tuple[str, ...]]
 """What a day is known by: its number, its date, its text's digest and its arcs."""
@@ -47,3 +49,40 @@ def build_scenario_card(scenario: Scenario) -> ScenarioCard:
         history_digest=digest_history(leaves),
         questions_digest=digest_questions(scenario.items),
     )
+
+
+def list_differences(one: Plan, other: Plan, *, between: str = ", now ") -> list[str]:
+    """Each field in which the plans differ, with both values; empty if they are one plan."""
+    if one.digest == other.digest:
+        return []
+    return [
+        f"{name.replace('_', ' ')} ({_describe_change(old, new, between)})"
+        for name in Plan.__struct_fields__
+        if (old := getattr(one, name)) != (new := getattr(other, name))
+    ]
+
+
+def _describe_change(old: object, new: object, between: str) -> str:
+    """Both values in words; where the words are the same, their digests tell them apart."""
+    before, after = _describe_value(old), _describe_value(new)
+    if before == after:
+        before, after = (f"{before} {_hash_value(value)}" for value in (old, new))
+    return f"{before}{between}{after}"
+
+
+def _describe_value(value: object) -> str:
+    match value:
+        case SystemCard() | JudgeCard() | ReaderCard():
+            return f"{value.name} {value.version}"
+        case DatasetCard():
+            return f"{value.name} ({value.protocol}, {len(value.files)} files)"
+        case tuple():
+            return " ".join(
+                str(getattr(part, "label", getattr(part, "id", part))) for part in value
+            )
+        case _:
+            return str(value)
+
+
+def _hash_value(value: object) -> str:
+    return sha256(repr(value).encode()).hexdigest()[:8]

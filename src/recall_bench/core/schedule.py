@@ -1,18 +1,42 @@
-"""What a scenario owes us at each checkpoint. Pure: no clock, no I/O, no chance.
+"""Seeded order, the same on every machine and the same as the public harness's.
 
-A checkpoint asks every question that has become answerable since the last one, and the
-older ones: all of them, or a seeded sample with the same mix of categories. The order and
-the sample are those of the public harness, to the last question.
+The generator is mulberry32: 32-bit arithmetic, one word of state. It is seeded anew for
+every shuffle, so that an order depends on nothing but the seed and the list.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
+from typing import TypeVar
 
 from recall_bench.core.memory import Asker
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import BOUNDARY, GROUP_CATEGORIES, Item
-from recall_bench.core.shuffle import shuffle
+from recall_bench.core.scenario import BOUNDARY, GROUP_CATEGORIES, Item
+
+T = TypeVar("T")
+
+_WORD_MASK = 0xFFFFFFFF
+
+
+def generate_numbers(seed: int) -> Iterator[float]:
+    """Uniform numbers in [0, 1), for ever."""
+    state = seed & _WORD_MASK
+    while True:
+        state = (state + 0x6D2B79F5) & _WORD_MASK
+        t = ((state ^ (state >> 15)) * (state | 1)) & _WORD_MASK
+        t ^= (t + (((t ^ (t >> 7)) * (t | 61)) & _WORD_MASK)) & _WORD_MASK
+        yield (t ^ (t >> 14)) / 4294967296
+
+
+def shuffle(things: Sequence[T], seed: int) -> list[T]:
+    """The things in seeded order. Seed 0 leaves them as they are."""
+    order = list(things)
+    if seed == 0:
+        return order
+    for i, u in zip(range(len(order) - 1, 0, -1), generate_numbers(seed), strict=False):
+        j = int(u * (i + 1))
+        order[i], order[j] = order[j], order[i]
+    return order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recall_bench.core.history import Episode, Turn
+from recall_bench.core.scenario import Episode, Turn
 
 _FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\Z")

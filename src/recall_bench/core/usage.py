@@ -1,5 +1,7 @@
 """What calling a language model cost."""
 
+import threading
+from dataclasses import dataclass
 from typing import Self
 
 from recall_bench.core.record import Record
@@ -59,3 +61,74 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
             unpriced=self.unpriced + other.unpriced,
             cached=self.cached + other.cached,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingCosts:
+    """Calls, tokens and money of a run's judging, all processes together."""
+
+    total: Usage
+    reviewing: Usage
+    """The part of it that went to the appellate judge."""
+
+    @property
+    def first(self) -> Usage:
+        """The part that went to the first judge."""
+        total, reviewing = self.total, self.reviewing
+        return Usage(
+            calls=total.calls - reviewing.calls,
+            input_tokens=total.input_tokens - reviewing.input_tokens,
+            output_tokens=total.output_tokens - reviewing.output_tokens,
+            cost_usd=max(0.0, total.cost_usd - reviewing.cost_usd),
+            unpriced=total.unpriced - reviewing.unpriced,
+            cached=total.cached - reviewing.cached,
+        )
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no model was called and no recorded reply was used."""
+        return self.total == Usage()
+
+
+def format_dollars(usage: Usage) -> str:
+    """`$1.23`; to a hundredth of a cent below ten cents, where that is all there is."""
+    digits = 2 if usage.cost_usd >= 0.1 else 4
+    return f"${usage.cost_usd:,.{digits}f}"
+
+
+def format_round_dollars(usd: float) -> str:
+    """Whole dollars from ten on: an estimate knows no cents."""
+    return f"${usd:,.0f}" if usd >= 9.995 or usd == 0 else f"${usd:.2f}"
+
+
+class UsageMeter:
+    """Counts every request that was served. Any thread may ask or add.
+
+    Calls, tokens and money are what the product asked for, whatever was remembered: what a cache
+    saves is no merit of the product's, and how much it saves differs with the number of workers.
+    `cached` counts texts that came from the disk, where a user wanted that: latencies are then
+    those of a warm cache.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._total = Usage()
+        self._new = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """Count this too."""
+        with self._lock:
+            self._total += usage
+            self._new += usage
+
+    def drain(self) -> Usage:
+        """What was added since the last time; everything is handed out once."""
+        with self._lock:
+            new, self._new = self._new, Usage()
+            return new
+
+    @property
+    def total(self) -> Usage:
+        """All of it, drained or not."""
+        with self._lock:
+            return self._total

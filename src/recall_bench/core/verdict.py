@@ -7,10 +7,9 @@ from typing import Protocol, Self, runtime_checkable
 
 import msgspec
 
-from recall_bench.core.history import Episode, StoryTime
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Item, Scenario
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import Episode, Item, Scenario, StoryTime
 from recall_bench.core.usage import Usage
 
 SCALES = {"correctness": 3, "completeness": 2, "grounded": 1}

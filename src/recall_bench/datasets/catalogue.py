@@ -1,9 +1,89 @@
-"""The public datasets there are, by name."""
+"""Where each public dataset comes from, and what its bytes must be: `sources.toml`, read."""
 
+import tomllib
 from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 
-from recall_bench.datasets.public import PublicDataset
-from recall_bench.errors import UsageError
+import msgspec
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.record import Record
+from recall_bench.datasets.public_dataset import PublicDataset
+
+_SOURCES_FILE = Path(__file__).parent / "sources.toml"
+
+
+class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One file as it was published."""
+
+    name: str
+    """Its path below the dataset's folder, with slashes."""
+    urls: tuple[str, ...] = ()
+    """Where it lies, tried in this order; empty means below the dataset's places."""
+    bytes: int | None = None
+    sha256: str | None = None
+    """The pin; None where nobody could vouch for one."""
+    layer: str | None = None
+    """The correction layer this file is, if it is not data."""
+
+
+class FileListing(Record, frozen=True, kw_only=True):
+    """A tree of files too many to name here, which its host lists at one revision."""
+
+    url: str
+    """Answers with JSON: `[{"type": "file", "path", "size", "lfs": {"oid"}}]`, in pages."""
+    folder: str
+    """The part of the tree that is the dataset; names are relative to it."""
+    place: str
+    """What the listed paths lie under."""
+
+
+class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """All that is known of a dataset's publication."""
+
+    licence: str
+    terms: str | None = None
+    """What to know before using it, beyond the licence's name."""
+    homepage: str | None = None
+    places: tuple[str, ...] = ()
+    files: tuple[SourceFile, ...] = ()
+    listing: FileListing | None = None
+
+    @property
+    def is_published(self) -> bool:
+        """Whether there is anything to download."""
+        return bool(self.files) or self.listing is not None
+
+    @property
+    def is_one_file(self) -> bool:
+        """Whether its data is a single file, which then stands for the dataset."""
+        return self.listing is None and sum(file.layer is None for file in self.files) == 1
+
+    @property
+    def bytes(self) -> int | None:
+        """How long all files are together; None unless every length is known."""
+        sizes = [file.bytes for file in self.files]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if sizes and len(known) == len(sizes) else None
+
+    def list_urls(self, file: SourceFile) -> tuple[str, ...]:
+        """Every address the file was published at, best first."""
+        return file.urls or tuple(f"{place}/{file.name}" for place in self.places)
+
+
+@cache
+def load_sources() -> dict[str, DatasetSource]:
+    """Every dataset's source, by its name in the catalogue."""
+    raw = tomllib.loads(_SOURCES_FILE.read_text(encoding="utf-8"))
+    return msgspec.convert(raw, dict[str, DatasetSource])
+
+
+def find_source(name: str) -> DatasetSource:
+    """The source of the dataset of this name; UsageError if there is none."""
+    if name not in load_sources():
+        raise UsageError(f"no source is known for {name!r}; give its files with --data")
+    return load_sources()[name]
 
 
 def _load_datasets() -> tuple[PublicDataset, ...]:

@@ -23,15 +23,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.public import (
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import (
+    Episode,
+    Evidence,
+    Expects,
+    Item,
+    Scenario,
+    Truth,
+    Turn,
+    compute_story_date,
+)
+from recall_bench.datasets.public_dataset import (
     Erratum,
     PublicDataset,
     load_file_by_file,
     refuse_corrections,
 )
-from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
 """The day of the first conversation, in a dataset that has no days."""

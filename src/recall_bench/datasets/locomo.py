@@ -19,11 +19,15 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from recall_bench.core.history import Episode, Turn
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.elements import JsonArray, locate_file
-from recall_bench.datasets.public import CorrectionLayer, Erratum, PublicDataset
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
+from recall_bench.datasets.public_dataset import (
+    CorrectionLayer,
+    Erratum,
+    JsonArray,
+    PublicDataset,
+    locate_file,
+)
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 

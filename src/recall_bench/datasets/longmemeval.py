@@ -25,11 +25,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from recall_bench.core.history import Episode, Turn
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.elements import JsonArray, locate_file
-from recall_bench.datasets.public import Erratum, LazyScenarios, PublicDataset
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
+from recall_bench.datasets.public_dataset import (
+    Erratum,
+    JsonArray,
+    LazyScenarios,
+    PublicDataset,
+    locate_file,
+)
 
 ORACLE = "longmemeval_oracle.json"
 S = "longmemeval_s_cleaned.json"

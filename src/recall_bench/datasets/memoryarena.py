@@ -26,10 +26,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
-from recall_bench.core.question import Item, Scenario, Truth
-from recall_bench.datasets.public import LazyScenarios, PublicDataset, refuse_corrections
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Episode, Item, Scenario, Truth, Turn, compute_story_date
+from recall_bench.datasets.public_dataset import LazyScenarios, PublicDataset, refuse_corrections
 
 EPOCH = date(2024, 1, 1)
 """The day of every first episode: MemoryArena has no dates."""

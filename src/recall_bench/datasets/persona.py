@@ -9,33 +9,43 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
 
+from recall_bench.core.errors import BenchError, Malformed, Problems
 from recall_bench.core.fingerprint import digest_history, digest_questions, digest_text
-from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.plan import Calendar, Ingest, ScenarioCard
-from recall_bench.core.question import PRINCIPAL, Item, Scenario
-from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, find_text_date
-from recall_bench.datasets.days import (
+from recall_bench.core.scenario import PRINCIPAL, Episode, Item, Scenario, compute_story_date
+from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.datasets.persona_files import (
+    DEFAULT_ARCS,
     DayFile,
+    Layout,
     find_gaps,
     format_days,
     is_bare,
     list_days,
-    name_day_file,
-)
-from recall_bench.datasets.identity import Persona, Session, parse_persona, read_persona
-from recall_bench.datasets.layout import (
-    DEFAULT_ARCS,
-    Layout,
     list_persona_ids,
     list_stories,
+    name_day_file,
     name_story_folder,
 )
-from recall_bench.datasets.questions import parse_questions
-from recall_bench.datasets.retelling import FORMS, RetoldDay
-from recall_bench.datasets.story import Arc, Story, parse_story, read_story
-from recall_bench.datasets.transcripts import TranscriptFile, load_conversations, load_tool_calls
-from recall_bench.errors import BenchError, Malformed, Problems
-from recall_bench.yaml12 import Document, read_document
+from recall_bench.datasets.persona_questions import parse_questions
+from recall_bench.datasets.persona_story import (
+    Arc,
+    Persona,
+    Session,
+    Story,
+    parse_persona,
+    parse_story,
+    read_persona,
+    read_story,
+)
+from recall_bench.datasets.text_dates import CalendarAudit, audit_calendar, find_text_date
+from recall_bench.datasets.transcripts import (
+    FORMS,
+    RetoldDay,
+    TranscriptFile,
+    load_conversations,
+    load_tool_calls,
+)
 
 __all__ = [
     "Arc",

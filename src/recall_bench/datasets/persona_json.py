@@ -25,11 +25,10 @@ from typing import Literal
 
 import msgspec
 
-from recall_bench.core.history import Episode, Turn
-from recall_bench.core.matching import contains_phrase, split_words
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.public import PublicDataset, refuse_corrections
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
+from recall_bench.core.words import contains_phrase, split_words
+from recall_bench.datasets.public_dataset import PublicDataset, refuse_corrections
 
 MULTI_HOP = "multi-hop"
 ADVERSARIAL = "adversarial"

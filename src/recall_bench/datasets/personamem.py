@@ -29,10 +29,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
-from recall_bench.core.question import Item, Scenario, Truth, hash_question_id
-from recall_bench.datasets.public import Erratum, LazyScenarios, PublicDataset, refuse_corrections
-from recall_bench.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.scenario import (
+    Episode,
+    Item,
+    Scenario,
+    Truth,
+    Turn,
+    compute_story_date,
+    hash_question_id,
+)
+from recall_bench.datasets.public_dataset import (
+    Erratum,
+    LazyScenarios,
+    PublicDataset,
+    refuse_corrections,
+)
 
 EPOCH = date(2024, 1, 1)
 """The day of every first episode: PersonaMem has no dates of its own."""

@@ -11,11 +11,11 @@ from typing import Self
 
 import msgspec
 
-from recall_bench.appending import AppendLog, read_lines
-from recall_bench.core.history import WallTime
+from recall_bench.core.append_log import AppendLog, read_lines
+from recall_bench.core.errors import DataError
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import WallTime
 from recall_bench.core.usage import Usage
-from recall_bench.errors import DataError
 from recall_bench.models.model import Finish, Prompt, Reply
 
 FOLDER = ".generation"

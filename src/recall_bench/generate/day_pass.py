@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio.lowlevel
 
+from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.errors import BenchError, Malformed, ModelFault, ModelGone, Problems
 from recall_bench.core.usage import Usage
-from recall_bench.datasets.days import DayFile, format_days
-from recall_bench.datasets.identity import Persona, read_persona
-from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.story import Story, read_story
-from recall_bench.errors import BenchError, Malformed, ModelFault, ModelGone, Problems
+from recall_bench.datasets.persona_files import DayFile, Layout, format_days
+from recall_bench.datasets.persona_story import Persona, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.caller import ModelCaller
-from recall_bench.generate.carrying_out import run_pass
-from recall_bench.generate.estimate import describe_estimate
-from recall_bench.generate.lanes import run_units
-from recall_bench.generate.opening import open_model
-from recall_bench.generate.outcome import MissingUnit, PassResult
-from recall_bench.generate.request import PassRequest
-from recall_bench.generate.rounds import NoUsableReply, RejectedReply, ask_until_usable
-from recall_bench.generate.told_days import StoryDay, count_coverage, list_day_files, read_day_log
-from recall_bench.replacement import remove_leftovers, replace_file
+from recall_bench.generate.day_log import StoryDay, count_coverage, list_day_files, read_day_log
+from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
+from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
+from recall_bench.generate.pass_request import PassRequest
+from recall_bench.generate.pass_run import MissingUnit, PassResult, run_pass, run_units
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt

@@ -11,12 +11,18 @@ from functools import partial
 from types import ModuleType
 from typing import Protocol, runtime_checkable
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import (
+    BenchError,
+    JudgeBusy,
+    JudgeFault,
+    UnreadableVerdict,
+    UsageError,
+)
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.user_code import describe_error, digest_source, import_target, split_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
-from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
-from recall_bench.foreign_code import describe_error, digest_source, import_target, split_target
-from recall_bench.judging.reply import escape_surrogates, parse_marks
-from recall_bench.models.daemon_thread import run_in_daemon_thread
+from recall_bench.judging.verdicts import escape_surrogates, parse_marks
+from recall_bench.models.python_model import run_in_daemon_thread
 
 _DEFAULT_NAME = "judge"
 

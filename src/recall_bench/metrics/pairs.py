@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.record import Record
-from recall_bench.metrics.agreement_clusters import LEVEL, SEED, Floats, Ints, number_names
+from recall_bench.metrics.agreement import LEVEL, SEED, Floats, Ints, number_names
 
 RESAMPLES: Final = 4000
 _CELLS = 1 << 21

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
-from recall_bench.models.compatible import COMPATIBLE, CompatibleServer, resolve_server
+from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
 from recall_bench.models.faults import truncate_line
-from recall_bench.models.spec import parse_spec
+from recall_bench.models.model_spec import parse_spec
 
 if TYPE_CHECKING:
     import httpx

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone
-from recall_bench.models.secrets import Redactor
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
+from recall_bench.models.redaction import Redactor
 
 if TYPE_CHECKING:
     from pydantic_ai.exceptions import ModelHTTPError

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Protocol
 
 from recall_bench.core.usage import Usage
@@ -57,3 +58,31 @@ class Model(Protocol):
     async def close(self) -> None:
         """Release connections."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class FencedText:
+    """Blocks ready for a prompt, and the mark that tells where each begins and ends."""
+
+    mark: str
+    text: str
+
+
+def fence_blocks(blocks: Mapping[str, str]) -> FencedText:
+    """Each text between a line `<<name mark>>` and a line `<<end of name mark>>`.
+
+    What cannot be sent, half of a surrogate pair, becomes a question mark.
+    """
+    bodies = {name: text.encode(errors="replace").decode() for name, text in blocks.items()}
+    mark = _make_mark(tuple(bodies.values()))
+    text = "\n\n".join(
+        f"<<{name} {mark}>>\n{body}\n<<end of {name} {mark}>>" for name, body in bodies.items()
+    )
+    return FencedText(mark, text)
+
+
+def _make_mark(bodies: tuple[str, ...]) -> str:
+    digest = sha256("\0".join(bodies).encode())
+    while any(digest.hexdigest()[:16] in body for body in bodies):
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]

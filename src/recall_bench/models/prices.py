@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from recall_bench.core.usage import Usage
-from recall_bench.models.spec import ModelSpec
+from recall_bench.models.model_spec import ModelSpec
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage

@@ -1,33 +1,149 @@
-"""A language model written in Python by somebody else: a file or an importable name.
+"""Somebody else's blocking call, in a thread that cannot keep the process alive."""
 
-This is where foreign code runs, so this is where its failures get a name: what it raises is a
-ModelFault, and what it returns is a reply or one more.
-"""
-
+import asyncio
 import inspect
 import os
 import re
+import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import partial
+from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
 
+from recall_bench.core.errors import ModelBusy, ModelFault, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelBusy, ModelFault, UsageError
-from recall_bench.foreign_code import (
+from recall_bench.core.user_code import (
     describe_error,
     digest_source,
     import_target,
     locate_error,
     split_target,
 )
-from recall_bench.models.daemon_thread import run_in_daemon_thread
 from recall_bench.models.faults import truncate_line
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.python_call import PythonCall, inspect_call
-from recall_bench.models.secrets import Redactor, list_environment_secrets
-from recall_bench.models.tuning import NO_TUNING, Tuning
+from recall_bench.models.model_spec import NO_TUNING, Tuning
+from recall_bench.models.program_model import join_prompt
+from recall_bench.models.redaction import Redactor, list_environment_secrets
+
+
+async def run_in_daemon_thread(call: Callable[[], object]) -> object:
+    """What the call returns, or raises what it raises.
+
+    A caller that is cancelled leaves the thread behind: Python cannot stop it, but the process may
+    end without it.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[object] = loop.create_future()
+
+    def run_call() -> None:
+        try:
+            returned = call()
+        except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
+            _deliver_outcome(loop, outcome, partial(outcome.set_exception, _wrap_error(error)))
+        else:
+            _deliver_outcome(loop, outcome, partial(outcome.set_result, returned))
+
+    threading.Thread(target=run_call, name="foreign call", daemon=True).start()
+    return await outcome
+
+
+def _deliver_outcome(
+    loop: asyncio.AbstractEventLoop, outcome: asyncio.Future[object], give: Callable[[], None]
+) -> None:
+    with suppress(RuntimeError):  # the loop may be gone by the time a late call is done
+        loop.call_soon_threadsafe(lambda: None if outcome.done() else give())
+
+
+def _wrap_error(error: BaseException) -> Exception:
+    """What a future accepts: a StopIteration or a SystemExit would upset its loop."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+_TUNING_NAMES = ("temperature", "max_tokens")
+_IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _PromptForm(Enum):
+    PROMPT = auto()
+    TEXT = auto()
+    """System and user in one."""
+    SYSTEM_AND_USER = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonCall:
+    """A function with what it is to be told beside the prompt."""
+
+    function: Callable[..., object]
+    asked: Mapping[str, float]
+    """What the user asked for and the function takes."""
+    takes: _PromptForm
+
+    def format_arguments(self, prompt: Prompt) -> tuple[Prompt] | tuple[str, ...]:
+        """The prompt in the form that the function takes."""
+        match self.takes:
+            case _PromptForm.PROMPT:
+                return (prompt,)
+            case _PromptForm.TEXT:
+                return (join_prompt(prompt),)
+            case _PromptForm.SYSTEM_AND_USER:
+                return (prompt.system, prompt.user)
+
+
+def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) -> PythonCall:
+    """How to call it; UsageError that speaks of its owner if it takes no prompt.
+
+    `temperature` and `max_tokens` are passed by name, if the user asked for them. One that it
+    cannot do without is None otherwise.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise UsageError(f"{owner}: nobody can tell what it takes; wrap it in a function") from None
+    takes = _find_form(parameters)
+    if takes is None:
+        raise UsageError(
+            f"{owner}: takes neither a prompt alone nor system and user; give it one of these "
+            "forms, with temperature and max_tokens as it likes"
+        )
+    takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    wanted = {"temperature": tuning.temperature, "max_tokens": tuning.max_tokens}
+    asked = {
+        name: value
+        for name, value in wanted.items()
+        if value is not None and (takes_any or name in parameters)
+    }
+    missed = {
+        name: None
+        for name in _TUNING_NAMES
+        if name in parameters and _is_mandatory(parameters[name])
+    }
+    return PythonCall(function=partial(function, **(missed | asked)), asked=asked, takes=takes)
+
+
+def _find_form(parameters: Mapping[str, Parameter]) -> _PromptForm | None:
+    others = [one for name, one in parameters.items() if name not in _TUNING_NAMES]
+    in_order = [one for one in others if one.kind in _IN_ORDER]
+    required = [one for one in others if _is_mandatory(one)]
+    if not in_order or any(one not in in_order for one in required):
+        return None
+    if [one.name for one in in_order[:2]] == ["system", "user"] or len(required) == 2:
+        return None if len(required) > 2 else _PromptForm.SYSTEM_AND_USER
+    if len(required) > 2:
+        return None
+    return _PromptForm.TEXT if in_order[0].annotation in (str, "str") else _PromptForm.PROMPT
+
+
+def _is_mandatory(parameter: Parameter) -> bool:
+    is_variable = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return parameter.default is Parameter.empty and not is_variable
+
 
 _USUAL_NAMES = ("model", "complete")
 

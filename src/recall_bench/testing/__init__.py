@@ -3,6 +3,7 @@
 Ours are tested with the same.
 """
 
+from recall_bench.testing.check_context import CheckResult, ContractReport, Outcome, Seen
 from recall_bench.testing.contract import (
     CHECKS,
     assert_contract,
@@ -41,7 +42,6 @@ from recall_bench.testing.faults import (
     SlowsDown,
 )
 from recall_bench.testing.honest import Honest
-from recall_bench.testing.report import CheckResult, ContractReport, Outcome, Seen
 
 __all__ = [
     "CHECKS",

@@ -9,33 +9,40 @@ from dataclasses import dataclass
 
 import anyio
 
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import MemorySystem, get_worker_limit
-from recall_bench.errors import SystemFault, SystemGone, UsageError
-from recall_bench.testing.bench import CheckContext, CheckDoesNotApply, ContractBroken, Observations
-from recall_bench.testing.checks.copies import check_snapshots
-from recall_bench.testing.checks.dates import check_dates
-from recall_bench.testing.checks.holdings import check_holdings
-from recall_bench.testing.checks.recall import (
+from recall_bench.testing.check_context import (
+    CheckContext,
+    CheckDoesNotApply,
+    CheckResult,
+    ContractBroken,
+    ContractReport,
+    Observations,
+    Outcome,
+)
+from recall_bench.testing.isolation_checks import (
+    check_empty_memory,
+    check_isolation,
+    check_reset,
+    check_sessions,
+    check_snapshots,
+)
+from recall_bench.testing.recall_checks import (
+    check_dates,
     check_large_day,
     check_order,
     check_round_trip,
     check_scripts,
 )
-from recall_bench.testing.checks.resilience import check_errors
-from recall_bench.testing.checks.separation import (
-    check_empty_memory,
-    check_isolation,
-    check_reset,
-    check_sessions,
-)
-from recall_bench.testing.checks.steadiness import (
+from recall_bench.testing.stability_checks import (
     check_asking,
     check_concurrency,
     check_count,
+    check_errors,
     check_finalize,
+    check_holdings,
     check_readiness,
 )
-from recall_bench.testing.report import CheckResult, ContractReport, Outcome
 
 SEED = 42
 TIMEOUT_S = 120.0
@@ -99,7 +106,7 @@ async def check_system(
             continue
         telling(check.name)
         bench = CheckContext(
-            system, name=check.name, seed=seed, timeout_s=timeout_s, observations=sight
+            system, name=check.name, seed=seed, timeout_s=timeout_s, sight=sight
         )
         outcome, message = await _run_check(check, bench)
         if is_wanted:

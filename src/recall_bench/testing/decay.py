@@ -7,7 +7,7 @@ import math
 from hashlib import sha256
 from typing import ClassVar
 
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.testing.honest import Honest, HonestDay
 
 _BYTES = 7

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Memory, SystemCard
-from recall_bench.core.question import Question, Scenario
+from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
 
 Script = Callable[[Sequence[Episode], Question], str]

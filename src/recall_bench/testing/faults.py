@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import ClassVar, Literal
 
-from recall_bench.core.question import PRINCIPAL
+from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.testing.honest import Honest, HonestContext, HonestDay, MemoryLine
 
 _VALUE = re.compile(r"\w+")

@@ -7,7 +7,7 @@ from datetime import date
 from math import log
 from typing import ClassVar, Protocol
 
-from recall_bench.core.question import PRINCIPAL
+from recall_bench.core.scenario import PRINCIPAL
 
 _WORD = re.compile(r"\w+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
 
-from recall_bench.core.history import Episode, compute_story_date
-from recall_bench.core.question import PRINCIPAL
+from recall_bench.core.scenario import PRINCIPAL, Episode, compute_story_date
 
 EPOCH = date(2025, 3, 3)
 """Story day 1 of every history told here."""

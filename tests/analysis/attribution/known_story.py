@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.core.event import RunStarted, encode_event
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.question import (
+from recall_bench.core.scenario import (
     BOUNDARY,
     PRINCIPAL,
     Disclosure,
@@ -23,9 +22,10 @@ from recall_bench.core.question import (
     Scenario,
     Truth,
 )
-from recall_bench.journal import JOURNAL
-from recall_bench.judging.offline.judge import OfflineJudge
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialTable, read_trials
 from recall_bench.testing.story import EPOCH, compute_date, make_canary, make_episode, write_day
 from tests.running.conftest import Rehearsal
 

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.attribution.attribute import count_causes, find_leaves
-from recall_bench.analysis.attribution.views import Attribution, FailureLeaf
-from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.core.event import Inspected
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
+from recall_bench.reporting.analyses.attribution import (
+    Attribution,
+    FailureLeaf,
+    count_causes,
+    find_leaves,
+)
+from recall_bench.runs.trials import TrialTable, read_trials
 from tests.reporting.conftest import (
     INVENTED,
     NOON,

@@ -2,15 +2,15 @@
 
 import pytest
 
-from recall_bench.analysis.attribution.evidence import (
+from recall_bench.core.memory import Passage
+from recall_bench.core.scenario import Evidence, Expects, Truth
+from recall_bench.runs.evidence import (
     NO_PASSAGES,
     UNKNOWN_TRAIL,
     EvidenceTrail,
     FoundPassages,
     trace_evidence,
 )
-from recall_bench.core.memory import Passage
-from recall_bench.core.question import Evidence, Expects, Truth
 
 TRUTH = Truth(reference="x", category="synthesis", evidence=(Evidence(day=3), Evidence(day=5)))
 

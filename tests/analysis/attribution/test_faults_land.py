@@ -9,11 +9,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.analysis.attribution.tree import find_leaf, is_miss
-from recall_bench.analysis.attribution.values import ATTRIBUTION_CATEGORY
-from recall_bench.analysis.attribution.views import FailureLeaf
-from recall_bench.analysis.trials import TrialRow, TrialTable
-from recall_bench.core.question import Scenario
+from recall_bench.core.scenario import Scenario
+from recall_bench.reporting.analyses.attribution import FailureLeaf, find_leaf, is_miss
+from recall_bench.runs.other_people import ATTRIBUTION_CATEGORY
+from recall_bench.runs.trials import TrialRow, TrialTable
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import FAULTS, Faulty, Honest, KeepsOldMemories, MixesTenants, SlowsDown
 from recall_bench.testing.faults import MisreadsFinds

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.analysis.attribution.tree import CAUSE_RULES, find_leaf, is_miss
-from recall_bench.analysis.attribution.views import FailureLeaf
-from recall_bench.analysis.trials import TrialRow
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Evidence, Expects, Item, Truth
-from recall_bench.core.standing import TrialState, TrialStatus
+from recall_bench.core.scenario import Evidence, Expects, Item, Truth
+from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import Finding
+from recall_bench.reporting.analyses.attribution import CAUSE_RULES, FailureLeaf, find_leaf, is_miss
+from recall_bench.runs.trials import TrialRow
 
 TRIAL = Trial(scenario="ada", item="cat", checkpoint="2d")
 ITEM = Item(

@@ -2,14 +2,14 @@
 
 import pytest
 
-from recall_bench.analysis.attribution.values import (
+from recall_bench.core.scenario import Expects, Item, Truth
+from recall_bench.core.words import contains_phrase
+from recall_bench.runs.other_people import (
     ATTRIBUTION_CATEGORY,
     OtherPeople,
     is_told_instead,
     list_others_values,
 )
-from recall_bench.core.matching import contains_phrase
-from recall_bench.core.question import Expects, Item, Truth
 
 HOUR = Truth(reference="11:30.", category="contradiction-resolution", atoms=("11:30",))
 

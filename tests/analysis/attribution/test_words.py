@@ -3,9 +3,8 @@
 import ast
 import inspect
 
-from recall_bench.analysis.attribution import views
-from recall_bench.analysis.attribution.views import FailureLeaf
-from recall_bench.analysis.attribution.words import LEAF_MEANINGS, LEAF_TITLES
+from recall_bench.reporting.analyses import attribution
+from recall_bench.reporting.analyses.attribution import LEAF_MEANINGS, LEAF_TITLES, FailureLeaf
 
 
 def documented() -> dict[FailureLeaf, str]:
@@ -24,7 +23,7 @@ def documented() -> dict[FailureLeaf, str]:
 
 
 def test_every_leaf_is_explained_as_it_is_defined() -> None:
-    assert documented() == LEAF_MEANINGS, views.__file__
+    assert documented() == LEAF_MEANINGS, attribution.__file__
     assert set(LEAF_MEANINGS) == set(FailureLeaf)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recall_bench.analysis.canaries.keeping import read_canaries
 from recall_bench.cli.canaries import canaries_command
+from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.errors import DataError, UsageError
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.analyses.canary_watch import read_canaries
+from recall_bench.runs.run_folder import RunFolder
 from tests.analysis.simulated import LABELS, questions, write_run, write_run_at
 from tests.reporting.conftest import trial
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from recall_bench.analysis.canaries.finding import find_canaries
-from recall_bench.analysis.trials import TrialRow, TrialTable
-from recall_bench.core.standing import TrialState
-from recall_bench.errors import UsageError
+from recall_bench.core.errors import UsageError
+from recall_bench.core.trial_states import TrialState
+from recall_bench.reporting.analyses.canaries import find_canaries
+from recall_bench.runs.trials import TrialRow, TrialTable
 from tests.analysis.hallucination.tables import MADE_UP, SOUND, asked, table_of
 from tests.reporting.conftest import question
 

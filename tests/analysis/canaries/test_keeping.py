@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.canaries.keeping import read_canaries, write_canaries
-from recall_bench.analysis.canaries.views import CanaryQuestion
-from recall_bench.errors import DataError, UsageError
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.reporting.analyses.canaries import CanaryQuestion
+from recall_bench.reporting.analyses.canary_watch import read_canaries, write_canaries
 from tests.analysis.hallucination.tables import MADE_UP, asked, table_of
 
 CANARY = CanaryQuestion(

@@ -7,8 +7,13 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from recall_bench.analysis.canaries.finding import MIN_JUDGED, RELIABLE_SHARE, SURE_CHANCE
-from recall_bench.analysis.canaries.reliability import AnswerCount, estimate_reliability
+from recall_bench.reporting.analyses.canaries import (
+    MIN_JUDGED,
+    RELIABLE_SHARE,
+    SURE_CHANCE,
+    AnswerCount,
+    estimate_reliability,
+)
 
 Rates = NDArray[np.float64]
 

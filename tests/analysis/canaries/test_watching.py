@@ -5,18 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.analysis.canaries.finding import find_canaries
-from recall_bench.analysis.canaries.keeping import write_canaries
-from recall_bench.analysis.canaries.text import render_canaries
-from recall_bench.analysis.canaries.views import CanaryQuestion, CanaryWatch
-from recall_bench.analysis.canaries.watching import (
+from recall_bench.core.trial_states import TrialState
+from recall_bench.reporting.analyses.canaries import CanaryQuestion, CanaryWatch, find_canaries
+from recall_bench.reporting.analyses.canary_watch import (
     compare_canaries,
     is_recovery,
+    render_canaries,
     update_canaries,
     watch_file,
+    write_canaries,
 )
-from recall_bench.analysis.trials import TrialRow, TrialTable
-from recall_bench.core.standing import TrialState
+from recall_bench.runs.trials import TrialRow, TrialTable
 from tests.analysis.hallucination.tables import MADE_UP, SOUND, asked, table_of
 from tests.reporting.conftest import question
 

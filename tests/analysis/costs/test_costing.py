@@ -5,9 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.costs.costing import find_quantile, measure_costs
-from recall_bench.analysis.costs.views import CostMeasure, RunCosts
-from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import (
     INGEST,
     QUERY,
@@ -18,12 +15,17 @@ from recall_bench.core.event import (
     Metered,
     Settled,
 )
-from recall_bench.core.memory import Answer, SystemCard
-from recall_bench.core.plan import Lifecycle
-from recall_bench.core.question import Item
-from recall_bench.core.ranges import FULL
-from recall_bench.core.reader import Delivery, ReaderCard
+from recall_bench.core.memory import Answer, Delivery, ReaderCard, SystemCard
+from recall_bench.core.plan import FULL, Lifecycle
+from recall_bench.core.scenario import Item
 from recall_bench.core.usage import Usage
+from recall_bench.reporting.analyses.costs import (
+    CostMeasure,
+    RunCosts,
+    find_quantile,
+    measure_costs,
+)
+from recall_bench.runs.trials import read_trials
 from tests.reporting.conftest import ADA, NOON, PERFECT, Story, ada_story, plan_of, trial
 
 MODEL = ReaderCard(name="model", version="1", model="some:model")

@@ -1,8 +1,7 @@
 """Who scores at least as much for at most as much leaves the other no place."""
 
-from recall_bench.analysis.costs.pareto import build_paretos
-from recall_bench.analysis.costs.views import CostMeasure, Pareto, RunCosts
-from recall_bench.statistics.estimate import Estimate, IntervalMethod
+from recall_bench.metrics.estimate import Estimate, IntervalMethod
+from recall_bench.reporting.analyses.costs import CostMeasure, Pareto, RunCosts, build_paretos
 
 Run = tuple[str, str, Estimate, RunCosts]
 

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from recall_bench.analysis.costs.views import CostMeasure
-from recall_bench.analysis.costs.words import (
+from recall_bench.core.usage import Usage
+from recall_bench.reporting.analyses.cost_units import (
     MEASURE_UNITS,
     CostUnit,
     choose_unit,
@@ -14,7 +14,7 @@ from recall_bench.analysis.costs.words import (
     format_money,
     price_usage,
 )
-from recall_bench.core.usage import Usage
+from recall_bench.reporting.analyses.costs import CostMeasure
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from numpy.random import Generator
 
-from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Checkpoint, Trial
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import plan_checkpoints
-from recall_bench.core.standing import TrialState, TrialStatus
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.runs.trials import TrialRow, TrialTable
 from tests.reporting.conftest import plan_of, question
 
 RIGHT = TrialStatus(TrialState.JUDGED, 3, 2, 1)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from recall_bench.analysis.degradation.degrading import measure_degradation
-from recall_bench.core.question import Item
-from recall_bench.core.ranges import FULL
-from recall_bench.core.standing import TrialState, TrialStatus
+from recall_bench.core.plan import FULL
+from recall_bench.core.scenario import Item
+from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.analyses.degradation import measure_degradation
 from tests.analysis.degradation.tables import RIGHT, WRONG, table_of
 from tests.reporting.conftest import question
 

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.analysis.degradation.degrading import measure_degradation
-from recall_bench.analysis.degradation.facts import follow_facts
-from recall_bench.analysis.degradation.grid import round_to_grid
-from recall_bench.analysis.degradation.horizon import cut_at_horizon
-from recall_bench.analysis.degradation.sizes import select_grown
-from recall_bench.analysis.degradation.views import Degradation
-from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.library import run
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.statistics.survival import HalfLife, Survival, estimate_survival
+from recall_bench.metrics.survival import HalfLife, Survival, estimate_survival
+from recall_bench.reporting.analyses.degradation import measure_degradation, select_grown
+from recall_bench.reporting.analyses.fact_survival import (
+    Degradation,
+    cut_at_horizon,
+    follow_facts,
+    round_to_grid,
+)
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialTable, read_trials
 from recall_bench.testing.decay import Decaying
 from tests.analysis.degradation.lockers import write_lockers
 from tests.analysis.degradation.tables import facts, forgetting, table_of
@@ -153,7 +154,7 @@ def test_what_is_forgotten_goes_by_the_seed_alone() -> None:
 
 @pytest.mark.parametrize("half_life", [0, -1])
 def test_no_half_life_is_refused(half_life: float) -> None:
-    from recall_bench.errors import UsageError
+    from recall_bench.core.errors import UsageError
 
     with pytest.raises(UsageError, match="half_life"):
         Decaying(half_life=half_life)

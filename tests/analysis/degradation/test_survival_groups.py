@@ -3,16 +3,19 @@
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.analysis.degradation.degrading import measure_degradation
-from recall_bench.analysis.degradation.facts import follow_facts, is_known
-from recall_bench.analysis.degradation.horizon import MIN_AT_RISK, cut_at_horizon
-from recall_bench.analysis.degradation.sizes import select_grown
-from recall_bench.analysis.degradation.views import Degradation, SurvivalGroup
-from recall_bench.analysis.trials import TrialRow
-from recall_bench.core.question import Expects, Item
-from recall_bench.core.standing import TrialState, TrialStatus
-from recall_bench.statistics.lifetimes import FactLifetime
-from recall_bench.statistics.survival import estimate_survival
+from recall_bench.core.scenario import Expects, Item
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.metrics.survival import FactLifetime, estimate_survival
+from recall_bench.reporting.analyses.degradation import measure_degradation, select_grown
+from recall_bench.reporting.analyses.fact_survival import (
+    MIN_AT_RISK,
+    Degradation,
+    SurvivalGroup,
+    cut_at_horizon,
+    follow_facts,
+    is_known,
+)
+from recall_bench.runs.trials import TrialRow
 from tests.analysis.degradation.tables import RIGHT, WRONG, facts, table_of
 from tests.reporting.conftest import question, trial
 

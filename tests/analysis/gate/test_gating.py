@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.analysis.gate.checks import CheckOutcome, GateCheck, GateReport
-from recall_bench.analysis.gate.gating import check_run
-from recall_bench.analysis.gate.rules import GateRules
 from recall_bench.core.diagnosis import Diagnosis, SystemHealth
+from recall_bench.core.errors import UsageError
 from recall_bench.core.event import decode_event, encode_event
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import DatasetCard, Trial
-from recall_bench.core.question import Disclosure
+from recall_bench.core.scenario import Disclosure
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.errors import UsageError
-from recall_bench.journal import JOURNAL
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.gate.gate_checks import CheckOutcome, GateCheck, GateReport
+from recall_bench.reporting.gate.gate_rules import GateRules
+from recall_bench.reporting.gate.run_gate import check_run
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
 from tests.analysis.simulated import LABELS, drawn_pair, questions, write_run
 from tests.reporting.conftest import (
     ALL_OF_ADA,

@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.analysis.gate.loss import ONE_SIDED_ALPHA, GateLoss, measure_loss, measure_losses
-from recall_bench.analysis.gate.strength import QuestionSums
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.comparison import compare
+from recall_bench.metrics.comparison import compare
+from recall_bench.reporting.gate.gate_loss import (
+    ONE_SIDED_ALPHA,
+    GateLoss,
+    QuestionSums,
+    measure_loss,
+    measure_losses,
+)
 
 RESAMPLES = 2
 """Nothing is decided by the interval, unless something is to be proved."""

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from recall_bench.analysis.gate.checks import (
+from recall_bench.reporting.gate.gate_checks import (
     CheckOutcome,
     GateCheck,
     GateReport,
@@ -15,11 +15,9 @@ from recall_bench.analysis.gate.checks import (
     decide_verdict,
     describe_verdict,
 )
-from recall_bench.analysis.gate.junit import render_junit
-from recall_bench.analysis.gate.markdown import render_markdown
-from recall_bench.analysis.gate.rules import GateRules
-from recall_bench.analysis.gate.text import render_gate
-from recall_bench.reporting.summary import RunStatus
+from recall_bench.reporting.gate.gate_output import render_gate, render_junit, render_markdown
+from recall_bench.reporting.gate.gate_rules import GateRules
+from recall_bench.runs.summary import RunStatus
 
 HOSTILE = (
     "a|b`c` <script>alert(1)</script> </td> ![x](http://evil.example/x.png) [y](javascript:z) "

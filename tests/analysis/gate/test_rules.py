@@ -2,7 +2,8 @@
 
 import pytest
 
-from recall_bench.analysis.gate.rules import (
+from recall_bench.core.errors import UsageError
+from recall_bench.reporting.gate.gate_rules import (
     GateRules,
     format_flag,
     format_key,
@@ -10,7 +11,6 @@ from recall_bench.analysis.gate.rules import (
     read_rules,
     require_baseline,
 )
-from recall_bench.errors import UsageError
 
 
 def read(content: object) -> dict[str, object]:

@@ -5,13 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from recall_bench.analysis.gate.strength import (
+from recall_bench.metrics.comparison import compute_sign_flip_p
+from recall_bench.reporting.gate.gate_loss import (
     QuestionSums,
     _is_detectable,
     simulate_loss_power,
     simulate_proof_power,
 )
-from recall_bench.statistics.signs import compute_sign_flip_p
 
 
 @pytest.mark.parametrize("alike", [True, False])

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import pytest
 
-from recall_bench.analysis.gate.rules import GateRules, format_key, merge_rules, read_rules
 from recall_bench.cli.gate import gate_command
 from recall_bench.cli.main import LazyGroup, cli
-from recall_bench.yaml12 import load_yaml
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.reporting.gate.gate_rules import GateRules, format_key, merge_rules, read_rules
 
 EXAMPLES = Path(__file__).parents[3] / "docs/examples"
 GUIDE = Path(__file__).parents[3] / "docs/how-to/gate.md"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Item
-from recall_bench.core.standing import TrialState, TrialStatus
+from recall_bench.core.scenario import Item
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.runs.trials import TrialRow, TrialTable
 from tests.reporting.conftest import plan_of, question
 
 SOUND = (3, 2, 1)

@@ -5,12 +5,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from recall_bench.analysis.hallucination.pattern import detect_pattern
-from recall_bench.analysis.hallucination.viewing import analyse_hallucination
-from recall_bench.analysis.hallucination.views import HallucinationPattern
-from recall_bench.statistics.clusters import ResampledUnit
-from recall_bench.statistics.estimate import Estimate, IntervalMethod, estimate_mean
-from recall_bench.statistics.trend import Coefficient, Trend, estimate_trend
+from recall_bench.metrics.bootstrap import ResampledUnit
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
+from recall_bench.metrics.trend import Coefficient, Trend, estimate_trend
+from recall_bench.reporting.analyses.hallucination import (
+    HallucinationPattern,
+    analyse_hallucination,
+    detect_pattern,
+)
 from tests.analysis.hallucination.tables import asked, table_of
 
 RATE = Estimate(

@@ -5,18 +5,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.analysis.hallucination.viewing import analyse_hallucination
-from recall_bench.analysis.hallucination.views import (
+from recall_bench.core.trial_states import TrialState
+from recall_bench.metrics.estimate import estimate_mean
+from recall_bench.metrics.trend import estimate_trend
+from recall_bench.reporting.analyses.hallucination import (
     HallucinationPattern,
     HallucinationViews,
     RateCourse,
+    analyse_hallucination,
 )
-from recall_bench.analysis.trials import read_trials
-from recall_bench.core.standing import TrialState
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import summarise
-from recall_bench.statistics.estimate import estimate_mean
-from recall_bench.statistics.trend import estimate_trend
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
+from recall_bench.runs.trials import read_trials
 from tests.analysis.hallucination.tables import MADE_UP, SOUND, asked, table_of
 from tests.reporting.conftest import ALL_OF_ADA, INVENTED, PERFECT, ada_story, trial
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.report.views import RunReport
-from recall_bench.analysis.trials import read_trials
-from recall_bench.core.question import Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.statistics.estimate import Estimate
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 from tests.reporting.conftest import Story, plan_of, question, trial
 
 GOOD, WRONG, MADE_UP = Verdict.of(3, 2, 1), Verdict.of(0, 0, 1), Verdict.of(1, 0, 0)

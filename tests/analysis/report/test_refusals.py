@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.canaries.text import render_canaries
-from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.report.views import RunReport
-from recall_bench.analysis.trials import read_trials
-from recall_bench.core.memory import SystemCard
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import Checkpoint, DatasetCard, Ingest
-from recall_bench.core.reader import ReaderCard
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.errors import UsageError
-from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.analyses.canary_watch import render_canaries
+from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import ALL_OF_ADA, PERFECT, POOR, ada_story, trial
 

@@ -2,18 +2,21 @@
 
 import pytest
 
-from recall_bench.analysis.hallucination.views import CategoryRate
-from recall_bench.analysis.report.attribution_text import render_failures
-from recall_bench.analysis.report.cost_text import render_costs
-from recall_bench.analysis.report.degradation_text import render_degradation
-from recall_bench.analysis.report.figures import format_half_life, format_rise, format_slope
-from recall_bench.analysis.report.hallucination_text import describe_leaks, render_hallucination
-from recall_bench.analysis.report.text import render_report
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import BOUNDARY
+from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
-from recall_bench.statistics.survival import HalfLife
-from recall_bench.statistics.trend import Coefficient
+from recall_bench.metrics.survival import HalfLife
+from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting.analyses.hallucination import CategoryRate
+from recall_bench.reporting.formats import format_half_life, format_rise, format_slope
+from recall_bench.reporting.report_text import (
+    describe_leaks,
+    render_costs,
+    render_degradation,
+    render_failures,
+    render_hallucination,
+    render_report,
+)
 from tests.charts.sampled import estimate, sampled_report
 
 REPORT = sampled_report(3)

@@ -4,9 +4,9 @@ from functools import cache
 
 import pytest
 
-from recall_bench.core.question import Scenario
-from recall_bench.judge_lab.audit.compose import build_audit_set
-from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
+from recall_bench.core.scenario import Scenario
+from recall_bench.judging.lab.audit.audit import build_audit_set
+from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
 from recall_bench.library import load_persona
 
 PER_CLASS = 200

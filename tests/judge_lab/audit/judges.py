@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import JudgeFault, JudgeGone
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, JudgeCard, Verdict
-from recall_bench.errors import JudgeFault, JudgeGone
-from recall_bench.judge_lab.audit.item import AuditItem
+from recall_bench.judging.lab.audit.audit_case import AuditItem
 
 Case = tuple[str, str, int]
 

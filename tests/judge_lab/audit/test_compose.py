@@ -8,12 +8,12 @@ from collections import Counter
 
 import pytest
 
-from recall_bench.core.question import Scenario
-from recall_bench.errors import UsageError
-from recall_bench.judge_lab.audit.compose import build_audit_set, find_missing_classes
-from recall_bench.judge_lab.audit.item import CLASS_LABELS, AuditClass, AuditItem
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Scenario
+from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.judging.lab.audit.audit import build_audit_set, find_missing_classes
+from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditClass, AuditItem
 from recall_bench.library import load_persona
-from recall_bench.shipped import SOURCES
 from tests.judge_lab.audit.conftest import of
 
 NAMES = r"\b(?:Maribeth|Osgood|Ulrika|Prentiss|Fenella|Thaddeus|Ottoline|Casimir) [A-Z][a-z]+"
@@ -30,7 +30,7 @@ def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
 
 _DIGESTS = """
 from hashlib import sha256
-from recall_bench.judge_lab.audit.compose import audit_set
+from recall_bench.judging.lab.audit.audit import audit_set
 from tests.judge_lab.audit.conftest import SHORT, played
 items = audit_set(played(*SHORT), seed=3, per_class=12)
 print(sha256("".join(item.digest for item in items).encode()).hexdigest())

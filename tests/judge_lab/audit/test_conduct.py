@@ -3,14 +3,13 @@
 import msgspec
 import pytest
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import JudgeGone, UsageError
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Exhibit, Judge, JudgeCard, Verdict
-from recall_bench.errors import JudgeGone, UsageError
-from recall_bench.judge_lab.audit.conduct import audit_judge
-from recall_bench.judge_lab.audit.item import CLASS_LABELS, AuditClass, AuditItem
-from recall_bench.judge_lab.audit.report import AuditReport, AuditShare
-from recall_bench.judging.stub import StubJudge
+from recall_bench.judging.judges import StubJudge
+from recall_bench.judging.lab.audit.audit import AuditReport, AuditShare, audit_judge
+from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditClass, AuditItem
 from tests.judge_lab.audit.judges import Costly, Generous, Gone, Oracle
 
 pytestmark = pytest.mark.anyio

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.errors import UsageError
-from recall_bench.judge_lab.audit.conduct import audit_judge
-from recall_bench.judge_lab.audit.drawing import build_audit_chart, write_audit_chart
-from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
-from recall_bench.judge_lab.audit.report import AuditReport
-from recall_bench.judging.stub import StubJudge
+from recall_bench.judging.judges import StubJudge
+from recall_bench.judging.lab.audit.audit import AuditReport, audit_judge
+from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.reporting.judge_charts import build_audit_chart, write_audit_chart
 from tests.judge_lab.audit.judges import Generous, Oracle
 
 pytestmark = pytest.mark.anyio

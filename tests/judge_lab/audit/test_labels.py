@@ -11,11 +11,18 @@ from datetime import date
 
 import pytest
 
-from recall_bench.core.question import CATEGORIES, Disclosure, Expects, Item, Scenario
-from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
-from recall_bench.judge_lab.audit.key import AnswerKey, AnswerShape, is_any_in_text, make_answer_key
-from recall_bench.judge_lab.audit.values import AuditValue, ValueKind, parse_value
-from recall_bench.judge_lab.audit.wordings import list_wordings
+from recall_bench.core.scenario import CATEGORIES, Disclosure, Expects, Item, Scenario
+from recall_bench.judging.lab.audit.answer_key import (
+    AnswerKey,
+    AnswerShape,
+    AuditValue,
+    ValueKind,
+    is_any_in_text,
+    make_answer_key,
+    parse_value,
+)
+from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.judging.lab.audit.wordings import list_wordings
 from tests.judge_lab.audit.conftest import LONG, PER_CLASS, SHORT, of, played, written
 
 STORIES = [

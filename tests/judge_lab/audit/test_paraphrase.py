@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from recall_bench.judge_lab.audit.paraphrase import list_paraphrases
-from recall_bench.judge_lab.audit.restating import affirm, deny, restate
-from recall_bench.judge_lab.audit.synonyms import SYNONYMS
-from recall_bench.judge_lab.audit.values import ValueKind
+from recall_bench.judging.lab.audit.answer_key import ValueKind
+from recall_bench.judging.lab.audit.audit_case import affirm, deny, restate
+from recall_bench.judging.lab.audit.phrase_bank import SYNONYMS
+from recall_bench.judging.lab.audit.wordings import list_paraphrases
 
 
 @pytest.mark.parametrize(

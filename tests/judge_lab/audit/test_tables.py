@@ -2,10 +2,10 @@
 
 import pytest
 
-from recall_bench.core.question import Scenario
-from recall_bench.judge_lab.audit.conduct import audit_judge
-from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
-from recall_bench.judge_lab.audit.tables import render_audit
+from recall_bench.core.scenario import Scenario
+from recall_bench.judging.lab.audit.audit import audit_judge
+from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.reporting.judge_tables import render_audit
 from tests.judge_lab.audit.judges import Costly, Generous, Oracle
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.judge_lab.audit.misses import list_misses
-from recall_bench.judge_lab.audit.number_words import spell_number
-from recall_bench.judge_lab.audit.values import AuditValue, ValueKind, parse_value
-from recall_bench.judge_lab.audit.wordings import list_wordings
+from recall_bench.core.values import spell_number
+from recall_bench.judging.lab.audit.answer_key import AuditValue, ValueKind, parse_value
+from recall_bench.judging.lab.audit.wordings import list_wordings
+from recall_bench.judging.lab.audit.wrong_answers import list_misses
 
 ASKED = date(2025, 6, 20)
 

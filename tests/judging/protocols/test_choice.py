@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_bench.errors import Malformed
-from recall_bench.judging.protocols.choice import (
+from recall_bench.core.errors import Malformed
+from recall_bench.judging.protocols.multiple_choice import (
     grade_as_personamem,
     grade_strictly,
     parse_options,
     read_choice,
 )
-from recall_bench.judging.protocols.score import ProtocolScore, Submission
+from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
 from tests.conftest import shared_data
 
 Grade = Callable[[Submission], ProtocolScore]

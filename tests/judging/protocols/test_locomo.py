@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from recall_bench.errors import Malformed
-from recall_bench.judging.protocols import locomo
-from recall_bench.judging.protocols.score import Submission, parse_gold
+from recall_bench.core.errors import Malformed
+from recall_bench.judging.protocols import string_match
+from recall_bench.judging.protocols.protocol import Submission, parse_gold
 from tests.conftest import shared_data
 
 
 def score(answer: str, gold: str, category: str) -> float:
-    return locomo.grade_locomo(Submission(answer=answer, golds=(gold,), category=category)).value
+    return string_match.grade_locomo(
+        Submission(answer=answer, golds=(gold,), category=category)
+    ).value
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,9 @@ def test_open_domain_gold_ends_at_its_semicolon() -> None:
 def test_adversarial_questions_accept_two_phrases_and_nothing_else(
     answer: str, value: float
 ) -> None:
-    assert locomo.grade_locomo(Submission(answer=answer, category="adversarial")).value == value
+    assert (
+        string_match.grade_locomo(Submission(answer=answer, category="adversarial")).value == value
+    )
 
 
 def test_adversarial_gold_makes_no_difference() -> None:
@@ -96,11 +100,11 @@ def test_adversarial_gold_makes_no_difference() -> None:
 
 
 def test_a_score_says_what_it_was_made_of() -> None:
-    graded = locomo.grade_locomo(
+    graded = string_match.grade_locomo(
         Submission(answer="May it be", golds=("7 May",), category="temporal")
     )
 
-    assert graded.protocol == locomo.LOCOMO_CARD
+    assert graded.protocol == string_match.LOCOMO_CARD
     assert graded.details == {"common": 1, "answer_tokens": 3, "gold_tokens": 2}
 
 
@@ -116,7 +120,7 @@ def test_an_unknown_category_is_refused(category: str) -> None:
 @pytest.mark.parametrize("category", ["multi-hop", "temporal", "open-domain", "single-hop"])
 def test_exactly_one_gold_is_needed(golds: tuple[str, ...], category: str) -> None:
     with pytest.raises(Malformed, match="exactly one gold"):
-        locomo.grade_locomo(Submission(answer="tea", golds=golds, category=category))
+        string_match.grade_locomo(Submission(answer="tea", golds=golds, category=category))
 
 
 @pytest.mark.parametrize("category", ["multi-hop", "single-hop"])
@@ -143,7 +147,7 @@ def questions() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for conversation in json.loads(text):
         for number, question in enumerate(conversation["qa"]):
             place = f"{conversation['sample_id']}#{number}"
-            yield place, locomo.LOCOMO_CATEGORIES[question["category"]], question
+            yield place, string_match.LOCOMO_CATEGORIES[question["category"]], question
 
 
 def test_the_gold_itself_scores_one_but_for_eleven_that_a_semicolon_cuts() -> None:

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_bench.core.matching import contains_phrase, split_words
-from recall_bench.errors import Malformed
-from recall_bench.judging.protocols.matching import (
+from recall_bench.core.errors import Malformed
+from recall_bench.core.words import contains_phrase, split_words
+from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
+from recall_bench.judging.protocols.string_match import (
     grade_exact,
     grade_f1,
     grade_plain,
     grade_words,
     normalise_squad,
 )
-from recall_bench.judging.protocols.score import ProtocolScore, Submission
 
 Grade = Callable[[Submission], ProtocolScore]
 

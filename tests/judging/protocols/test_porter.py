@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from recall_bench.judging.protocols.porter import stem_porter
+from recall_bench.judging.protocols.string_match import stem_porter
 from tests.conftest import shared_data
 
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.memory import Answer
-from recall_bench.core.question import Expects, Item, Truth
-from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, ignore_usage
-from recall_bench.errors import (
+from recall_bench.core.errors import (
     JudgeBusy,
     JudgeFault,
     JudgeGone,
@@ -19,10 +15,14 @@ from recall_bench.errors import (
     ModelGone,
     UnreadableVerdict,
 )
-from recall_bench.judging.nobody import NoJudge
-from recall_bench.judging.protocols.judge import ProtocolJudge
-from recall_bench.judging.protocols.longmemeval import LONGMEMEVAL_RULES
-from recall_bench.judging.rubric.cache import VerdictCache
+from recall_bench.core.memory import Answer
+from recall_bench.core.scenario import Expects, Item, Truth
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import Exhibit, ignore_usage
+from recall_bench.judging.judges import NoJudge
+from recall_bench.judging.protocols.longmemeval_protocol import LONGMEMEVAL_RULES
+from recall_bench.judging.protocols.registry import ProtocolJudge
+from recall_bench.judging.verdicts import VerdictCache
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off
 
 pytestmark = pytest.mark.anyio

@@ -3,10 +3,9 @@
 import msgspec
 import pytest
 
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.judging.protocols import locomo, longmemeval
-from recall_bench.judging.protocols.registry import find_protocol, list_cards
-from recall_bench.judging.protocols.score import (
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.judging.protocols import longmemeval_protocol, string_match
+from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
     ModelProtocol,
     ProtocolCard,
@@ -14,6 +13,7 @@ from recall_bench.judging.protocols.score import (
     Submission,
     parse_gold,
 )
+from recall_bench.judging.protocols.registry import find_protocol, list_cards
 
 RELEASED = {
     ("choice/letter", "1"): "2b8c125c68227639",
@@ -33,8 +33,8 @@ def test_rules_do_not_change_under_a_version() -> None:
 
 
 def test_a_protocol_is_found_by_its_name() -> None:
-    assert find_protocol("locomo/official") is locomo.LOCOMO_OFFICIAL
-    assert find_protocol("longmemeval/official-rules") is longmemeval.LONGMEMEVAL_RULES
+    assert find_protocol("locomo/official") is string_match.LOCOMO_OFFICIAL
+    assert find_protocol("longmemeval/official-rules") is longmemeval_protocol.LONGMEMEVAL_RULES
 
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:
@@ -68,7 +68,7 @@ def test_a_score_survives_being_written_down(card: ProtocolCard) -> None:
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_off_the_scale_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
-        ProtocolScore(protocol=locomo.LOCOMO_CARD, value=value, reason="")
+        ProtocolScore(protocol=string_match.LOCOMO_CARD, value=value, reason="")
 
 
 def test_a_changed_rule_changes_the_digest() -> None:

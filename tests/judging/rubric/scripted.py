@@ -4,11 +4,10 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from recall_bench.core.history import Episode
-from recall_bench.core.question import Item
+from recall_bench.core.errors import ModelFault
+from recall_bench.core.scenario import Episode, Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit
-from recall_bench.errors import ModelFault
 from recall_bench.models.model import Finish, Prompt, Reply
 from tests.judging.harbour import exhibit, harbour
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import JudgeGone, UsageError
 from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
-from recall_bench.errors import JudgeGone, UsageError
-from recall_bench.judging.rubric.cache import VerdictCache, make_cache_key
+from recall_bench.judging.verdicts import VerdictCache, make_cache_key
 from recall_bench.models.model import Prompt
 
 KEY = "ab" + "0" * 62

@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Evidence, Item, Truth
-from recall_bench.core.tokens import CHARACTERS_A_TOKEN
+from recall_bench.core.scenario import Episode, Evidence, Item, Truth, Turn, compute_story_date
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.rubric.evidence import render_evidence
-from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
+from recall_bench.core.words import CHARACTERS_A_TOKEN
+from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions, render_evidence
 from tests.judging.harbour import DAYS, EPOCH
 
 PADDING = "\n\n".join(f"The gulls on pier {n} were loud again." for n in range(100, 400))

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.question import Disclosure, Expects, Item, Scenario
-from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, Finding, Verdict
-from recall_bench.errors import (
+from recall_bench.core.errors import (
     BudgetSpent,
     JudgeBusy,
     JudgeFault,
@@ -19,8 +16,11 @@ from recall_bench.errors import (
     ModelGone,
     UnreadableVerdict,
 )
-from recall_bench.judging.rubric.judge import ATTEMPTS, RubricJudge, make_rubric_judge
-from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
+from recall_bench.core.scenario import Disclosure, Expects, Item, Scenario
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import Exhibit, Finding, Verdict
+from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
+from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge, make_rubric_judge
 from recall_bench.models.model import Finish
 from tests.judging.harbour import harbour, item, points
 from tests.judging.rubric.scripted import PAID, Saying, ScriptedModel, case, reply, verdict_json

@@ -6,11 +6,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from recall_bench.core.errors import JudgeBusy, ModelBusy
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
-from recall_bench.errors import JudgeBusy, ModelBusy
-from recall_bench.judging.rubric.judge import RubricJudge
-from recall_bench.judging.rubric.options import RubricOptions
+from recall_bench.judging.rubric.passages import RubricOptions
+from recall_bench.judging.rubric.rubric_judge import RubricJudge
 from recall_bench.models.model import Prompt, Reply
 from tests.judging.harbour import item, points
 from tests.judging.rubric.scripted import Saying, ScriptedModel, case, verdict_json

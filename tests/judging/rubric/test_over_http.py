@@ -9,14 +9,14 @@ from typing import Any
 import anyio
 import pytest
 
+from recall_bench.core.errors import JudgeBusy, JudgeFault, JudgeGone, UnreadableVerdict
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
-from recall_bench.errors import JudgeBusy, JudgeFault, JudgeGone, UnreadableVerdict
-from recall_bench.judging.rubric.judge import RubricJudge
-from recall_bench.judging.rubric.options import RubricOptions
+from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.prompt import SCHEMA
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.judging.rubric.rubric_judge import RubricJudge
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
 from tests.judging.harbour import item, points
 from tests.judging.rubric.scripted import case, verdict_json
 from tests.models import openai_server as scripted

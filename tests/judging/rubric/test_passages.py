@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from recall_bench.core.history import Episode, Turn
+from recall_bench.core.scenario import Episode, Turn
 from recall_bench.judging.rubric.passages import (
     MOST_CHARACTERS,
     extract_terms,

@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Disclosure, Expects, Item, Truth
+from recall_bench.core.scenario import Disclosure, Expects, Item, Truth
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS
-from recall_bench.judging.rubric.options import RubricOptions
-from recall_bench.judging.rubric.prompt import RubricCase, build_case, repeat_prompt
-from recall_bench.judging.rubric.rubrics import RubricKind, load_rubrics
+from recall_bench.judging.rubric.passages import ANSWER_CHARACTERS, RubricOptions
+from recall_bench.judging.rubric.prompt import (
+    RubricCase,
+    RubricKind,
+    build_case,
+    load_rubrics,
+    repeat_prompt,
+)
 from tests.judging.harbour import EPOCH, item
 from tests.judging.rubric.scripted import case
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recall_bench.core.verdict import Verdict
-from recall_bench.judging.rubric.reading import UnusableReply, parse_verdict
+from recall_bench.judging.rubric.prompt import UnusableReply, parse_verdict
 from recall_bench.models.model import Finish
 from tests.judging.rubric.scripted import reply, verdict_json
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.judging.rubric.judge import RubricJudge
-from recall_bench.judging.rubric.options import RubricOptions
-from recall_bench.judging.rubric.rubrics import load_rubrics
-from recall_bench.models.providers import open_model
-from recall_bench.models.spec import parse_spec
+from recall_bench.judging.rubric.passages import RubricOptions
+from recall_bench.judging.rubric.prompt import load_rubrics
+from recall_bench.judging.rubric.rubric_judge import RubricJudge
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.provider_model import open_model
 from tests.judging.harbour import item
 from tests.judging.rubric.scripted import case
 from tests.models.small_model import served

@@ -14,16 +14,14 @@ from pathlib import Path
 import pytest
 
 import recall_bench
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
-from recall_bench.core.question import Evidence, Item, Scenario, Truth
-from recall_bench.core.tokens import CHARACTERS_A_TOKEN
+from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth
+from recall_bench.core.text import normalise, split_words
+from recall_bench.core.values import find_values
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.offline.names import find_names
-from recall_bench.judging.offline.values import find_values
-from recall_bench.judging.offline.wording import normalise, split_words
-from recall_bench.judging.rubric.evidence import render_evidence
-from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
+from recall_bench.core.words import CHARACTERS_A_TOKEN
+from recall_bench.judging.offline.contents import find_names
+from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions, render_evidence
 from recall_bench.judging.rubric.prompt import build_case
 from tests.conftest import shared_data
 

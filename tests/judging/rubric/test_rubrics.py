@@ -5,8 +5,7 @@ import re
 import pytest
 
 from recall_bench.core.verdict import SCALES
-from recall_bench.judging.rubric.prompt import KEYS
-from recall_bench.judging.rubric.rubrics import RubricKind, load_rubrics
+from recall_bench.judging.rubric.prompt import KEYS, RubricKind, load_rubrics
 
 PUBLISHED = {
     RubricKind.REFERENCE: ("1", "228d16435c6a"),

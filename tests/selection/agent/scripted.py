@@ -4,11 +4,11 @@ from pathlib import Path
 
 import anyio
 
+from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.models.model import Model, Prompt, Reply
-from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.agent import RecallAgent, RecallChooser
-from recall_bench.selection.selectors.agent_conf import build_agent_settings
-from recall_bench.selection.selectors.selector import MemorySelection
+from recall_bench.systems.selectors.agent import RecallAgent, RecallChooser
+from recall_bench.systems.selectors.agent_settings import build_agent_settings
+from recall_bench.systems.selectors.selector import MemorySelection
 
 PROMPT = "Where do we park when we fly from Graz?"
 

@@ -5,9 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.core.memory import MeteringSystem
-from recall_bench.core.usage import Usage
-from recall_bench.errors import (
+from recall_bench.core.errors import (
     ModelBusy,
     ModelFault,
     ModelGone,
@@ -17,7 +15,9 @@ from recall_bench.errors import (
     SystemGone,
     SystemTimeout,
 )
-from recall_bench.selection.selectors.agent_prompt import REMINDER
+from recall_bench.core.memory import MeteringSystem
+from recall_bench.core.usage import Usage
+from recall_bench.systems.selectors.agent_prompt import REMINDER
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
 from tests.selection.agent.scripted import (
     BREAD,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import BenchError, Malformed, UsageError
-from recall_bench.selection.selectors.agent_conf import (
+from recall_bench.core.errors import BenchError, Malformed, UsageError
+from recall_bench.systems.selectors.agent_settings import (
     AgentSettings,
     Scheme,
     build_agent_settings,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import BenchError, SystemBusy, SystemGone, UsageError
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BenchError, SystemBusy, SystemGone, UsageError
-from recall_bench.selection.selectors.agent import build_recall_agent
-from recall_bench.selection.selectors.selector import MemorySelection, Selector
-from recall_bench.settings import Settings
+from recall_bench.systems.selectors.agent import build_recall_agent
+from recall_bench.systems.selectors.selector import MemorySelection, Selector
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 from tests.selection.agent.scripted import FLIGHTS, MEMORIES, PARKING, PROMPT

@@ -2,8 +2,7 @@
 
 import pytest
 
-from recall_bench.selection.selectors.keyword import is_keyword_hit
-from recall_bench.selection.selectors.presearch import Presearch
+from recall_bench.systems.selectors.keyword import Presearch, is_keyword_hit
 from tests.selection.agent.scripted import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 
 

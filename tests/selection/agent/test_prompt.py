@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.models.model import Finish, Prompt, Reply
-from recall_bench.selection.selectors.agent_prompt import (
+from recall_bench.systems.selectors.agent_prompt import (
     OURS,
     RecallTemplate,
     build_pointer_prompt,

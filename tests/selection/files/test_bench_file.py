@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.selection.files.bench_file import (
+from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.datasets.selection.bench_file import (
     BenchTest,
     make_headers,
     parse_bench,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.selection.files.memory_file import MemoryFile, read_memory
+from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
 
 TAGGED = """\
 <memory-metadata>

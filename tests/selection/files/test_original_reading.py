@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.selection.files.bench_file import (
+from recall_bench.datasets.selection.bench_file import (
     BenchTest,
     parse_bench,
     read_as_original,

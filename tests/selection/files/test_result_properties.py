@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.selection.files.result_file import (
+from recall_bench.datasets.selection.result_file import (
     PresearchResult,
     ResultEntry,
     ResultForm,
     SuiteResult,
     compute_percentages,
     make_entry,
+    parse_result,
     write_result,
 )
-from recall_bench.selection.files.result_reading import parse_result
-from recall_bench.selection.scoring import SelectionOutcome, compare_selection
+from recall_bench.metrics.selection import SelectionOutcome, compare_selection
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"
 DATE = datetime.fromisoformat("2026-03-01T08:15:00+01:00")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from recall_bench.selection.files.memory_file import MemoryFile, read_memory
-from recall_bench.selection.generate.request import SuiteRequest
+from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
+from recall_bench.generate.suites.sample import SuiteRequest
 
 
 def _parts(hint: str, keywords: str, body: str) -> str:

@@ -5,16 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from recall_bench.selection.files.memory_file import MemoryFile, read_memory
-from recall_bench.selection.generate import composing
-from recall_bench.selection.generate import support as supporting
-from recall_bench.selection.generate.chance import SampleRandom
-from recall_bench.selection.generate.composing import CLEAR, PromptComposer
-from recall_bench.selection.generate.draft import DrawRefusal, SuiteDraft
-from recall_bench.selection.generate.duplicates import KnownTests
-from recall_bench.selection.generate.phrases import FRAMES
-from recall_bench.selection.generate.small_talk import CATEGORIES, list_messages
-from recall_bench.selection.generate.support import MemoryRelevance
+from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
+from recall_bench.generate.suites import composer
+from recall_bench.generate.suites import relevance as supporting
+from recall_bench.generate.suites.batch import KnownTests
+from recall_bench.generate.suites.composer import CLEAR, FRAMES, PromptComposer
+from recall_bench.generate.suites.relevance import MemoryRelevance
+from recall_bench.generate.suites.sample import DrawRefusal, SampleRandom, SuiteDraft
+from recall_bench.generate.suites.small_talk import CATEGORIES, list_messages
 from tests.selection.generate.drawer import TWIN, memories
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +68,7 @@ async def test_a_sentence_is_not_used_if_another_memory_fits_it_as_well() -> Non
 
 async def test_a_sentence_must_be_about_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(await composed(DRAWER[:3], 1), SuiteDraft)
-    monkeypatch.setattr(composing, "STRONG", 1.1)
+    monkeypatch.setattr(composer, "STRONG", 1.1)
 
     assert isinstance(await composed(DRAWER[:3], 1), DrawRefusal)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.errors import Malformed, UsageError
-from recall_bench.selection.files.bench_file import BenchTest, parse_bench, write_bench
-from recall_bench.selection.generate.batch import _write_new
-from recall_bench.selection.generate.generate import DRAWS, generate_tests
-from recall_bench.selection.generate.request import SuiteRequest
-from recall_bench.selection.generate.small_talk import CATEGORIES
-from recall_bench.selection.suite import open_suite
+from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench, write_bench
+from recall_bench.datasets.selection.suite import open_suite
+from recall_bench.generate.suites.batch import _write_new
+from recall_bench.generate.suites.sample import SuiteRequest
+from recall_bench.generate.suites.small_talk import CATEGORIES
+from recall_bench.generate.suites.suite_generator import DRAWS, generate_tests
 from tests.selection.generate.drawer import TEXTS, TWIN, asked, written
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core import retry
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelBusy, ModelFault, ModelGone
+from recall_bench.datasets.selection.bench_file import BenchTest
+from recall_bench.generate.suites import model_writer
+from recall_bench.generate.suites.sample import GeneratedSuite
+from recall_bench.generate.suites.suite_generator import DRAWS, generate_tests
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.running import patience
-from recall_bench.selection.files.bench_file import BenchTest
-from recall_bench.selection.generate import modelled
-from recall_bench.selection.generate.generate import DRAWS, generate_tests
-from recall_bench.selection.generate.outcome import GeneratedSuite
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
 from tests.selection.generate.drawer import asked, written
 from tests.selection.generate.test_generate import found_in
@@ -61,7 +61,7 @@ def only(folder: Path) -> BenchTest:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 def test_only_picked_memories_survive(tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ def pooled(folder: Path, model: Author, **more: object) -> GeneratedSuite:
 def test_a_pool_looks_at_every_memory_and_confirms_on_the_full_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modelled, "POINTERS", 7)
-    monkeypatch.setattr(modelled, "TEXTS", 2)
+    monkeypatch.setattr(model_writer, "POINTERS", 7)
+    monkeypatch.setattr(model_writer, "TEXTS", 2)
     first = Author()
     probe = tmp_path / "probe"
     probe.mkdir()

@@ -2,14 +2,9 @@
 
 import pytest
 
-from recall_bench.selection.files.memory_file import read_memory
-from recall_bench.selection.generate.phrases import ABOUT, ALONE, TOGETHER
-from recall_bench.selection.generate.topics import (
-    MemoryTopic,
-    TopicKind,
-    extract_topics,
-    learn_casing,
-)
+from recall_bench.datasets.selection.memory_file import read_memory
+from recall_bench.generate.suites.composer import ABOUT, ALONE, TOGETHER
+from recall_bench.generate.suites.topics import MemoryTopic, TopicKind, extract_topics, learn_casing
 from tests.selection.generate.drawer import memories
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.selection.selectors.command import CommandSelector, build_command_selector
+from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.systems.selectors.user_selectors import CommandSelector, build_command_selector
 from tests.selection.selectors.memories import MEMORIES, memory, names, written
 from tests.systems.processes import SPAWNS, all_end, noted_pids
 

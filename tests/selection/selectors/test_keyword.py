@@ -4,9 +4,9 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.keyword import (
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.systems.selectors.keyword import (
     SIMILARITY,
     build_keyword_selector,
     extract_words,

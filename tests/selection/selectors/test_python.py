@@ -6,8 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.errors import NotAnAnswer, SystemFault, UsageError
-from recall_bench.selection.selectors.python import PythonSelector, load_selector
+from recall_bench.core.errors import NotAnAnswer, SystemFault, UsageError
+from recall_bench.systems.selectors.user_selectors import PythonSelector, load_selector
 from tests.selection.selectors.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.selection.selectors.command import CommandSelector
-from recall_bench.selection.selectors.python import PythonSelector
-from recall_bench.selection.selectors.resolve import NAMES, resolve_selector
-from recall_bench.selection.selectors.selector import Selector
-from recall_bench.settings import Settings
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
+from recall_bench.systems.selectors.selector import Selector
+from recall_bench.systems.selectors.selector_registry import NAMES, resolve_selector
+from recall_bench.systems.selectors.user_selectors import CommandSelector, PythonSelector
 from tests.selection.selectors.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from recall_bench.errors import UsageError
-from recall_bench.selection.files.memory_file import read_memory
-from recall_bench.selection.selectors.retrieval import (
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.selection.memory_file import read_memory
+from recall_bench.systems.selectors.retrieval_selector import (
     CUT_OFF,
     CutOff,
     RetrievalSelector,

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.event import Answered, FeedFailed, NotAnswered
-from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.question import Item, Scenario, Truth
+from recall_bench.core.scenario import Episode, Item, Scenario, Truth, compute_story_date
+from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.selection.scoring import SelectionComparison, SelectionOutcome, compare_selection
-from recall_bench.selection.selectors.resolve import resolve_selector
-from recall_bench.selection.selectors.system import SelectorSystem
-from recall_bench.settings import Settings
+from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
+from recall_bench.systems.selectors.selector import SelectorSystem
+from recall_bench.systems.selectors.selector_registry import resolve_selector
 from tests.conftest import card_of
 from tests.running.conftest import Rehearsal
 from tests.selection.selectors.memories import MEMORIES, written

@@ -4,14 +4,12 @@ from datetime import datetime
 
 import pytest
 
-from recall_bench.core.history import Episode
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Passage, RetrievalReply
-from recall_bench.core.question import Question
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
-from recall_bench.errors import SystemFault
-from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.selector import MemorySelection
-from recall_bench.selection.selectors.system import SelectorMemory, SelectorSystem
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.systems.selectors.selector import MemorySelection, SelectorMemory, SelectorSystem
 from tests.selection.selectors.memories import COFFEE, TRAVEL, Scripted
 
 pytestmark = pytest.mark.anyio

@@ -1,15 +1,21 @@
 """What a model wrote becomes entries of `questions.yaml`, with what is wrong with them noted."""
 
+import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from recall_bench.core.question import DIFFICULTIES
-from recall_bench.datasets.fields import is_whole
-from recall_bench.generate.checks.answer_atoms import is_in_answer
-from recall_bench.generate.checks.checker import ProblemKind, QuestionProblem
-from recall_bench.generate.questions.quoting import QuotePlace, VisibilityRule, locate_quote
-from recall_bench.generate.told_days import StoryDay
+from recall_bench.core.errors import Malformed
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import DIFFICULTIES
+from recall_bench.core.yaml12 import Document
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.yaml_fields import is_whole
+from recall_bench.generate.checks.answer_check import is_in_answer
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionChecker, QuestionProblem
+from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.questions.quotation import QuotePlace, VisibilityRule, locate_quote
+from recall_bench.generate.questions.window import QuestionEntry
 
 _MIN_WORDS = 2
 _MIN_LETTERS = 8
@@ -161,3 +167,135 @@ def make_support_problem(message: str) -> QuestionProblem:
 def _clean_line(text: str) -> str:
     words = ("".join(letter for letter in word if letter.isprintable()) for word in text.split())
     return " ".join(word for word in words if word)
+
+
+_MAX_REPAIRS = 3
+"""A question that needs more repairs is another question."""
+
+
+class RejectionReason(Record, frozen=True, kw_only=True):
+    """Why a question was rejected."""
+
+    kind: str
+    message: str
+
+
+class RejectedQuestion(Record, frozen=True, kw_only=True):
+    """A question that was not kept."""
+
+    entry: dict[str, object]
+    problems: tuple[RejectionReason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SortedCandidates:
+    """The candidates of a window: kept or refused, each in the order they were written."""
+
+    kept: tuple[dict[str, object], ...]
+    refused: tuple[RejectedQuestion, ...]
+
+
+def sort_candidates(
+    candidates: Sequence[QuestionEntry], checker: QuestionChecker, ids: Iterator[str]
+) -> SortedCandidates:
+    """Examine every candidate; those of a pair are kept together or not at all.
+
+    What is kept gets the next of the ids, by which the checks name it to those that repeat it.
+    """
+    kept: list[dict[str, object]] = []
+    refused: list[RejectedQuestion] = []
+    for group in _group_pairs(candidates):
+        examined = [_examine_candidate(entry, checker) for entry in group]
+        if any(problems for _, problems in examined):
+            refused += _make_rejections(examined)
+            continue
+        for entry, _ in examined:
+            kept.append({"id": next(ids), **entry})
+            checker.keep(kept[-1])
+    return SortedCandidates(tuple(kept), tuple(refused))
+
+
+def _group_pairs(candidates: Sequence[QuestionEntry]) -> Iterator[list[QuestionEntry]]:
+    groups: dict[str, list[QuestionEntry]] = {}
+    for place, entry in enumerate(candidates):
+        pair = entry.pair if isinstance(entry, QuestionCandidate) else None
+        groups.setdefault(pair or f"\0{place}", []).append(entry)
+    yield from groups.values()
+
+
+def _make_rejections(
+    examined: Sequence[tuple[dict[str, object], tuple[QuestionProblem, ...]]],
+) -> Iterator[RejectedQuestion]:
+    for entry, problems in examined:
+        faults = tuple(
+            RejectionReason(kind=problem.kind, message=problem.message) for problem in problems
+        )
+        if not faults:
+            first = next(problem for _, others in examined for problem in others)
+            faults = (
+                RejectionReason(kind=first.kind, message=f"its twin was rejected: {first.message}"),
+            )
+        yield RejectedQuestion(entry=entry, problems=faults)
+
+
+def _examine_candidate(
+    candidate: QuestionEntry, checker: QuestionChecker
+) -> tuple[dict[str, object], tuple[QuestionProblem, ...]]:
+    entry = _normalise_entry(candidate)
+    flaws = candidate.flaws if isinstance(candidate, QuestionCandidate) else ()
+    if flaws:
+        return entry, flaws
+    if not _is_storable(entry):
+        return entry, (make_format_problem("it holds characters that YAML cannot hold"),)
+    found = checker.examine(entry)
+    for _ in range(_MAX_REPAIRS):
+        if found.is_sound or found.repair is None or found.repair.removes:
+            break
+        mended = repair_entry(entry, found.repair.changes)
+        if mended == entry:
+            break
+        entry = mended
+        found = checker.examine(entry)
+    return entry, found.problems
+
+
+def repair_entry(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
+    """The entry with a repair's changes, and with what follows from them.
+
+    Evidence on days that are no longer relevant goes with them; a day after which the answer no
+    longer holds is followed by the day that changes it.
+    """
+    fields = {**entry, **changes}
+    days = fields.get("relevant_days")
+    if "relevant_days" in changes and isinstance(days, list | tuple) and days:
+        fields["relevant_days"] = list(days)
+        evidence = fields.get("evidence")
+        if isinstance(evidence, list):
+            fields["evidence"] = [span for span in evidence if span["day"] in days]
+        if "answerable_from" in entry and "answerable_from" not in changes:
+            latest = max(days)
+            before = entry["answerable_from"]
+            was = entry.get("relevant_days")
+            # What may be asked only later than its days allow stays so.
+            if isinstance(was, list) and before == max(was, default=None):
+                fields["answerable_from"] = latest
+    until = changes.get("irrelevant_after")
+    if isinstance(until, int) and "changes_on" not in changes:
+        fields["changes_on"] = until + 1
+    return _normalise_entry(fields)
+
+
+def _normalise_entry(entry: Mapping[str, object]) -> dict[str, object]:
+    """The entry as a file gives it back: without what has no value, lists for tuples."""
+    plain: dict[str, object] = json.loads(json.dumps(dict(entry), ensure_ascii=True))
+    return {key: value for key, value in plain.items() if value not in (None, [])}
+
+
+def _is_storable(entry: Mapping[str, object]) -> bool:
+    """Whether writing it and reading it again gives the same."""
+    try:
+        text = dump_yaml([entry])
+        text.encode()
+        return Document("entry", text).content == [entry]
+    except (Malformed, UnicodeEncodeError):
+        return False

@@ -11,12 +11,12 @@ from typing import Self
 
 import msgspec
 
-from recall_bench.appending import AppendLog, read_lines
+from recall_bench.core.append_log import AppendLog, read_lines
+from recall_bench.core.errors import DataError
 from recall_bench.core.record import Record
-from recall_bench.errors import DataError
 from recall_bench.generate.call_log import log_path
-from recall_bench.generate.questions.keeping import RejectedQuestion
-from recall_bench.generate.questions.writer import QuestionWindow
+from recall_bench.generate.questions.candidates import RejectedQuestion
+from recall_bench.generate.questions.window import QuestionWindow
 
 
 class WindowRoundStart(Record, frozen=True, kw_only=True, tag="overwriting"):

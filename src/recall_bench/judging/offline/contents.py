@@ -1,15 +1,103 @@
-"""What a text holds that can be compared: its values, its names and its content words."""
+"""The words of proper names."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from recall_bench.judging.offline.atoms import ValueAtom
-from recall_bench.judging.offline.citations import split_citations
-from recall_bench.judging.offline.names import find_names, remove_denied_names
-from recall_bench.judging.offline.phrasing import Phrase, PhraseReader
-from recall_bench.judging.offline.values import find_values, locate_values, split_values
-from recall_bench.judging.offline.wording import STOPWORDS, Stems, split_sentences, split_words
+from recall_bench.core.text import STOPWORDS, Stems, split_sentences, split_words
+from recall_bench.core.values import ValueAtom, find_values, locate_values, split_values
+from recall_bench.judging.offline.phrase import Phrase, PhraseReader
+
+_CAPITALISED = re.compile(r"(?<![\w@/])[A-Z][A-Za-z]*(?![\w@]|-\d)")
+_SENTENCE_OPENING = re.compile(r'(?:^|[.!?:;|>#\n]|\n\s*(?:-|\d+[.)]))[\s"\'(\[-]*$')
+_NOT_NAMES = STOPWORDS | frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november december mon tue wed thu fri sat sun jan feb mar apr
+    jun jul aug sep sept oct nov dec am pm est pst utc ok inc ltd llc corp co usd eur gbp
+    mr mrs ms dr never nope nothing nobody none somebody yep yeah sure
+    one two three four five six seven eight nine ten eleven twelve first second third
+    """.split()
+)
+_GOES_ON = re.compile(r"'s|\s?[A-Z][\w.]")
+_DENIAL_CUES = ("ot ", "o longer ", "ather than ", "nstead of ")
+_DENIED_NAME = re.compile(
+    r"\b(?:[Nn]ot|no longer|[Rr]ather than|[Ii]nstead of)\s(?:(?:by|to|with|for|from|the)\s)?"
+    r"[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){0,3}"
+)
+
+
+def remove_denied_names(text: str) -> str:
+    """A plain text without the names it holds only to deny them: "not Owen Pike but Nell"."""
+    # Most sentences deny nothing, and a plain search is quicker than a pattern.
+    return _DENIED_NAME.sub(" ", text) if any(cue in text for cue in _DENIAL_CUES) else text
+
+
+def find_names(text: str) -> Iterator[str]:
+    """The words of proper names in a plain text, lower case, in order, repeats included.
+
+    A capital makes a word a name, except where a sentence opens: there it must stand in a row of
+    capitalised words, own something, or be the whole text.
+    """
+    is_alone = text.strip(" .!?").istitle() and text.count(" ") < 3
+    for match in _CAPITALISED.finditer(text):
+        word = match[0].lower()
+        if word in _NOT_NAMES or len(word) < 2:
+            continue
+        if (
+            is_alone
+            or not _is_sentence_opening(text, match.start())
+            or _GOES_ON.match(text, match.end())
+        ):
+            yield word
+
+
+def _is_sentence_opening(text: str, start: int) -> bool:
+    return _SENTENCE_OPENING.search(text[max(0, start - 8) : start]) is not None
+
+
+_ISO = r"\d{4}-\d\d-\d\d"
+_CITED_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_CITED_DATE = rf"(?:{_ISO}|\d\d?\s{_CITED_MONTH}\s\d{{4}}|{_CITED_MONTH}\s\d\d?,?\s\d{{4}})"
+_CITATION = re.compile(
+    rf"""
+      ^[ \t>-]{{0,20}}(?:On\s)?(?:{_CITED_DATE}|day[\s-]\d+)\s*(?:\([^()\n]*\))?\s*:
+    | \((?:sources?|see|from|cf)\b[^()]{{0,400}}\)
+    | \[(?:sources?|see|from|cf)\b[^\]]{{0,400}}\]
+    | \bsources?:[^\n]*
+    | [(\[]\s?(?:(?:{_CITED_DATE}|day[\s-]\d+)(?:\.md)?[\s,;]{{0,3}}){{1,20}}[)\]]
+    | (?<![\w-])(?:{_ISO}|day-\d+)\.md\b
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_OFFER = re.compile(
+    r"\b(?:If you(?:'d| would)? (?:want|like|need)|Let me know|Would you like|Do you want)\b[^\n]*",
+    re.IGNORECASE,
+)
+_NAMES_A_MARK = re.compile(r"[:=]\s*[\"']?(?:\d|[A-Za-z]+\W*$)", re.MULTILINE)
+_SELF_GRADE = re.compile(
+    r"\b(?:correctness|completeness|grounded(?:ness)?|hallucination|score|grade|marks?|label"
+    r"|rating|verdict)\b[\"']?\s*[:=]\s*[\"']?[\w./]+[\"'},]*",
+    re.IGNORECASE,
+)
+
+
+def split_citations(text: str) -> tuple[str, str]:
+    """A plain text without citations, offers of help and marks for itself; the citations alone."""
+    cited: list[str] = []
+
+    def cut(match: re.Match[str]) -> str:
+        cited.append(match[0])
+        return " "
+
+    if _NAMES_A_MARK.search(text):
+        text = _SELF_GRADE.sub(" ", text)
+    body = _CITATION.sub(cut, _OFFER.sub(" ", text))
+    return body, " ; ".join(cited)
+
 
 _QUOTED = re.compile(r'"([^"\n]{3,200})"')
 

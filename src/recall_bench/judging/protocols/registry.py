@@ -1,16 +1,84 @@
-"""Protocols by name."""
+"""From a question and what was said to it, to what a protocol grades."""
 
-from recall_bench.errors import UsageError
-from recall_bench.judging.protocols import choice, locomo, longmemeval, matching
-from recall_bench.judging.protocols.score import ComputedProtocol, ModelProtocol, ProtocolCard
+from hashlib import sha256
+
+import msgspec
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import Expects, Item, Scenario
+from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
+from recall_bench.judging.protocols import longmemeval_protocol, multiple_choice, string_match
+from recall_bench.judging.protocols.multiple_choice import parse_options
+from recall_bench.judging.protocols.protocol import (
+    ComputedProtocol,
+    ModelProtocol,
+    ProtocolCard,
+    Submission,
+)
+from recall_bench.judging.verdicts import VerdictCache
+from recall_bench.models.model import Model
+
+
+def make_submission(item: Item, answer: str) -> Submission:
+    """An answer as every protocol takes it."""
+    truth = item.truth
+    return Submission(
+        answer=answer,
+        question=item.text,
+        golds=(truth.choice,) if truth.choice else (truth.reference, *truth.aliases),
+        category=truth.category,
+        is_unanswerable=truth.expects is Expects.ABSTAIN,
+        options=parse_options(list(item.choices)) if item.choices else {},
+    )
+
+
+class ProtocolJudge:
+    """Puts every answer to one model by one protocol. What was paid for is not paid for twice."""
+
+    def __init__(self, protocol: ModelProtocol, model: Model, cache: VerdictCache | None) -> None:
+        self._protocol = protocol
+        self._model = model
+        self._cache = cache
+        self.card = JudgeCard(
+            name=protocol.card.name,
+            version=protocol.card.version,
+            model=model.name,
+            rules_digest=protocol.card.digest,
+        )
+
+    def study(self, scenario: Scenario) -> None:
+        """Nothing to prepare: the protocol knows the question and its gold answer."""
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """The protocol's score, or a JudgeFault."""
+        submission = make_submission(exhibit.item, exhibit.answer.text)
+        key = self._make_key(submission)
+        kept = None if self._cache is None else self._cache.find(key)
+        if kept is not None:
+            return kept
+        score = await self._protocol.grade(submission, self._model, exhibit.bill)
+        verdict = Verdict(score=score.value, reason=score.reason)
+        if self._cache is not None:
+            self._cache.keep(key, verdict)
+        return verdict
+
+    async def close(self) -> None:
+        """Release the model's connections."""
+        await self._model.close()
+
+    def _make_key(self, submission: Submission) -> str:
+        """Names one answer before this judge, with all that its score depends on."""
+        asked = (self.card, msgspec.to_builtins(submission))
+        return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+
 
 _PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {
     protocol.card.name: protocol
     for protocol in (
-        locomo.LOCOMO_OFFICIAL,
-        longmemeval.LONGMEMEVAL_RULES,
-        *choice.CHOICE_PROTOCOLS,
-        *matching.STRING_PROTOCOLS,
+        string_match.LOCOMO_OFFICIAL,
+        longmemeval_protocol.LONGMEMEVAL_RULES,
+        *multiple_choice.CHOICE_PROTOCOLS,
+        *string_match.STRING_PROTOCOLS,
     )
 }
 

@@ -1,23 +1,63 @@
-"""A case put to a model so that nothing in it can speak for us.
-
-The rubric is the system message. The user message holds the case in blocks, and after them the
-instruction once more. The lines around a block carry a code made from the contents of all blocks:
-a text that held the code would have changed it, and should chance ever make one hold it, the next
-code is taken. So no content can close its block or open another.
-"""
+"""The three written rubrics, as they are sent to a model."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 
-from recall_bench.core.question import PRINCIPAL, Disclosure, Expects, Truth
-from recall_bench.core.verdict import SCALES, Exhibit
-from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS, render_evidence
-from recall_bench.judging.rubric.options import RubricOptions
-from recall_bench.judging.rubric.rubrics import Rubric, RubricKind, load_rubrics
-from recall_bench.models.model import Prompt
+from recall_bench.core.errors import UnreadableVerdict
+from recall_bench.core.scenario import PRINCIPAL, Disclosure, Expects, Truth
+from recall_bench.core.verdict import SCALES, Exhibit, RubricCard, Verdict
+from recall_bench.judging.rubric.passages import ANSWER_CHARACTERS, RubricOptions, render_evidence
+from recall_bench.judging.verdicts import parse_strict
+from recall_bench.models.model import Finish, Prompt, Reply
+
+_FOLDER = Path(__file__).parent
+
+
+class RubricKind(StrEnum):
+    """What a rubric goes by."""
+
+    REFERENCE = "reference"
+    """Nothing but the reference."""
+    GROUNDED = "grounded"
+    """The reference, and what the history says."""
+    BOUNDARY = "boundary"
+    """What may be told to whom."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rubric:
+    """One rubric, whole."""
+
+    kind: RubricKind
+    version: str
+    text: str
+    """The common rules and its own."""
+
+    @property
+    def card(self) -> RubricCard:
+        """Its digest changes with any letter of the text."""
+        digest = sha256(self.text.encode()).hexdigest()
+        return RubricCard(name=self.kind, version=self.version, digest=digest)
+
+
+@cache
+def load_rubrics() -> Mapping[RubricKind, Rubric]:
+    """All of them, read once from the package."""
+    common = (_FOLDER / "common.md").read_text(encoding="utf-8").strip()
+    return {kind: _read_rubric(kind, common) for kind in RubricKind}
+
+
+def _read_rubric(kind: RubricKind, common: str) -> Rubric:
+    _, head, own = (_FOLDER / f"{kind}.md").read_text(encoding="utf-8").split("---\n", 2)
+    fields = dict(line.split(": ", 1) for line in head.splitlines())
+    return Rubric(kind=kind, version=fields["version"], text=f"{common}\n\n{own.strip()}\n")
+
 
 KEYS = ("reason", *SCALES)
 """What a verdict is spelt with. The reason comes first: a model that has said why judges better."""
@@ -170,3 +210,47 @@ def _join_lines(values: Sequence[str]) -> str:
 def _replace_surrogates(text: str) -> str:
     """The text as UTF-8 can carry it: half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+_FENCED_REPLY = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inside>[^`]*)\n[ \t]*```\s*")
+
+_SCALE_LIST = ", ".join(f"{mark} from 0 to {most}" for mark, most in SCALES.items())
+
+
+@dataclass(frozen=True, slots=True)
+class UnusableReply:
+    """A reply that is no verdict."""
+
+    problem: str
+    """For people. It may quote the reply."""
+    advice: str
+    """For the model. It never quotes the reply, which may repeat what an answer wanted said."""
+
+
+def parse_verdict(reply: Reply) -> Verdict | UnusableReply:
+    """The verdict that a whole reply spells, or why it is none.
+
+    One code fence around the whole is taken off, as chat models put it there unasked.
+    """
+    match reply.finish:
+        case Finish.LENGTH:
+            return UnusableReply(
+                "it was cut off at the most tokens allowed",
+                "it was too long and was cut off. Give the JSON object at once, and a reason of "
+                "one short sentence.",
+            )
+        case Finish.FILTERED:
+            return UnusableReply(
+                "the provider's content filter withheld it",
+                "it was withheld by a content filter. Give the marks, and a reason that quotes "
+                "nothing from the case.",
+            )
+    fenced = _FENCED_REPLY.fullmatch(reply.text)
+    try:
+        return parse_strict(fenced["inside"] if fenced else reply.text, KEYS)
+    except UnreadableVerdict as error:
+        return UnusableReply(
+            str(error),
+            f"it was not one bare JSON object with exactly the keys {', '.join(KEYS)}, where "
+            f"reason is a text and the marks are whole numbers: {_SCALE_LIST}.",
+        )

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from recall_bench.reporting import lines
+from recall_bench.core import plain_text
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 TextStyle = tuple[float, bool, Literal["left", "center", "right"], str]
 """Size, whether bold, where the anchor is, and the colour."""
 
-plain = lines.clean_text
+plain = plain_text.clean_text
 """What it takes away no picture can hold: control characters are not even valid XML."""
 
 _NARROW_LETTERS = "iljtf.,:;'!|()[] "

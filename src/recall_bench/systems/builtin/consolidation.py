@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from recall_bench.core.history import Episode
+from recall_bench.core.scenario import Episode
 from recall_bench.core.sentences import read_sentences
-from recall_bench.systems.builtin.embedding import embed
-from recall_bench.systems.builtin.passages import PIECE_CHARS, Chunk
+from recall_bench.models.static_embedding import embed
+from recall_bench.systems.builtin.chunks import PIECE_CHARS, Chunk
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,10 +7,10 @@ from typing import Annotated, Self, TypeVar
 import msgspec
 from msgspec import Meta
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
-from recall_bench.errors import UsageError
+from recall_bench.systems.builtin.chunks import Chunking
 from recall_bench.systems.builtin.consolidation import Consolidation
-from recall_bench.systems.builtin.passages import Chunking
 from recall_bench.systems.builtin.retrieval import Fusion
 
 _Count = Annotated[int, Meta(ge=1)]

@@ -1,41 +1,145 @@
-"""What an in-process adapter is, and how its methods are called.
+"""What an adapter may return to a question, and how it becomes an answer.
 
-An adapter is any object with these methods, each plain or `async`:
-
-    setup()                                 optional: leave no memory of anything before
-    ingest_day(day, content, metadata)      take in one day; metadata is a DayMetadata
-    finalize_ingestion()                    optional: return once all of it can be asked about
-    query(question)                         answer; see `reply` for what may be returned
-    query_detail(question)                  the same, and preferred where there is one
-    teardown()                              optional: release what this memory holds
-    days_ingested()                         optional: how many days the memory has taken in
-    stored_days()                           optional: the days it holds anything of, any iterable
-    stored_bytes()                          optional: what it takes to keep them, index and all
-
-and, if it likes, these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `max_shards`,
-how many processes may have memories of it open at a time, if they share a service or a path;
-`clock`, how it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps
-what one session said from another; `answers`, False if it only ever finds passages.
-
-A query method that has a parameter `context`, or a second one it cannot do without, is given a
-QueryContext with it.
-
-An adapter says that it is out of reach by raising ConnectionError, and that it should be asked
-again later by raising TimeoutError; any other exception is a failure that costs it the question.
+Text; a core `Answer` or `Found`; or a mapping with `answer`, and if it likes `passages` (or
+`retrieval`), each with `text` (or `snippet`) and perhaps `id`, `day`, `source` (or `path`) and
+`score`, `tool_calls` (or `toolCalls`) and `usage`. A mapping with `passages` and no `answer` is
+what was found, for a reader to answer from. Everything passes through JSON once, so that nothing
+can be accepted here that the journal could not hold.
 """
 
 import datetime
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Literal
 
-from recall_bench.core.history import Episode
-from recall_bench.core.memory import Asker, Clock
-from recall_bench.core.question import Question
-from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, UsageError
-from recall_bench.foreign_code import describe_error, locate_error
-from recall_bench.systems.python.reply import AdapterReply, parse_reply
+import msgspec
+
+from recall_bench.core.errors import (
+    BenchError,
+    NotAnAnswer,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    UsageError,
+)
+from recall_bench.core.memory import Answer, Asker, Clock, Passage, RetrievalReply
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.user_code import describe_error, locate_error
+
+_REPLY_FORMS = (
+    "an answer is a str, or a mapping with the text under 'answer' or what was found in 'passages'"
+)
+
+AdapterReply = Answer | RetrievalReply
+
+
+def parse_reply(reply: object) -> AdapterReply:
+    """The answer or finds a reply spells, or NotAnAnswer naming it. Empty text is an answer."""
+    try:
+        spelled = _normalise_reply(reply)
+        is_answer = isinstance(spelled, Answer) or (isinstance(spelled, dict) and "text" in spelled)
+        decoder = _ANSWER_DECODER if is_answer else _FOUND_DECODER
+        return decoder.decode(_ENCODER.encode(spelled))
+    except UnicodeEncodeError as error:
+        raise NotAnAnswer(
+            f"the adapter returned text with half a character ({error.reason}); {_REPLY_FORMS}"
+        ) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotAnAnswer(
+            f"the adapter returned {_describe_value(reply)} that cannot be read: {error}"
+        ) from error
+
+
+def _normalise_reply(reply: object) -> object:
+    match reply:
+        case str():
+            return {"text": reply}
+        case Answer() | RetrievalReply():
+            return reply
+        case Mapping():
+            return _normalise_mapping(reply)
+        case _:
+            raise NotAnAnswer(f"the adapter returned {_describe_value(reply)}; {_REPLY_FORMS}")
+
+
+def _normalise_mapping(reply: Mapping[object, object]) -> dict[str, object]:
+    passages = _get_first(reply, "passages", "retrieval")
+    found: dict[str, object] = {}
+    if isinstance(reply.get("answer"), str):
+        found["text"] = reply["answer"]
+    elif reply.get("answer") is not None or passages is None:
+        raise NotAnAnswer(
+            f"the adapter returned {_describe_value(reply)} without that; {_REPLY_FORMS}"
+        )
+    if passages is not None:
+        found["passages"] = [
+            _normalise_passage(passage) for passage in _require_iterable(passages, "passages")
+        ]
+    calls = _get_first(reply, "tool_calls", "toolCalls")
+    if calls is not None:
+        found["tool_calls"] = list(_require_iterable(calls, "tool_calls"))
+    if reply.get("usage") is not None:
+        found["usage"] = reply["usage"]
+    return found
+
+
+def _normalise_passage(passage: object) -> object:
+    if isinstance(passage, Passage):
+        return passage
+    if not isinstance(passage, Mapping):
+        raise TypeError(f"a passage is a mapping with 'text', not {_describe_value(passage)}")
+    found = {
+        "text": _get_first(passage, "text", "snippet"),
+        "id": passage.get("id"),
+        "day": passage.get("day"),
+        "source": _get_first(passage, "source", "path"),
+        "score": passage.get("score"),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _get_first(mapping: Mapping[object, object], *keys: str) -> object:
+    return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
+
+
+def _require_iterable(value: object, name: str) -> Iterable[object]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} is a list, not {_describe_value(value)}")
+    return value
+
+
+def _describe_value(value: object) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, Mapping):
+        return f"a {type(value).__name__} with the keys {', '.join(map(str, value)) or 'none'}"
+    if isinstance(value, bool | int | float):
+        return f"the {type(value).__name__} {value}"
+    return f"a {type(value).__name__}"
+
+
+def _encode_value(value: object) -> object:
+    """Numbers of numpy and the like, subclasses of str and paths, as JSON knows them."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+        case os.PathLike():
+            return os.fspath(value)
+        case _:
+            raise TypeError(f"JSON has no {type(value).__name__}")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_encode_value)
+_ANSWER_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(Answer)
+_FOUND_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(RetrievalReply)
+
 
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
 
@@ -268,3 +372,53 @@ def translate_adapter_error(error: BaseException) -> BenchError:
     if isinstance(error, TimeoutError):
         return SystemBusy(text)
     return SystemFault(text)
+
+
+INSPECTION_METHODS = ("stored_days", "stored_bytes")
+"""Either makes an adapter one that can be looked into."""
+
+_MAX_DAYS, _MAX_BYTES = 2**31, 2**63
+"""More than these no message of ours carries."""
+
+
+def read_stored_days(adapter: Adapter) -> object:
+    """Each day once, ascending, or None if it does not say; perhaps an awaitable of that."""
+    return _apply_reader(adapter.call("stored_days"), _parse_days)
+
+
+def read_stored_bytes(adapter: Adapter) -> object:
+    """A number, or None if it does not say; perhaps an awaitable of that."""
+    return _apply_reader(adapter.call("stored_bytes"), _parse_bytes)
+
+
+def _apply_reader(told: object, reading: Callable[[object], object]) -> object:
+    return _apply_reader_later(told, reading) if inspect.isawaitable(told) else reading(told)
+
+
+async def _apply_reader_later(
+    told: Awaitable[object], reading: Callable[[object], object]
+) -> object:
+    return reading(await told)
+
+
+def _parse_days(told: object) -> tuple[int, ...] | None:
+    if told is None:
+        return None
+    if isinstance(told, str | bytes) or not isinstance(told, Iterable):
+        raise SystemFault(
+            f"stored_days() returned a {type(told).__name__}; return the numbers of the days"
+        )
+    return tuple(sorted({_parse_count(day, "stored_days", _MAX_DAYS) for day in told}))
+
+
+def _parse_bytes(told: object) -> int | None:
+    return None if told is None else _parse_count(told, "stored_bytes", _MAX_BYTES)
+
+
+def _parse_count(told: object, method: str, most: int) -> int:
+    # numpy's numbers are Integral and no int.
+    if isinstance(told, Integral) and not isinstance(told, bool) and 0 <= int(told) < most:
+        return int(told)
+    raise SystemFault(
+        f"{method}() told {told!r:.80}, which is no number from 0 on; tell whole numbers"
+    )

@@ -10,13 +10,17 @@ from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
-from recall_bench.errors import UsageError
 from recall_bench.systems.python.adapter import Adapter
-from recall_bench.systems.python.adapter_source import AdapterSource, find_source, wrap_source
-from recall_bench.systems.python.memory import PythonMemory
-from recall_bench.systems.python.memory_builder import MemoryBuilder
-from recall_bench.systems.python.saved_memories import PythonSnapshots, choose_snapshot_method
+from recall_bench.systems.python.python_memory import (
+    AdapterSource,
+    MemoryBuilder,
+    PythonMemory,
+    find_source,
+    wrap_source,
+)
+from recall_bench.systems.python.python_snapshots import PythonSnapshots, choose_snapshot_method
 from recall_bench.systems.python.worker_thread import make_stuck_error
 
 

@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 
 import anyio
 
-from recall_bench.errors import SystemStuck
+from recall_bench.core.errors import SystemStuck
 
 GRACE_S = 1.0
 """How long a call that was told to stop may take to do so."""

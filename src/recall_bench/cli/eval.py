@@ -1,0 +1,164 @@
+"""`eval`: public datasets."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.console import forward_to_stderr
+from recall_bench.cli.options import (
+    COUNT,
+    NUMBER,
+    PATH,
+    MultiValueCommand,
+    file_options,
+    judge_options,
+    option,
+    question_options,
+    read_flags,
+    resolve_file_settings,
+    resume_options,
+    system_options,
+    worker_options,
+)
+
+if TYPE_CHECKING:
+    from recall_bench.core.settings import Settings
+    from recall_bench.running.eval_dataset import EvalRequest
+    from recall_bench.running.evaluation import EvalResult
+
+_PARTS = (
+    ("--keyword/--no-keyword", "keyword", "Look for passages by their words."),
+    ("--vector/--no-vector", "vector", "Look for passages by their meaning."),
+    ("--temporal-boost/--no-temporal-boost", "temporal_boost", "Prefer dates that are named."),
+    ("--lexical-boost/--no-lexical-boost", "lexical_boost", "Prefer what is quoted or named."),
+    ("--rerank/--no-rerank", "rerank", "Rank the best again, word by word."),
+)
+"""Parts of the built-in hybrid that can be switched by themselves: flag, setting and help."""
+
+
+def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
+    for flag, name, text in reversed(_PARTS):
+        command = click.option(flag, name, default=None, help=f"Hybrid memory: {text}")(command)
+    neighbours = option(
+        "--neighbours", type=NUMBER, help="Hybrid memory: passages shown either side of each."
+    )
+    return neighbours(command)
+
+
+@click.command("eval", cls=MultiValueCommand)
+@click.option(
+    "--dataset", required=True, metavar="NAME", help="As `datasets list` names it: locomo."
+)
+@option("--data", type=PATH, help="Its file or folder [the one that was downloaded].")
+@option(
+    "--protocol",
+    help="How it is measured: strict, official, or a variant that `datasets show` names [strict].",
+)
+@option("--errata", multiple=True, help="Corrections to lay over the gold, as name or name=FILE.")
+@option("--categories", multiple=True, help="Only questions of these categories [all].")
+@option("--max-scenarios", type=COUNT, help="Only so many histories [all].")
+@option("--scenario-offset", type=NUMBER, help="Skip so many histories first [0].")
+@option("--mode", type=click.Choice(["raw", "consolidated"]), help="What is searched [raw].")
+@option("--skip-qa/--no-skip-qa", help="Measure what is found, and read and judge nothing.")
+@option("--floors/--no-floors", help="Run bm25, none and oracle beside the system [yes].")
+@option(
+    "--answers-from",
+    type=PATH,
+    help="Judge and measure the answers recorded in this run folder, and ask nobody.",
+)
+@option("--rebuild/--no-rebuild", help="Forget an earlier run in the same folder first.")
+@option("--reports", type=PATH, help="Where reports are numbered [reports].")
+@option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@system_options
+@_add_part_options
+@question_options
+@worker_options
+@judge_options
+@resume_options
+@file_options
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+    """Put a public dataset's questions to a system, and measure it by their ground truth.
+
+    The report says each figure beside what a blind draw, plain keyword search and the best
+    possible would get, and goes to reports/<dataset>/<eval_version>/run-N/.
+    """
+    wanted = {name: flags.pop(name) for name in _REQUESTED}
+    parts = {name: flags.pop(name) for name in (*(part[1] for part in _PARTS), "neighbours")}
+    settings = read_flags(profile, resolve_file_settings(flags))
+    request = _build_request(_apply_parts(settings, parts), wanted)
+    with forward_to_stderr():
+        evaluated = _run_evaluation(request)
+    return _print_result(evaluated, as_json=as_json)
+
+
+_REQUESTED = (
+    *("dataset", "protocol", "errata", "categories", "max_scenarios", "scenario_offset"),
+    *("mode", "skip_qa", "floors", "answers_from", "rebuild", "reports"),
+)
+
+
+def _apply_parts(settings: "Settings", parts: dict[str, Any]) -> "Settings":
+    switched = {name: value for name, value in parts.items() if value is not None}
+    return replace(settings, config={**settings.config, **switched}, heatmap_png=False)
+
+
+def _build_request(settings: "Settings", wanted: dict[str, Any]) -> "EvalRequest":
+    from recall_bench.running.eval_dataset import EvalMode, EvalRequest
+
+    said = {name: value for name, value in wanted.items() if value is not None and value != ()}
+    if "mode" in said:
+        said["mode"] = EvalMode(said["mode"])
+    return EvalRequest(settings=settings, **said)
+
+
+def _run_evaluation(request: "EvalRequest") -> "EvalResult":
+    from recall_bench.cli.run_display import watch_run
+    from recall_bench.running.eval_assembly import assemble_evaluation
+    from recall_bench.running.eval_dataset import open_dataset
+    from recall_bench.running.evaluation import evaluate
+
+    assembled = assemble_evaluation(request, open_dataset(request))
+    job = assembled.job
+    for warning in job.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(f"run folder: {job.folder}", err=True)
+    with watch_run(job, is_terse=True) as (observe, joined):
+        return evaluate(assembled, observe, _print_baseline, joined)
+
+
+def _print_baseline(name: str) -> None:
+    click.echo(f"  beside it: {name}", err=True)
+
+
+def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:
+    from recall_bench.cli.console import format_json
+    from recall_bench.cli.run import find_problem, print_conclusion
+    from recall_bench.reporting.eval_page import render_page
+
+    if evaluated.report is not None:
+        if as_json:
+            click.echo(format_json(evaluated.report))
+        else:
+            show_page(render_page(evaluated.report))
+    print_conclusion(evaluated.finished, find_problem(evaluated.finished))
+    if evaluated.place is not None:
+        click.echo(f"report: {evaluated.place}", err=True)
+    return evaluated.exit_code
+
+
+def show_page(page: str) -> None:
+    """The page as it is; at a terminal its figures as tables, and the rest where it was written."""
+    if not sys.stdout.isatty():
+        click.echo(page)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from recall_bench.reporting.eval_page import COUNTED
+
+    figures, _, _ = page.partition(COUNTED)
+    Console().print(Markdown(figures))

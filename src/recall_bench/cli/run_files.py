@@ -1,0 +1,101 @@
+"""`export`: a run's files, made again from its journal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.options import PATH
+
+if TYPE_CHECKING:
+    from recall_bench.runs.merge import MergedRun
+
+
+@click.command("export")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--to", type=click.Path(path_type=Path), help="Folder to write to (default: RUN).")
+def export_command(run: Path, to: Path | None) -> None:
+    """Write result.json, progress.jsonl, questions.jsonl and failures.jsonl of RUN again."""
+    from recall_bench.library import export_run
+
+    for path in export_run(run, to):
+        click.echo(str(path))
+
+
+@click.command("import")
+@click.argument("source", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    help="Run folder to make; it must not exist [one by plan in recall-runs/].",
+)
+@click.option(
+    "--as-graded",
+    is_flag=True,
+    help="Leave [TIMEOUT] and its like graded as answers, as the public harness did.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was read and repaired as JSON.")
+def import_command(
+    source: tuple[Path, ...], into: Path | None, as_graded: bool, as_json: bool
+) -> None:
+    """Make a run folder of SOURCE: the files of one run of the public harness, or their folder.
+
+    A result.json is enough, and so are a questions.jsonl and its progress.jsonl. Known faults of
+    the files are repaired where that is certain, and marked where it is not.
+    """
+    from recall_bench.runs.import_run import import_run, render_import
+
+    found = import_run(source, into, as_graded=as_graded)
+    click.echo(format_json(found) if as_json else render_import(found))
+
+
+@click.command("merge")
+@click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
+@click.option("--into", type=PATH, required=True, help="New run folder.")
+@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def merge_command(
+    folders: tuple[Path, ...], into: Path, no_heatmap_png: bool, as_json: bool
+) -> int:
+    """Make one run of the parts in each DIR, as `run --shard` left them.
+
+    Parts that are missing or unfinished leave the run unfinished: the ordinary command, with the
+    same settings, no --shard and --into the new folder, goes on with the rest.
+    """
+    from recall_bench.cli.run import find_problem, print_conclusion, print_run
+    from recall_bench.runs.merge import merge_runs
+
+    with forward_to_stderr():
+        done = merge_runs(folders, into, pictures=not no_heatmap_png)
+    print_run(done.finished, "json" if as_json else "text")
+    click.echo(f"note: {_describe_merge(done)}", err=True)
+    problem = find_problem(done.finished)
+    print_conclusion(done.finished, None if problem is None else _describe_problem(done, problem))
+    return done.finished.exit_code
+
+
+def _describe_merge(done: "MergedRun") -> str:
+    """What was merged, and what of it is missing."""
+    tally = done.finished.summary.overall
+    words = (
+        f"merged {len(done.parts)} folder{'' if len(done.parts) == 1 else 's'}: "
+        f"{tally.owed - tally.open:,} of {tally.owed:,} trials were asked"
+    )
+    if done.missing:
+        words += f"; missing: part {', '.join(map(str, done.missing))}"
+    if done.unfinished:
+        left = (f"{part} ({count:,} left)" for part, count in done.unfinished)
+        words += f"; unfinished: part {', '.join(left)}"
+    return words
+
+
+def _describe_problem(done: "MergedRun", problem: str) -> str:
+    """The problem; where the rest can be done, by which command."""
+    summary, place = done.finished.summary, done.finished.folder.path
+    onward = f"the run's own command with --into {place} and no --shard"
+    if done.finished.exit_code != 4:
+        return problem
+    if summary.overall.open:
+        return f"{summary.overall.open:,} questions were not put yet; {onward} goes on with them"
+    return f"{summary.reviews.open:,} verdicts are still to be reviewed; {onward} does it"

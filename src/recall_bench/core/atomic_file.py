@@ -1,0 +1,107 @@
+"""A file that appears whole or not at all."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import Self
+
+from recall_bench.core.errors import UsageError
+
+_BUFFER = 1 << 20
+
+
+class AtomicFile:
+    """What is written becomes the file on `commit`; without it the old one stays untouched."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._is_committed = False
+
+    def __enter__(self) -> Self:
+        try:
+            # A link keeps pointing where it pointed; a device or a pipe must not be renamed over.
+            self._target = self._path.resolve()
+            if self._target.exists() and not self._target.is_file():
+                raise UsageError(f"{self._path}: is not a file; name one to write to")
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            self._beside = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
+            self._file = self._beside.open("wb", buffering=_BUFFER)
+        except OSError as error:
+            raise self._make_error(error) from error
+        return self
+
+    def write(self, text: bytes) -> None:
+        """Append to the new content."""
+        try:
+            self._file.write(text)
+        except OSError as error:
+            raise self._make_error(error) from error
+
+    def flush(self) -> None:
+        """Bring the new content to the disk, so that only the renaming is left to do."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._make_error(error) from error
+
+    def commit(self) -> None:
+        """Put the new content in the place of the old."""
+        self.flush()
+        try:
+            self._file.close()
+            self._beside.replace(self._target)
+        except OSError as error:
+            raise self._make_error(error) from error
+        self._is_committed = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._is_committed:
+            # A full disk fails again on closing; the first failure is the one to report.
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                self._beside.unlink()
+
+    def _make_error(self, error: OSError) -> UsageError:
+        return UsageError(f"{self._path}: cannot be written ({error.strerror or error})")
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write one file whole."""
+    with AtomicFile(path) as file:
+        file.write(content)
+        file.commit()
+
+
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Remove what killed processes left of files of this name that they were writing here.
+
+    Only for files that no other process writes at the time.
+    """
+    for left in folder.glob(f".{name}.*.part"):
+        if left.name.split(".")[-2].isdecimal():
+            left.unlink(missing_ok=True)
+
+
+def write_shared_file(path: Path, content: bytes) -> None:
+    """Put a small file into a folder that many may be writing to, on whichever machine.
+
+    Raises OSError. It is not brought to the disk at once: what a cache loses is made again.
+    """
+    path.parent.mkdir(exist_ok=True)
+    beside = path.with_name(f".{path.stem}.{token_hex(8)}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise

@@ -1,0 +1,127 @@
+"""How many calls a process may have under way to a system, and to any one provider of models."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+
+import anyio
+
+from recall_bench.core.errors import BudgetSpent, JudgeGone
+from recall_bench.core.usage import Usage, explain_missing_price, explain_missing_tokens
+
+SYSTEM = "system"
+
+
+def name_provider(model: str) -> str:
+    """Who is called for a model, as in `openai:gpt-5-mini`."""
+    return f"provider {model.partition(':')[0]}"
+
+
+class CallLimiter:
+    """At most so many at a time to each; None is no limit."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._under_way: dict[str, anyio.Semaphore] = {}
+
+    def limit(self, whom: str) -> AbstractAsyncContextManager[object]:
+        """Wait for a turn, and have it while the block lasts."""
+        if self._most is None:
+            return nullcontext()
+        return self._under_way.setdefault(whom, anyio.Semaphore(self._most))
+
+
+class Budget:
+    """Lets so many verdicts be sought at a time, and none once the money or the tokens are spent.
+
+    `adjourned` says why nothing new is begun any more: no verdict that may cost something, no
+    feeding, no question. What is under way may finish.
+    """
+
+    def __init__(
+        self,
+        places: int,
+        *,
+        spent: Usage | None = None,
+        allowed_usd: float | None = None,
+        allowed_tokens: int | None = None,
+        elsewhere: Callable[[], Usage] = Usage,
+        max_calls: int | None = None,
+        pays_reader: bool = False,
+    ) -> None:
+        self._places = anyio.Semaphore(places)
+        self.calls = CallLimiter(max_calls)
+        self.spent = spent or Usage()
+        """What everything has cost so far."""
+        self._allowed_usd = allowed_usd
+        self._allowed_tokens = allowed_tokens
+        self._elsewhere = elsewhere
+        self._work = "reading and judging have" if pays_reader else "judging has"
+        self.stop_reason: BudgetSpent | JudgeGone | None = None
+
+    @asynccontextmanager
+    async def hold_slot(self) -> AsyncIterator[None]:
+        """Wait for a place to seek a verdict in; BudgetSpent or JudgeGone if there is none."""
+        async with self._places:
+            self.check()
+            self.refuse_if_spent()
+            yield
+
+    def check(self) -> None:
+        """Raise the reason to adjourn, if there is one."""
+        if self.stop_reason is not None:
+            raise self.stop_reason
+
+    def refuse_if_spent(self) -> None:
+        """Adjourn, and raise why, if no more money or no more tokens may be spent."""
+        if (said := self._find_reached_limit()) is not None:
+            spent = BudgetSpent(
+                f"{self._work} {said}; "
+                "the same command with a higher one goes on, and pays for nothing twice"
+            )
+            self.stop(spent)
+            raise spent
+
+    @property
+    def total(self) -> Usage:
+        """What has been spent under this limit, here and elsewhere."""
+        return self.spent + self._elsewhere()
+
+    def _find_reached_limit(self) -> str | None:
+        """Which limit was reached, in words."""
+        spent, usd, tokens = self.total, self._allowed_usd, self._allowed_tokens
+        if usd is not None and spent.cost_usd >= usd:
+            return f"cost ${spent.cost_usd:.4f} and --max-cost allows ${usd:.4f}"
+        if tokens is not None and spent.tokens >= tokens:
+            return f"taken {spent.tokens:,} tokens and --max-tokens allows {tokens:,}"
+        return None
+
+    def stop(self, reason: BudgetSpent | JudgeGone) -> None:
+        """Begin nothing new; the first reason given stays."""
+        self.stop_reason = self.stop_reason or reason
+
+    def record_usage(self, usage: Usage, whose: str = "the judge's") -> None:
+        """Count what a call took, as soon as it is known.
+
+        Adjourn, and say whose server it is, if nobody knows what a limit is about: a price may be
+        unknown where tokens are told, and known, as of one's own server, where they are not.
+        """
+        self.spent += usage
+        if usage.unpriced and self._allowed_usd is not None:
+            self.stop(BudgetSpent(explain_missing_price(whose)))
+        if usage.lacks_tokens and self._allowed_tokens is not None:
+            self.stop(BudgetSpent(explain_missing_tokens(whose)))
+
+
+class AnswerCost:
+    """What one judge has cost for one answer so far. An exhibit's `bill` is one of these."""
+
+    __slots__ = ("_court", "total")
+
+    def __init__(self, court: Budget) -> None:
+        self._court = court
+        self.total: Usage | None = None
+
+    def __call__(self, usage: Usage) -> None:
+        """Put one call on the bill."""
+        self.total = usage if self.total is None else self.total + usage
+        self._court.record_usage(usage)

@@ -1,0 +1,18 @@
+"""Where what can be made again is kept between runs."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def find_cache_folder() -> Path:
+    """Where played personas are kept: `RECALL_BENCH_CACHE`, or the platform's cache folder."""
+    if named := os.environ.get("RECALL_BENCH_CACHE"):
+        return Path(named)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "recall-bench"

@@ -1,0 +1,271 @@
+"""Settings from a YAML profile."""
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode
+from recall_bench.core.settings import PATH_SETTINGS, Executor, JudgeShows
+
+
+class _ProfileSection(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    pass
+
+
+class _PersonaSection(_ProfileSection):
+    id: str
+    dir: str | None = None
+    arcs: str | None = None
+
+
+class _EnvSection(_ProfileSection):
+    file: str | None = None
+
+
+class _ModelsSection(_ProfileSection):
+    generation: str | None = None
+    reader: str | None = None
+    system: str | None = None
+    system_embedder: str | None = None
+    judge: str | None = None
+    judge_base_url: str | None = None
+    appellate_judge: str | None = None
+    appellate_base_url: str | None = None
+    creation: str | None = None
+    conversation: str | None = None
+
+
+class _HarnessSection(_ProfileSection):
+    adapter: str | None = None
+    factory: str | None = None
+    config: dict[str, object] | None = None
+
+
+class _RangeSteps(_ProfileSection):
+    start: int
+    end: int
+    step: int
+
+
+class _RunSection(_ProfileSection):
+    ranges: str | list[int | str] | dict[str, Any] | None = None
+    seed: int | None = None
+    timeout: int | None = None
+    parallelism: int | None = None
+    executor: Executor | None = None
+    workers: int | None = None
+    worker_cpus: float | None = None
+    worker_env: list[str] | None = None
+    ray_address: str | None = None
+    sample: int | None = None
+    top_k: int | None = None
+    max_context_tokens: int | None = None
+    endpoint: bool | None = None
+    embedding_cache: bool | None = None
+    grpc_ca: str | None = None
+    judge_memory_window: int | None = None
+    judge_shows: JudgeShows | None = None
+    judge_budget: int | None = None
+    judge_cache: bool | None = None
+    review: ReviewMode | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_calls: int | None = None
+    groups_enabled: bool | None = None
+    data: str | None = None
+    personas: list[str] | None = None
+    repeats: int | None = None
+    lifecycle: Lifecycle | None = None
+    calendar: Calendar | None = None
+    ingest: Ingest | None = None
+    allow_gaps: bool | None = None
+    error_budget: float | None = None
+    grpc_timeout: int | None = None
+    ingest_timeout: int | None = None
+    judge_timeout: int | None = None
+    dry_run: bool | None = None
+    skip_preflight: bool | None = None
+    skip_catchup_ingest: bool | None = None
+    retry_errors: bool | None = None
+    into: str | None = None
+    resume: str | None = None
+    json_out: str | None = None
+    question_log: str | bool | None = None
+    progress_jsonl: str | None = None
+    failure_log: str | None = None
+    heatmap_png: bool | None = None
+
+
+class _GenerateSection(_ProfileSection):
+    days: int | None = None
+    start: int | None = None
+    end: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    history_window: int | None = None
+
+
+class Profile(_ProfileSection):
+    """The shape of the file, section by section."""
+
+    persona: _PersonaSection | None = None
+    env: _EnvSection | None = None
+    models: _ModelsSection | None = None
+    harness: _HarnessSection | None = None
+    run: _RunSection | None = None
+    generate: _GenerateSection | None = None
+
+
+def read_profile(path: Path) -> dict[str, Any]:
+    """The settings a profile gives, by name. Relative paths in it are relative to it."""
+    return extract_settings(parse_profile(path), path.parent)
+
+
+def parse_profile(path: Path) -> Profile:
+    """The profile as it stands; its env file is loaded."""
+    from recall_bench.core.yaml12 import load_yaml
+
+    if not path.is_file():
+        raise UsageError(f"--profile: there is no file {path}")
+    raw = load_yaml(path)
+    if not isinstance(raw, dict):
+        raise UsageError(f"{path}: a profile is a mapping with sections {_list_keys(Profile)}")
+    _refuse_unknown(raw, Profile, str(path))
+    try:
+        profile = msgspec.convert(raw, Profile)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {_describe_error(error)}") from error
+    if profile.env is not None and profile.env.file is not None:
+        _load_env(path.parent / profile.env.file)
+    return profile
+
+
+def _list_keys(section: type[_ProfileSection]) -> str:
+    return ", ".join(f.encode_name for f in msgspec.structs.fields(section))
+
+
+def _refuse_unknown(raw: dict[str, Any], section: type[_ProfileSection], where: str) -> None:
+    known = {f.encode_name: f for f in msgspec.structs.fields(section)}
+    for key, value in raw.items():
+        if key not in known:
+            near = get_close_matches(str(key), known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {_list_keys(section)}"
+            raise UsageError(f"{where}: unknown key {key!r}; {hint}")
+        inner = [t for t in _list_members(known[key].type) if isinstance(t, type)]
+        nested = next((t for t in inner if issubclass(t, _ProfileSection)), None)
+        if nested is not None and isinstance(value, dict):
+            _refuse_unknown(value, nested, f"{where}, {key}")
+
+
+def _list_members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type expression
+    return getattr(annotation, "__args__", (annotation,))
+
+
+def _describe_error(error: msgspec.ValidationError) -> str:
+    problem, _, place = str(error).partition(" - at ")
+    words = problem.replace("`", "").lower()
+    return f"{place.strip('`').removeprefix('$.')}: {words}" if place else words
+
+
+def _load_env(path: Path) -> None:
+    """Variables of a .env file, for those that the environment does not set already."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"{path}: env file cannot be read ({reason})") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, sign, value = line.strip().removeprefix("export ").partition("=")
+        if not sign or name.startswith("#"):
+            continue
+        if not name.strip() or "\0" in line:
+            raise UsageError(f"{path}, line {number}: is not of the form NAME=value")
+        os.environ.setdefault(name.strip(), value.strip().strip("'\""))
+
+
+_RENAMED = {
+    "timeout": "timeout_ms",
+    "grpc_timeout": "grpc_timeout_ms",
+    "ingest_timeout": "ingest_timeout_ms",
+    "judge_timeout": "judge_timeout_ms",
+    "judge_budget": "judge_budget_tokens",
+    "max_cost": "max_cost_usd",
+}
+
+
+def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
+    """The settings that a profile gives, by name."""
+    given: dict[str, Any] = {}
+    if profile.persona is not None:
+        given["personas"] = (profile.persona.id,)
+        given["arcs"] = profile.persona.arcs
+        if profile.persona.dir is not None:
+            given["data"] = (base / profile.persona.dir).parent
+    if profile.models is not None:
+        given |= {
+            "reader": profile.models.reader,
+            "system_model": profile.models.system,
+            "system_embedder": profile.models.system_embedder,
+            "judge": resolve_code_path(profile.models.judge, base),
+            "judge_base_url": profile.models.judge_base_url,
+            "appellate_judge": resolve_code_path(profile.models.appellate_judge, base),
+            "appellate_base_url": profile.models.appellate_base_url,
+        }
+    if profile.harness is not None:
+        given |= {
+            "adapter": resolve_code_path(profile.harness.adapter, base),
+            "factory": profile.harness.factory,
+            "config": profile.harness.config,
+        }
+    if profile.run is not None:
+        given |= _extract_run_settings(profile.run, base)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def resolve_code_path(target: str | None, base: Path) -> str | None:
+    """A path in a profile is relative to the profile; a name or an address is not."""
+    if target is None:
+        return None
+    file = target.split(".py", 1)[0] + ".py" if ".py" in target else ""
+    if target.endswith((".yaml", ".yml")):
+        file = target
+    return str(base / target) if file and (base / file).exists() else target
+
+
+def _extract_run_settings(run: _RunSection, base: Path) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name in (f.name for f in msgspec.structs.fields(_RunSection)):
+        value = getattr(run, name)
+        if value is None:
+            continue
+        if name == "question_log" and isinstance(value, bool):
+            given["write_question_log"] = value
+        elif name == "ranges":
+            given["ranges"] = _parse_range_setting(value)
+        elif isinstance(value, list):
+            given[name] = tuple(value)
+        else:
+            given[_RENAMED.get(name, name)] = base / value if name in PATH_SETTINGS else value
+    return given
+
+
+def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
+    if isinstance(raw, dict):
+        if set(raw) == {"series"} and isinstance(raw["series"], list):
+            return tuple(str(word) for word in raw["series"])
+        try:
+            steps = msgspec.convert(raw, _RangeSteps)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"run.ranges: say a list, {{start, end, step}} or {{series}}; {_describe_error(error)}"
+            ) from error
+        if steps.step < 1:
+            raise UsageError(f"run.ranges.step: {steps.step} is too small; say at least 1")
+        raw = [f"{days}d" for days in range(steps.start, steps.end + 1, steps.step)]
+    if not raw:
+        raise UsageError("run.ranges: names no checkpoint; say for example [30d, 90d]")
+    return (raw,) if isinstance(raw, str) else tuple(str(word) for word in raw)

@@ -1,0 +1,377 @@
+"""Where every owed trial stands: a fold over the journal, one byte a trial.
+
+It is what a resumed run asks "what is left?" and what a progress bar, a text report and a
+heatmap count from. Six hundred thousand trials are under two megabytes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from hashlib import sha256
+from heapq import nsmallest
+from itertools import product
+
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    FeedFailed,
+    Ingested,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    Paid,
+    RunEnded,
+    RunResumed,
+    Settled,
+)
+from recall_bench.core.plan import Plan, ReviewMode, Trial
+from recall_bench.core.scenario import Item
+from recall_bench.core.schedule import AskedIds, CheckpointPlan, plan_checkpoints
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import SCALES, Verdict
+
+
+class TrialState(IntEnum):
+    """How far one trial has come."""
+
+    OPEN = 0
+    ANSWERED = 1
+    NOT_JUDGED = 2
+    NOT_ANSWERED = 3
+    JUDGED = 4
+    MEASURED = 5
+    """Has all that is owed to it and no marks: scored by a dataset's protocol, or never judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStatus:
+    """One trial: its state and, once judged, its three marks."""
+
+    state: TrialState
+    correctness: int = 0
+    completeness: int = 0
+    grounded: int = 0
+
+    @property
+    def composite(self) -> int:
+        """Points of six; none unless judged."""
+        return self.correctness + self.completeness + self.grounded
+
+
+def _pack_verdict(verdict: Verdict) -> int:
+    if not verdict.marks:
+        return TrialState.MEASURED
+    marks = verdict.marks
+    return (
+        TrialState.JUDGED
+        | marks["correctness"] << 3
+        | marks["completeness"] << 5
+        | marks["grounded"] << 7
+    )
+
+
+_STATUS_OF_BYTE = tuple(
+    TrialStatus(
+        TrialState(min(byte & 7, TrialState.MEASURED)), byte >> 3 & 3, byte >> 5 & 3, byte >> 7
+    )
+    for byte in range(256)
+)
+
+_FAILING_BYTES = frozenset(
+    _pack_verdict(verdict)
+    for marks in product(*(range(best + 1) for best in SCALES.values()))
+    if (verdict := Verdict(marks=dict(zip(SCALES, marks, strict=True)))).is_failure
+)
+
+
+_UNFINISHED_BYTES = bytes(byte for byte in range(256) if byte & 7 < TrialState.NOT_ANSWERED)
+_BYTES_WITHOUT_ERROR = bytes(
+    byte for byte in range(256) if byte & 7 not in (TrialState.NOT_JUDGED, TrialState.NOT_ANSWERED)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewChange:
+    """What came of a review."""
+
+    was_failure: bool
+    """Whether the first verdict was a failure."""
+    change: int | None
+    """Points the review added; None if it failed and the first verdict stands."""
+
+
+@dataclass(slots=True)
+class CheckpointTimes:
+    """Seconds spent and days fed for one checkpoint."""
+
+    ingest_s: float = 0.0
+    settle_s: float = 0.0
+    query_s: float = 0.0
+    reading_s: float = 0.0
+    days_fed: int = 0
+
+
+@dataclass(slots=True)
+class ScenarioStates:
+    """One scenario's items, sheets and the state of each of its trials."""
+
+    items: tuple[Item, ...]
+    checkpoint_plans: tuple[CheckpointPlan, ...]
+    repeats: int
+    index: dict[str, int] = field(init=False)
+    row: dict[str, int] = field(init=False)
+    grid: bytearray = field(init=False)
+    times: list[CheckpointTimes] = field(init=False)
+    failures: list[FeedFailed] = field(default_factory=list)
+    reviews: dict[int, ReviewChange] = field(default_factory=dict)
+    """By the trial's place in the grid, where an appellate judge looked at it."""
+    days: tuple[int, ...] = ()
+    """The numbers of the days there are to feed."""
+    last_fed_day: int = 0
+    """The highest story day the system ever took in."""
+
+    def __post_init__(self) -> None:
+        self.index = {item.id: i for i, item in enumerate(self.items)}
+        self.row = {sheet.checkpoint.label: r for r, sheet in enumerate(self.checkpoint_plans)}
+        self.grid = bytearray(len(self.checkpoint_plans) * self.repeats * len(self.items))
+        self.times = [CheckpointTimes() for _ in self.checkpoint_plans]
+
+    @property
+    def owed_count(self) -> int:
+        """How many trials there are."""
+        return self.repeats * sum(len(sheet.asked) for sheet in self.checkpoint_plans)
+
+    @property
+    def done_count(self) -> int:
+        """How many of them have their final outcome; asked for often, so it counts at once."""
+        return len(self.grid.translate(None, _UNFINISHED_BYTES))
+
+    @property
+    def error_count(self) -> int:
+        """How many of them were not answered, or not judged, as things stand."""
+        return len(self.grid.translate(None, _BYTES_WITHOUT_ERROR))
+
+    def compute_slot(self, row: int, repeat: int, item: int) -> int:
+        """The trial's place in the grid."""
+        return (row * self.repeats + repeat) * len(self.items) + item
+
+    def find_slot(self, trial: Trial) -> int:
+        """The trial's place in the grid, by name; ValueError if nobody owes it."""
+        row, item = self.row.get(trial.checkpoint), self.index.get(trial.item)
+        if row is None or item is None or not 0 <= trial.repeat < self.repeats:
+            raise ValueError(f"{trial} is not a trial this run owes")
+        return self.compute_slot(row, trial.repeat, item)
+
+    def find_state(self, trial: Trial) -> TrialState:
+        """How far the trial has come."""
+        return _STATUS_OF_BYTE[self.grid[self.find_slot(trial)]].state
+
+    def get_status(self, row: int, repeat: int, item: int) -> TrialStatus:
+        """How the trial stands."""
+        return _STATUS_OF_BYTE[self.grid[self.compute_slot(row, repeat, item)]]
+
+    def is_first_verdict_failure(self, slot: int) -> bool | None:
+        """Whether the first verdict on the trial there was a failure; None if it has none."""
+        if self.grid[slot] & 7 != TrialState.JUDGED:
+            return None
+        review = self.reviews.get(slot)
+        return self.grid[slot] in _FAILING_BYTES if review is None else review.was_failure
+
+    def list_owed_trials(self, row: int) -> Iterator[tuple[int, int]]:
+        """(repeat, item index) of every trial owed at this checkpoint, in asked order."""
+        for repeat in range(self.repeats):
+            for item in self.checkpoint_plans[row].asked:
+                yield repeat, item
+
+    def count_new_days(self, row: int) -> int:
+        """How many days there are to feed since the checkpoint before."""
+        before = self.checkpoint_plans[row - 1].cutoff if row else 0
+        return sum(before < day <= self.checkpoint_plans[row].cutoff for day in self.days)
+
+    def list_open_items(self, row: int, repeat: int) -> list[int]:
+        """Items of the checkpoint that this repeat has not put yet, in asked order."""
+        grid, start = self.grid, self.compute_slot(row, repeat, 0)
+        return [
+            item
+            for item in self.checkpoint_plans[row].asked
+            if grid[start + item] == TrialState.OPEN
+        ]
+
+    def count_states(self, *states: TrialState) -> int:
+        """How many owed trials stand in one of these states."""
+        return sum(
+            self.grid[self.compute_slot(row, repeat, item)] & 7 in states
+            for row in range(len(self.checkpoint_plans))
+            for repeat, item in self.list_owed_trials(row)
+        )
+
+    def reset_state(self, state: TrialState) -> None:
+        """Owe every trial in this state anew."""
+        self.grid = bytearray(TrialState.OPEN if byte & 7 == state else byte for byte in self.grid)
+
+    def is_checkpoint_complete(self, row: int) -> bool:
+        """Whether every trial of the checkpoint has its final outcome."""
+        return all(
+            self.grid[self.compute_slot(row, repeat, item)] & 7 >= TrialState.NOT_ANSWERED
+            for repeat, item in self.list_owed_trials(row)
+        )
+
+
+class TrialStates:
+    """Every scenario's standing. Feed it the journal, then each event as it happens."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.scenarios: dict[str, ScenarioStates] = {}
+        self.has_ended = False
+        self.usage = Usage()
+        """What all judging has cost, in every process that worked on the run."""
+        self.review_usage = Usage()
+        """The part of it that reviews cost."""
+        self.reading_usage = Usage()
+        """What the reader has cost, in every process that worked on the run."""
+        self._last_day = {card.id: card.last_day for card in plan.scenarios}
+
+    def declare(
+        self, scenario: str, items: Sequence[Item], asked: AskedIds | None = None
+    ) -> ScenarioStates:
+        """Make room for a scenario's trials: what the plan owes, or what was `asked`."""
+        found = self.scenarios.get(scenario)
+        if found is None:
+            if scenario not in self._last_day:
+                raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
+            owed = plan_checkpoints(items, self._last_day[scenario], self.plan, asked)
+            found = ScenarioStates(tuple(items), owed, self.plan.repeats)
+            self.scenarios[scenario] = found
+        return found
+
+    def apply_event(self, event: Event) -> None:
+        """Take one event into account. A later word on a trial supersedes an earlier one."""
+        match event:
+            case Judged():
+                self._apply_verdict(event)
+            case Answered():
+                self._apply_answer(event)
+            case NotAnswered(trial=trial, seconds=seconds):
+                self._set(trial, TrialState.NOT_ANSWERED)
+                self._find_times(trial.scenario, trial.checkpoint).query_s += seconds
+            case NotJudged(trial=trial, usage=usage):
+                self._set(trial, TrialState.NOT_JUDGED)
+                self._add_cost(usage)
+            case Paid(usage=usage, review_usage=reviewing):
+                self._add_cost(usage, reviewing)
+            case Ingested() | Settled() | FeedFailed():
+                self._apply_feeding(event)
+            case Declared(scenario=scenario, items=items, days=days, asked=asked):
+                self.declare(scenario, items, asked).days = days
+            case RunEnded():
+                self.has_ended = True
+            case RunResumed():
+                self.has_ended = False
+
+    def reset_state(self, state: TrialState) -> None:
+        """Owe every trial in this state anew."""
+        for standing in self.scenarios.values():
+            if standing.count_states(state):
+                self.has_ended = False
+                standing.reset_state(state)
+
+    def _apply_feeding(self, event: Ingested | Settled | FeedFailed) -> None:
+        if isinstance(event, FeedFailed):
+            self._find_scenario(event.scenario).failures.append(event)
+            return
+        clock = self._find_times(event.scenario, event.checkpoint)
+        if isinstance(event, Settled):
+            clock.settle_s += event.seconds
+            return
+        clock.ingest_s += event.seconds
+        clock.days_fed += 1
+        lived = self.scenarios[event.scenario]
+        lived.last_fed_day = max(lived.last_fed_day, event.day)
+
+    def _apply_answer(self, event: Answered) -> None:
+        trial = event.trial
+        self._set(trial, TrialState.MEASURED if self.plan.unjudged else TrialState.ANSWERED)
+        clock = self._find_times(trial.scenario, trial.checkpoint)
+        clock.query_s += event.seconds
+        if event.reading_s is not None:
+            clock.reading_s += event.reading_s
+            self.reading_usage = self.reading_usage + (event.reading_usage or Usage())
+
+    def _apply_verdict(self, event: Judged) -> None:
+        verdict, primary = event.verdict, event.primary
+        scenario, slot = self._set(event.trial, _pack_verdict(verdict))
+        if primary is not None:
+            change = verdict.composite - primary.composite
+            scenario.reviews[slot] = ReviewChange(primary.is_failure, change)
+        elif event.review_fault is not None:
+            scenario.reviews[slot] = ReviewChange(verdict.is_failure, None)
+        self._add_cost(event.usage, event.review_usage)
+
+    def _add_cost(self, usage: Usage | None, reviewing: Usage | None = None) -> None:
+        if usage is not None:
+            self.usage = self.usage + usage
+        if reviewing is not None:
+            self.review_usage = self.review_usage + reviewing
+
+    def _set(self, trial: Trial, byte: int) -> tuple[ScenarioStates, int]:
+        scenario = self._find_scenario(trial.scenario)
+        slot = scenario.find_slot(trial)
+        scenario.grid[slot] = byte
+        if scenario.reviews:
+            scenario.reviews.pop(slot, None)
+        return scenario, slot
+
+    def _find_times(self, scenario: str, label: str) -> CheckpointTimes:
+        standing = self._find_scenario(scenario)
+        if label not in standing.row:
+            raise ValueError(f"{scenario!r} has no checkpoint {label!r} in this run")
+        return standing.times[standing.row[label]]
+
+    def _find_scenario(self, scenario: str) -> ScenarioStates:
+        if scenario not in self.scenarios:
+            raise ValueError(f"{scenario!r} is spoken of before its questions were declared")
+        return self.scenarios[scenario]
+
+
+_TrialPlace = tuple[int, int, int]
+"""Checkpoint row, repeat and item number of a trial."""
+
+
+def find_due_reviews(scenario: str, standing: ScenarioStates, plan: Plan) -> frozenset[int]:
+    """The places in the grid of the trials whose verdict is still to be reviewed.
+
+    Failures are due at once. Passes are drawn once every trial of the scenario has its outcome,
+    as many as there were failures, by a lot that depends on the seed and the trial alone: whoever
+    asks, whenever and in whatever order the verdicts came, draws the same ones.
+    """
+    failures: list[_TrialPlace] = []
+    passes: list[_TrialPlace] = []
+    for row in range(len(standing.checkpoint_plans)):
+        for repeat, item in standing.list_owed_trials(row):
+            failed = standing.is_first_verdict_failure(standing.compute_slot(row, repeat, item))
+            if failed is not None:
+                (failures if failed else passes).append((row, repeat, item))
+    drawn: list[_TrialPlace] = []
+    if plan.review is ReviewMode.BALANCED and _is_scenario_complete(standing):
+        drawn = nsmallest(
+            len(failures), passes, key=lambda place: _draw_lot(scenario, standing, plan.seed, place)
+        )
+    due = (standing.compute_slot(*place) for place in failures + drawn)
+    return frozenset(slot for slot in due if slot not in standing.reviews)
+
+
+def _is_scenario_complete(standing: ScenarioStates) -> bool:
+    return not standing.count_states(TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED)
+
+
+def _draw_lot(scenario: str, standing: ScenarioStates, seed: int, place: _TrialPlace) -> bytes:
+    row, repeat, item = place
+    trial = Trial(
+        scenario=scenario,
+        item=standing.items[item].id,
+        checkpoint=standing.checkpoint_plans[row].checkpoint.label,
+        repeat=repeat,
+    )
+    return sha256(f"{seed}\0{trial}".encode()).digest()

@@ -1,0 +1,123 @@
+"""Names of installed plugins become code here, and nowhere else."""
+
+import importlib
+import importlib.util
+import itertools
+import sys
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
+
+PLUGIN_KINDS = ("systems", "judges")
+
+
+def list_plugins(kind: str) -> list[EntryPoint]:
+    """What is on offer, ours included, without importing any of it."""
+    return sorted(entry_points(group=f"recall_bench.{kind}"), key=lambda entry: entry.name)
+
+
+def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
+    """The factory registered under `name`."""
+    offers = list_plugins(kind)
+    matches = [entry for entry in offers if entry.name == name]
+    if not matches:
+        raise UnknownPlugin(kind, name, [entry.name for entry in offers])
+    if len(matches) > 1:
+        raise AmbiguousPlugin(kind, name, [entry.value for entry in matches])
+    return matches[0].load()
+
+
+_LOAD_NUMBERS = itertools.count(1)
+_MESSAGE_LIMIT = 2000
+_OURS = Path(__file__).parent.parent
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """`file.py:name` or `package.module:name` as place and name; the name may be missing."""
+    place, colon, name = target.rpartition(":")
+    if not colon or name.endswith(".py"):
+        return target, ""
+    return place, name
+
+
+def import_target(place: str, owner: str) -> ModuleType:
+    """The module in a `.py` file or of an importable name; UsageError speaks of its owner."""
+    if place.endswith(".py"):
+        return _import_file(Path(place), owner)
+    return _import_name(place, owner)
+
+
+def _import_file(path: Path, owner: str) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"{owner}: there is no file {path}")
+    # A name of its own for every load: what is loaded twice from one file shares no globals,
+    # and pickle takes two classes of one name for a mistake.
+    name = f"recall_bench_foreign_{next(_LOAD_NUMBERS)}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{owner}: {path} cannot be imported as a Python module")
+    module = importlib.util.module_from_spec(spec)
+    _add_to_path(path.resolve().parent)
+    # Pickle and dataclasses look a class's module up by name while it is being run.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise UsageError(f"{owner}: importing {path} failed: {describe_error(error)}") from error
+    return module
+
+
+def _import_name(name: str, owner: str) -> ModuleType:
+    _add_to_path(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise UsageError(f"{owner}: there is no module {name!r} to import") from error
+        raise UsageError(f"{owner}: importing {name} failed: {describe_error(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{owner}: importing {name} failed: {describe_error(error)}") from error
+
+
+def _add_to_path(folder: Path) -> None:
+    """Let foreign code import its neighbours; last, so that it hides nothing installed."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def digest_source(module: ModuleType | None) -> str | None:
+    """Twelve digits that change with the module's file; None if it has none."""
+    path = getattr(module, "__file__", None)
+    if path is None or not Path(path).is_file():
+        return None
+    return sha256(Path(path).read_bytes()).hexdigest()[:12]
+
+
+def describe_error(error: BaseException) -> str:
+    """Type and message of an exception, fit to be written down."""
+    try:
+        message = str(error)
+    except Exception as unprintable:  # noqa: BLE001 - somebody else's __str__
+        message = f"its message raises {type(unprintable).__name__}"
+    message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def locate_error(error: BaseException) -> str:
+    """File and line where somebody else's code raised, as in `mine.py, line 12`; "" if in ours."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        place = "" if file.is_relative_to(_OURS) else f"{file.name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def is_code_target(target: str) -> bool:
+    """Whether a target is spelled as Python code is: a file, a path or `module:name`."""
+    return ":" in target or target.endswith(".py") or "/" in target

@@ -1,0 +1,88 @@
+"""Whole words: whether a wording stands in a text.
+
+Words must be whole and in a row, and a number is one word with its sign, its decimals and its
+colons or slashes: `12` is in "12 days" and in "12%", and not in `120`, `12.5`, `12:30`, `-12` or
+`12k`. Letter case, width, apostrophes, hyphens, thousands separators and articles make no
+difference.
+"""
+
+import re
+import unicodedata
+
+from recall_bench.core.scenario import Truth
+
+ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
+_WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
+_SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
+
+MATCHING_RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
+"""What is matched by, for whoever states or digests the rules they follow."""
+
+
+def split_words(text: str) -> list[str]:
+    """The whole words of the text, folded."""
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
+    return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
+
+
+class WordSequence:
+    """A text taken apart once, for many phrases to be looked for in it."""
+
+    __slots__ = ("all_words", "without_articles")
+
+    def __init__(self, text: str) -> None:
+        found = split_words(text)
+        self.all_words = _join_words(found)
+        self.without_articles = _join_words([word for word in found if not ARTICLE.fullmatch(word)])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no word is left of it, so that it stands nowhere."""
+        return not self.all_words.strip()
+
+    def contains(self, phrase: "WordSequence") -> bool:
+        """Whether the words of the phrase stand in it, whole, in order and side by side.
+
+        Articles are passed over, unless the phrase has nothing else.
+        """
+        if phrase.without_articles.strip():
+            return phrase.without_articles in self.without_articles
+        return not phrase.is_empty and phrase.all_words in self.all_words
+
+
+def contains_phrase(text: str, phrase: str) -> bool:
+    """Whether the words of the phrase stand in the text; see `Wording.holds`."""
+    return WordSequence(text).contains(WordSequence(phrase))
+
+
+def _join_words(found: list[str]) -> str:
+    return f" {' '.join(found)} "
+
+
+CHARACTERS_A_TOKEN = 4
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens the text is; none only for an empty one."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
+
+def find_secrets(truth: Truth, answer: str) -> tuple[str, ...]:
+    """The canaries and withheld values that the answer holds, however it is spaced or cased."""
+    secrets = (*truth.canaries, *truth.withheld)
+    if not secrets:
+        return ()
+    said = _normalise(answer)
+    return tuple(secret for secret in secrets if _is_present(_normalise(secret), said))
+
+
+def _is_present(secret: str, said: str) -> bool:
+    # Most answers tell none, and looking for the letters alone is far quicker.
+    if secret not in said:
+        return False
+    return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", said) is not None
+
+
+def _normalise(text: str) -> str:
+    return re.sub(r"(?<=\d),(?=\d)", "", " ".join(text.lower().split()))

@@ -1,0 +1,274 @@
+"""YAML as its version 1.2 means it: dates, clock times, `No` and `on` are text.
+
+PyYAML reads version 1.1, where a bare `2026-01-01` is a date, `6:30` is 390 and `017` is 15.
+Its C parser is ten times faster than the 1.2 parser there is, so it does the parsing here and
+the core schema alone decides what a plain word means.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recall_bench.core.errors import Malformed
+
+if TYPE_CHECKING:
+    from yaml import MappingNode, Node, ScalarNode, YAMLError
+
+Key = str | int
+"""One step into a document: the key of a mapping or the index of a list."""
+
+_TAG = "tag:yaml.org,2002:"
+
+_FLOAT = (
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
+_PATTERNS = {
+    _TAG + "null": re.compile(r"(?:null|Null|NULL|~|)\Z"),
+    _TAG + "bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
+    _TAG + "int": re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"),
+    _TAG + "float": re.compile(rf"(?:{_FLOAT})\Z"),
+}
+"""Every plain word that is not text. An integer is tried before a float."""
+
+_FIRST = {
+    _TAG + "null": ["n", "N", "~", ""],
+    _TAG + "bool": list("tTfF"),
+    _TAG + "int": list("-+0123456789"),
+    _TAG + "float": list("-+.0123456789"),
+}
+
+
+_DEEPEST = 500
+"""Collections within collections."""
+_FAR_IN = re.compile(rf"^[ \t?:-]{{{_DEEPEST},}}", re.MULTILINE)
+
+
+def _parse_integer(word: str) -> int:
+    return int(word, 0) if word[:2] in {"0o", "0x"} else int(word)
+
+
+_SCALARS: dict[str, Callable[[str], object]] = {
+    _TAG + "str": str,
+    _TAG + "null": lambda _: None,
+    _TAG + "bool": lambda word: word[0] in "tT",
+    _TAG + "int": _parse_integer,
+    _TAG + "float": lambda word: float(re.sub(r"\.(?=[iInN])", "", word)),
+}
+
+
+class Document:
+    """A file's content, which can say on which line any part of it stands."""
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name = name
+        self._source = source
+        self._root: Node | None = None
+        self.content = _Builder(name).build(_compose(name, source))
+
+    def find_line(self, *keys: Key) -> int:
+        """The line of the part these keys lead to, or of the last part on the way there is."""
+        if self._root is None:
+            self._root = _compose(self.name, self._source)
+        return 1 if self._root is None else _find_line(self._root, keys)
+
+    def describe_place(self, *keys: Key) -> str:
+        """The file and the line, as error messages name them."""
+        return f"{self.name}, line {self.find_line(*keys)}"
+
+
+def load_yaml(path: Path) -> object:
+    """What the file holds; Malformed, with the line, if that is not one YAML document."""
+    return read_document(path).content
+
+
+def read_document(path: Path, *, name: str | None = None) -> Document:
+    """The file parsed; `name` is what messages call it, the path itself unless given."""
+    shown = name or str(path)
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise Malformed(shown, "the file does not exist; check the path") from None
+    except OSError as error:
+        raise Malformed(shown, f"cannot be read ({error.strerror}); check the file") from error
+    return Document(shown, decode_text(raw, shown, "utf-8-sig"))
+
+
+def decode_text(raw: bytes, name: str, encoding: str = "utf-8") -> str:
+    """The bytes as text; Malformed, with the line, where they are not UTF-8."""
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise Malformed(
+            f"{name}, line {line}",
+            f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8",
+        ) from None
+
+
+@cache
+def _make_loader() -> type:
+    import yaml
+
+    bare = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
+    loader: type[yaml.resolver.BaseResolver] = type("CoreLoader", (bare,), {})
+    for tag, pattern in _PATTERNS.items():
+        loader.add_implicit_resolver(tag, pattern, _FIRST[tag])
+    return loader
+
+
+def _compose(name: str, source: str) -> "Node | None":
+    import yaml
+
+    try:
+        if _is_maybe_deep(source) and _is_deep(source):
+            raise _make_depth_error(name)
+        root: Node | None = _make_loader()(source).get_single_node()
+    except yaml.YAMLError as error:
+        raise _make_syntax_error(name, source, error) from None
+    except RecursionError:
+        raise _make_depth_error(name) from None
+    return root
+
+
+def _is_maybe_deep(source: str) -> bool:
+    """Whether it opens so many collections at all: brackets anywhere, or one line far in."""
+    brackets = source.count("[") + source.count("{")
+    return brackets > _DEEPEST or _FAR_IN.search(source) is not None
+
+
+def _is_deep(source: str) -> bool:
+    """Whether composing it could overflow the stack, which the C parser does not look at."""
+    import yaml
+
+    events = _make_loader()(source)
+    depth = 0
+    while (event := events.get_event()) is not None and depth <= _DEEPEST:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return depth > _DEEPEST
+
+
+def _make_depth_error(name: str) -> Malformed:
+    return Malformed(name, "is nested too deeply to be read; flatten it")
+
+
+def _make_syntax_error(name: str, source: str, error: "YAMLError") -> Malformed:
+    import yaml
+    from yaml.reader import ReaderError
+
+    if isinstance(error, ReaderError):
+        line = source.count("\n", 0, error.position) + 1
+        return Malformed(f"{name}, line {line}", "holds a control character; remove it")
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return Malformed(name, f"is not YAML ({error}); correct it")
+    problem = error.problem or "unreadable"
+    if error.context and error.context_mark is not None:
+        began = error.context_mark.line + 1
+        problem = f"{error.context} that begins on line {began}, {problem}"
+    # The end of the file counts as a line of its own, which no editor shows.
+    line = min(error.problem_mark.line + 1, len(source.splitlines()) or 1)
+    return Malformed(f"{name}, line {line}", f"is not YAML: {problem}; correct it there")
+
+
+class _Builder:
+    """Makes values of nodes. An alias shares the value of its anchor."""
+
+    def __init__(self, name: str) -> None:
+        from yaml import MappingNode, ScalarNode
+
+        self._name = name
+        self._built: dict[int, object] = {}
+        self._open: set[int] = set()
+        self._scalar_node = ScalarNode
+        self._mapping_node = MappingNode
+
+    def build(self, root: "Node | None") -> object:
+        """The value of the node and of everything in it; None for an empty file."""
+        try:
+            return None if root is None else self._build_value(root)
+        except RecursionError:
+            raise _make_depth_error(self._name) from None
+
+    def _build_value(self, node: "Node") -> object:
+        if isinstance(node, self._scalar_node):
+            return self._build_scalar(node)
+        place = id(node)
+        if place in self._built:
+            return self._built[place]
+        if place in self._open:
+            raise self._make_error(node, "an alias refers to what contains it; write the value out")
+        self._open.add(place)
+        value = self._build_collection(node)
+        self._open.discard(place)
+        self._built[place] = value
+        return value
+
+    def _build_collection(self, node: "Node") -> object:
+        is_mapping = isinstance(node, self._mapping_node)
+        if node.tag != _TAG + ("map" if is_mapping else "seq"):
+            raise self._make_tag_error(node)
+        if isinstance(node, self._mapping_node):
+            return self._build_mapping(node)
+        return [self._build_value(part) for part in node.value]
+
+    def _build_scalar(self, node: "ScalarNode") -> object:
+        make = _SCALARS.get(node.tag)
+        if make is None:
+            raise self._make_tag_error(node)
+        pattern = _PATTERNS.get(node.tag)
+        try:
+            if pattern is None or pattern.match(node.value):
+                return make(node.value)
+        except ValueError:
+            pass  # more digits than an int may have; said below like any other bad number
+        kind = node.tag.removeprefix(_TAG)
+        raise self._make_error(node, f"{node.value[:40]!r} cannot be read as {kind}; correct it")
+
+    def _build_mapping(self, node: "MappingNode") -> dict[object, object]:
+        value: dict[object, object] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, self._scalar_node):
+                raise self._make_error(key_node, "a key is a list or a mapping; use a plain word")
+            key = self._build_scalar(key_node)
+            if key in value:
+                first = _find_line(node, (key,))
+                raise self._make_error(
+                    key_node, f"the key {key!r} is given twice, first on line {first}; keep one"
+                )
+            value[key] = self._build_value(value_node)
+        return value
+
+    def _make_tag_error(self, node: "Node") -> Malformed:
+        tag = node.tag.replace(_TAG, "!!")
+        return self._make_error(node, f"the tag {tag} is not supported here; remove it")
+
+    def _make_error(self, node: "Node", problem: str) -> Malformed:
+        return Malformed(f"{self._name}, line {node.start_mark.line + 1}", problem)
+
+
+def _find_line(node: "Node", keys: tuple[object, ...]) -> int:
+    line: int = node.start_mark.line + 1
+    for key in keys:
+        step = _find_child(node, key)
+        if step is None:
+            break
+        line, node = step
+    return line
+
+
+def _find_child(node: "Node", key: object) -> "tuple[int, Node] | None":
+    from yaml import MappingNode, SequenceNode
+
+    if isinstance(node, SequenceNode) and isinstance(key, int) and key < len(node.value):
+        part: Node = node.value[key]
+        return part.start_mark.line + 1, part
+    if isinstance(node, MappingNode):
+        for key_node, value_node in node.value:
+            if _SCALARS[key_node.tag](key_node.value) == key:
+                return key_node.start_mark.line + 1, value_node
+    return None

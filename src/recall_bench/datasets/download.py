@@ -1,0 +1,330 @@
+"""Files the user already has: found, checked, and linked or copied to where downloads lie."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from recall_bench.core.errors import BenchError, DataError, DownloadFailed, Problems, UsageError
+from recall_bench.datasets.catalogue import SourceFile, find_dataset, find_source, list_datasets
+from recall_bench.datasets.dataset_folder import (
+    CHUNK,
+    Presence,
+    check_presence,
+    digest_file,
+    find_download,
+    format_size,
+    get_datasets_folder,
+    is_gzip,
+    list_digests,
+    list_files,
+    locate_folder,
+    name_part_file,
+    read_receipt,
+    record_receipt,
+    remember_files,
+    unpack_blocks,
+)
+from recall_bench.datasets.transfer import DownloadProgress, check_address, discard_part, fetch_file
+
+
+def find_copies(
+    name: str, files: tuple[SourceFile, ...], given: Path, *, is_shared: bool
+) -> dict[str, Path]:
+    """Which of a dataset's files were given, by name; what is missing is missing.
+
+    A file is recognised by its bytes or, where there is no pin, by its name. In a folder they have
+    their published names, with or without `.gz`, perhaps below the dataset's name; a folder that
+    is meant for several datasets (`is_shared`) has one below each name.
+    """
+    if not given.exists():
+        raise UsageError(f"--from: there is no {given}")
+    if not given.is_dir():
+        file = _recognise(name, files, given)
+        return {file.name: given}
+    folders = [given / name] if is_shared else [given / name, given]
+    found: dict[str, Path] = {}
+    for file in files:
+        place = next((path for path in _list_places(folders, file) if path.is_file()), None)
+        if place is not None:
+            found[file.name] = place
+    if not found:
+        looked = " or ".join(str(folder) for folder in folders)
+        names = format_names([file.name for file in files])
+        raise UsageError(f"--from: nothing of {name} is in {looked}; it is to hold {names}")
+    return found
+
+
+def take_copy(file: SourceFile, given: Path, target: Path) -> str:
+    """Put the given file at `target` if it is as pinned; its sha-256. DataError if it is not."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f"{target.name}.own")
+    fresh.unlink(missing_ok=True)
+    try:
+        if is_gzip(given) and digest_file(given) != file.sha256:
+            digest = _copy(unpack_blocks(given), fresh)
+        else:
+            digest = _link_or_copy(given.resolve(), fresh)
+        if file.sha256 not in (None, digest):
+            raise DataError(_describe_mismatch(file, given, digest))
+        fresh.replace(target)
+    except OSError as error:
+        why = f"{given} could not be copied to {target} ({error.strerror})"
+        raise DownloadFailed(f"{why}; the same command tries again") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+    discard_part(name_part_file(target))
+    return digest
+
+
+def format_names(names: list[str]) -> str:
+    """A list of names that fits into a sentence."""
+    rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + rest
+
+
+def _recognise(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceFile:
+    digests = list_digests(given)
+    for file in files:
+        if file.sha256 in digests:
+            return file
+    named = given.name.removesuffix(".gz")
+    for file in files:
+        if named == Path(file.name).name or (file.layer is None and len(files) == 1):
+            return file
+    pinned = [file for file in files if file.sha256 is not None and file.layer is None]
+    if len(pinned) == 1:
+        raise DataError(_describe_mismatch(pinned[0], given, digests[-1]))
+    names = format_names([file.name for file in files])
+    raise UsageError(f"--from: {given} is no file of {name}, which has {names}")
+
+
+def _describe_mismatch(file: SourceFile, given: Path, digest: str) -> str:
+    return (
+        f"{given} is not {file.name} as it was published: its sha-256 is {digest}, the pin is "
+        f"{file.sha256}; give it to a command with --data if you mean this very file"
+    )
+
+
+def _list_places(folders: list[Path], file: SourceFile) -> Iterator[Path]:
+    for folder in folders:
+        yield folder / file.name
+        yield folder / f"{file.name}.gz"
+
+
+def _link_or_copy(given: Path, part: Path) -> str:
+    """A second name for the same bytes where the disk can, which takes no room; else a copy."""
+    try:
+        part.hardlink_to(given)
+    except OSError:
+        with given.open("rb") as file:
+            return _copy(iter(lambda: file.read(CHUNK), b""), part)
+    return digest_file(part)
+
+
+def _copy(blocks: Iterator[bytes], part: Path) -> str:
+    total = sha256()
+    with part.open("wb") as out:
+        for block in blocks:
+            out.write(block)
+            total.update(block)
+        out.flush()
+        os.fsync(out.fileno())
+    return total.hexdigest()
+
+
+ALL_DATASETS = "all"
+"""Every dataset there is, where names of datasets are given."""
+
+_TOLD = 30
+"""Of a dataset with more files than this, files are not told one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadOptions:
+    """Where files may come from, beside where they were published."""
+
+    own: Path | None = None
+    """A file or folder the user has; then nothing is fetched."""
+    mirror: str | None = None
+    """An address with `<dataset>/<file>` below it, tried before the published ones."""
+    takes_unpinned: bool = False
+    """Whether files are wanted that nobody can vouch for."""
+
+
+def download(names: tuple[str, ...], ways: DownloadOptions, watch: DownloadProgress) -> None:
+    """Bring every named dataset here. Problems, once all were tried, if any could not be had."""
+    if ways.mirror is not None:
+        check_address(ways.mirror)
+    chosen = _choose_datasets(names)
+    failures: list[BenchError] = []
+    for name in chosen:
+        try:
+            _download_dataset(name, ways, watch, is_alone=len(chosen) == 1)
+        except BenchError as failure:
+            failures.append(failure)
+            if len(chosen) > 1:
+                watch.note(f"{name}: failed")
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise Problems(failures)
+
+
+def _choose_datasets(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The datasets meant, each once; those without a download only if they were named."""
+    if ALL_DATASETS not in names:
+        return tuple(dict.fromkeys(find_dataset(name).name for name in names))
+    if len(names) > 1:
+        raise UsageError("name datasets or say all, not both")
+    return tuple(dataset.name for dataset in list_datasets())
+
+
+def _download_dataset(
+    name: str, ways: DownloadOptions, watch: DownloadProgress, *, is_alone: bool
+) -> None:
+    source = find_source(name)
+    if not source.is_published:
+        if is_alone:
+            raise UsageError(f"{name} has no download; give your own files with --data")
+        watch.note(f"{name}: has no download; its files are your own")
+        return
+    with _lock_dataset(name, watch):
+        files = _list_files(name, ways, watch)
+        missing = [file for file in files if _is_missing(name, file, watch)]
+        if missing and ways.own is not None:
+            copies = find_copies(name, files, ways.own, is_shared=not is_alone)
+            _take_copies(name, missing, copies, ways, watch)
+        elif ways.own is not None:
+            if not ways.own.exists():
+                raise UsageError(f"--from: there is no file or folder {ways.own}")
+            watch.note(f"{name}: is here already, so {ways.own} was not looked at")
+        elif missing:
+            _refuse_without_pin(name, missing, ways)
+            for file in missing:
+                _fetch(name, file, ways, watch, is_told=len(files) <= _TOLD)
+        place = find_download(name)
+        if place is None:
+            raise DownloadFailed(_describe_missing(name, files))
+        watch.note(f"{name}: complete in {place}")
+
+
+def _list_files(
+    name: str, ways: DownloadOptions, watch: DownloadProgress
+) -> tuple[SourceFile, ...]:
+    """The files to be had; of a tree, after asking its host for the list of them."""
+    listing = find_source(name).listing
+    if listing is None:
+        return list_files(name)
+    if ways.own is not None:
+        raise UsageError(
+            f"--from: {name} is a tree of files that are not pinned; give your folder to a "
+            "command with --data"
+        )
+    if not (known := list_files(name)):
+        if not ways.takes_unpinned:
+            raise UsageError(_format_pin_error(name, f"the files of {name}"))
+        from recall_bench.datasets.transfer import fetch_listing
+
+        known = fetch_listing(listing)
+        if not known:
+            raise DownloadFailed(f"{name}: {listing.url} lists no file")
+        remember_files(name, listing.url, known)
+        watch.note(f"{name}: {len(known):,} files are listed")
+    return known
+
+
+def _is_missing(name: str, file: SourceFile, watch: DownloadProgress) -> bool:
+    presence = check_presence(name, file)
+    if presence is Presence.DIFFERS:
+        watch.note(f"{file.name}: is here, and is not the file that was pinned; replacing it")
+    return presence is not Presence.COMPLETE
+
+
+def _take_copies(
+    name: str,
+    missing: list[SourceFile],
+    copies: dict[str, Path],
+    ways: DownloadOptions,
+    watch: DownloadProgress,
+) -> None:
+    """Take over what was given; an optional layer that was not is told, and no failure."""
+    given = [file for file in missing if file.name in copies]
+    _refuse_without_pin(name, given, ways)
+    for file in given:
+        digest = take_copy(file, copies[file.name], locate_folder(name) / file.name)
+        _record_arrival(name, file, digest, watch)
+    for file in missing:
+        if file.name not in copies and file.layer is not None:
+            watch.note(f"{file.name}: not given, so the layer {file.layer!r} stays absent")
+
+
+def _fetch(
+    name: str, file: SourceFile, ways: DownloadOptions, watch: DownloadProgress, *, is_told: bool
+) -> None:
+    mirror = (f"{ways.mirror.rstrip('/')}/{name}/{file.name}",) if ways.mirror else ()
+    urls = mirror + find_source(name).list_urls(file)
+    digest = fetch_file(file, urls, locate_folder(name) / file.name, watch, dataset=name)
+    if is_told:
+        _record_arrival(name, file, digest, watch)
+    else:
+        record_receipt(name, file, digest)
+
+
+def _record_arrival(name: str, file: SourceFile, digest: str, watch: DownloadProgress) -> None:
+    """Put a file on record and say what it is; an unpinned one so that it can be pinned."""
+    record_receipt(name, file, digest)
+    size = read_receipt(name, file).bytes
+    if file.sha256 is not None:
+        watch.note(f"{file.name}: {format_size(size)}, as pinned")
+    else:
+        hearsay = f", {file.bytes:,} were expected" if file.bytes not in (None, size) else ""
+        watch.note(f"{file.name}: not pinned; {size:,} bytes{hearsay}, sha256 = {digest}")
+
+
+def _refuse_without_pin(name: str, missing: list[SourceFile], ways: DownloadOptions) -> None:
+    unpinned = [file.name for file in missing if file.sha256 is None]
+    if not unpinned or ways.takes_unpinned or find_source(name).listing is not None:
+        return
+    raise UsageError(_format_pin_error(name, format_names(unpinned)))
+
+
+def _format_pin_error(name: str, what: str) -> str:
+    return (
+        f"{name}: nobody has published a sha-256 of {what}, so what arrives cannot be checked; "
+        "--unpinned takes it as it comes and prints what it is"
+    )
+
+
+def _describe_missing(name: str, files: tuple[SourceFile, ...]) -> str:
+    absent = [
+        file.name
+        for file in files
+        if file.layer is None and check_presence(name, file) is not Presence.COMPLETE
+    ]
+    return f"{name}: {format_names(absent)} is still missing; download it, or give it with --from"
+
+
+@contextmanager
+def _lock_dataset(name: str, watch: DownloadProgress) -> Iterator[None]:
+    """One process at a time; the second finds what the first has fetched."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(get_datasets_folder() / f"{name}.lock")
+    try:
+        get_datasets_folder().mkdir(parents=True, exist_ok=True)
+        lock.acquire(blocking=False)
+    except Timeout:
+        watch.note(f"{name}: another process is downloading it; waiting")
+        lock.acquire()
+    except OSError as error:
+        raise UsageError(
+            f"{get_datasets_folder()} cannot be written ({error.strerror or error}); name another "
+            "folder with RECALL_BENCH_CACHE"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,257 @@
+"""Where the files of a persona lie, and what to say when one is not there.
+
+A persona's folder holds `persona.yaml` and its stories, `arcs-<suffix>.yaml`. A story owns the
+folders of the same suffix: `memories-180d`, `qa-180d`, `tools-180d`, `conversations-180d`.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.core.errors import BenchError, Malformed, UsageError
+from recall_bench.core.yaml12 import decode_text
+
+DEFAULT_ARCS = "arcs-1000d.yaml"
+
+_ARCS = re.compile(r"arcs(?:-(.+))?\.ya?ml")
+
+
+def name_story_folder(arcs_filename: str, base: str) -> str:
+    """The folder `base` of the story this arcs file tells."""
+    match = _ARCS.fullmatch(arcs_filename)
+    return f"{base}-{match[1]}" if match and match[1] else base
+
+
+def list_persona_ids(data: Path) -> tuple[str, ...]:
+    """The personas a data folder holds, by name."""
+    if not data.is_dir():
+        raise UsageError(f"there is no data folder {data}; check the path")
+    return tuple(sorted(folder.parent.name for folder in data.glob("*/persona.yaml")))
+
+
+def list_stories(folder: Path) -> tuple[str, ...]:
+    """The arcs files of a persona, by name."""
+    return tuple(sorted(path.name for path in folder.iterdir() if _ARCS.fullmatch(path.name)))
+
+
+def choose_story(told: Collection[str]) -> str | None:
+    """The story meant where none is named: the usual one, or the only one; None if unclear."""
+    if DEFAULT_ARCS in told or not told:
+        return DEFAULT_ARCS
+    return next(iter(told)) if len(told) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The files of one story of one persona."""
+
+    folder: Path
+    arcs: str
+
+    @property
+    def id(self) -> str:
+        """The folder's name, which is how people select the persona."""
+        is_named = self.folder.name not in {"", ".."}
+        return (self.folder if is_named else self.folder.resolve()).name
+
+    @property
+    def suffix(self) -> str:
+        """What the story's folders end in: `180d`; empty for `arcs.yaml`."""
+        match = _ARCS.fullmatch(self.arcs)
+        return (match[1] or "") if match else ""
+
+    @property
+    def persona_file(self) -> Path:
+        """Who the persona is."""
+        return self.folder / "persona.yaml"
+
+    @property
+    def arcs_file(self) -> Path:
+        """What happens to it."""
+        return self.folder / self.arcs
+
+    @property
+    def memories(self) -> Path:
+        """The folder of its days."""
+        return self.folder / name_story_folder(self.arcs, "memories")
+
+    @property
+    def questions_file(self) -> Path:
+        """What is asked."""
+        return self.folder / name_story_folder(self.arcs, "qa") / "questions.yaml"
+
+    @property
+    def tools(self) -> Path:
+        """The folder of its tool calls, which not every story has."""
+        return self.folder / name_story_folder(self.arcs, "tools")
+
+    @property
+    def conversations(self) -> Path:
+        """The folder of its conversations, which not every story has."""
+        name = re.sub("^memories", "conversations", self.memories.name)
+        return self.folder / name
+
+    def name(self, path: Path) -> str:
+        """The path as messages show it: from the data folder on."""
+        return f"{self.id}/{path.relative_to(self.folder).as_posix()}"
+
+    def find_missing(self) -> list[UsageError]:
+        """What has to be there and is not, with what there is instead."""
+        if not self.folder.is_dir():
+            return [self._report_no_persona()]
+        found = []
+        if not self.persona_file.is_file():
+            found.append(
+                UsageError(f"{self.name(self.persona_file)} does not exist; every persona has one")
+            )
+        if not self.arcs_file.is_file():
+            found.append(self._report_no_story())
+        elif not (self.memories.is_dir() and self.questions_file.is_file()):
+            found += self._report_no_corpus()
+        return found
+
+    def _report_no_persona(self) -> UsageError:
+        data = self.folder.parent
+        known = ", ".join(list_persona_ids(data)) if data.is_dir() else ""
+        return UsageError(f"there is no persona {self.id} in {data}; there is {known or 'none'}")
+
+    def _report_no_story(self) -> UsageError:
+        known = list_stories(self.folder)
+        if not known:
+            return UsageError(f"{self.id} has no {self.arcs} and no other arcs file; add one")
+        return UsageError(
+            f"{self.id} has no {self.arcs}; it has {', '.join(known)}: "
+            f"choose with --arcs {known[0]}"
+        )
+
+    def _report_no_corpus(self) -> list[UsageError]:
+        told = [
+            arcs
+            for arcs in list_stories(self.folder)
+            if (other := Layout(self.folder, arcs)).memories.is_dir()
+            and other.questions_file.is_file()
+        ]
+        instead = f"or choose --arcs {told[0]}" if told else "no story of this persona has both yet"
+        found = []
+        if not self.memories.is_dir():
+            name = self.name(self.memories)
+            found.append(
+                UsageError(
+                    f"{name}, the days of {self.arcs}, does not exist; add it (`recall-bench "
+                    f"generate` writes it), {instead}"
+                )
+            )
+        if not self.questions_file.is_file():
+            name = self.name(self.questions_file)
+            found.append(
+                UsageError(
+                    f"{name}, the questions on {self.arcs}, does not exist; add it (`recall-bench "
+                    f"generate-qa` writes it), {instead}"
+                )
+            )
+        return found
+
+
+_NAME = re.compile(r"day-([0-9]{4}|[1-9][0-9]{4,})\.md")
+_ALMOST = re.compile(r"day[-_ ]?([0-9]+)\.(?:md|markdown|txt)", re.IGNORECASE)
+_FRONTMATTER_ONLY = re.compile(r"\s*---\s*\n(?:.*\n)*?---\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class DayFile:
+    """One day's log on disk."""
+
+    day: int
+    path: Path
+    name: str
+    """As messages show it."""
+
+    def read(self) -> str:
+        """The log, unchanged; Malformed if it is empty or not text."""
+        text = read_file_text(self.path, self.name)
+        if not text.strip().strip("\ufeff"):
+            raise Malformed(self.name, "is empty; restore it, or remove it if nothing happened")
+        return text
+
+
+def read_file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
+    """What a file holds, unchanged; Malformed, by its name, if it cannot be read as text."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise Malformed(name, f"cannot be read ({error.strerror}); restore the file") from error
+    if (nul := raw.find(b"\0")) >= 0:
+        line = raw.count(b"\n", 0, nul) + 1
+        raise Malformed(
+            f"{name}, line {line}", "holds a NUL byte, so it is not text; restore the file"
+        )
+    return decode_text(raw, name, encoding)
+
+
+def name_day_file(day: int) -> str:
+    """What the file of a day is called."""
+    return f"day-{day:04}.md"
+
+
+def list_days(
+    layout: Layout, problems: list[BenchError], warnings: list[str]
+) -> tuple[DayFile, ...]:
+    """The day files of a story in story order; files that are almost one are noted."""
+    found = []
+    names = sorted(path.name for path in layout.memories.iterdir())
+    for name in names:
+        path = layout.memories / name
+        shown = layout.name(path)
+        if match := _NAME.fullmatch(name):
+            found.append(DayFile(int(match[1]), path, shown))
+        elif match := _ALMOST.fullmatch(name):
+            problems.append(_describe_wrong_name(shown, int(match[1]), names))
+        elif path.suffix == ".md" and not name.startswith("."):
+            warnings.append(f"{shown}: is not named like a day and is not read")
+    if found and found[0].day == 0:
+        problems.append(Malformed(found[0].name, "the first story day is 1; rename or remove it"))
+    if not found:
+        where = layout.name(layout.memories)
+        problems.append(Malformed(where, "holds no day file; add day-0001.md and so on"))
+    return tuple(sorted(found, key=lambda file: file.day))
+
+
+def _describe_wrong_name(shown: str, day: int, names: Collection[str]) -> Malformed:
+    right = name_day_file(day)
+    if day == 0:
+        return Malformed(shown, "the first story day is 1; rename or remove it")
+    if right in names:
+        return Malformed(shown, f"is not a day file and {right} exists; remove one of the two")
+    return Malformed(shown, f"would not be read, for days have four digits; rename it to {right}")
+
+
+def is_bare(text: str) -> bool:
+    """Whether the text is frontmatter and nothing else."""
+    return len(text) < 4096 and _FRONTMATTER_ONLY.fullmatch(text) is not None
+
+
+def find_gaps(days: Collection[int], is_active: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+    """Runs of days up to the last told one on which an arc is active and nothing is told."""
+    told = frozenset(days)
+    missing = (day for day in range(1, max(told)) if day not in told and is_active(day))
+    return find_runs(missing)
+
+
+def find_runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each stretch of consecutive days; the days ascend."""
+    first = last = None
+    for day in days:
+        if first is None or last is None or day != last + 1:
+            if first is not None and last is not None:
+                yield first, last
+            first = day
+        last = day
+    if first is not None and last is not None:
+        yield first, last
+
+
+def format_days(days: Iterable[int]) -> str:
+    """Days as people write them: `day 4`, `days 1–3, 7`."""
+    parts = [f"{first}–{last}" if last > first else f"{first}" for first, last in find_runs(days)]
+    return f"{'day' if len(parts) == 1 and '–' not in parts[0] else 'days'} {', '.join(parts)}"

@@ -1,0 +1,214 @@
+"""What is asked about a story: `questions.yaml`, a list of questions with their truth.
+
+The public harness trusts this file: a category it does not know drops out of every table, a
+day that does not exist is never asked about, a doubled id counts twice. Here each is an error
+with its line.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.scenario import (
+    CATEGORIES,
+    DIFFICULTIES,
+    Disclosure,
+    Evidence,
+    Expects,
+    Item,
+    Truth,
+)
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.persona_files import format_days, name_day_file
+from recall_bench.datasets.yaml_fields import Fields, describe_value, find_nearest, read_mappings
+
+_KEYS = frozenset(
+    {
+        "id",
+        "question",
+        "answer",
+        "category",
+        "difficulty",
+        "relevant_days",
+        "requires_synthesis",
+        "query_session",
+        "forbidden_sessions",
+        "expected_disclosure",
+        "irrelevant_after",
+        "answerable_from",
+        "aliases",
+        "atoms",
+        "stale",
+        "distractors",
+        "canaries",
+        "withheld",
+        "evidence",
+    }
+)
+_IGNORED = frozenset({"temporal_scope", "changes_on", "kind", "derive"})
+"""Keys that no run needs: one of the public specification, and what proofs and benchmarks read."""
+
+_SLIP = 0.8
+"""How alike two keys are when one is taken for a misspelling of the other."""
+
+_DENIAL = re.compile(
+    r"[\s\"'“‘*_(]*(?:no|none|not|never|nothing|neither|nobody|nowhere|nor)\b", re.IGNORECASE
+)
+
+
+def parse_questions(
+    document: Document,
+    *,
+    days: Collection[int] | None,
+    sessions: Collection[str],
+    problems: list[BenchError],
+    warnings: list[str],
+) -> tuple[Item, ...]:
+    """The questions that are sound, in file order; what is wrong with the others is noted.
+
+    `days` are the story days that exist, None if that is not known; `sessions` the ones the
+    persona declares.
+    """
+    content = document.content
+    if not isinstance(content, list) or not content:
+        what = "an empty list" if content == [] else describe_value(content)
+        problems.append(Malformed(document.name, f"holds {what}; write a list of questions"))
+        return ()
+    told = None if days is None else frozenset(days)
+    found: list[Item] = []
+    strange: dict[str, list[Fields]] = {}
+    first: dict[str, Fields] = {}
+    for fields in read_mappings(document, (), "question", content, problems):
+        item = _parse_item(fields, told)
+        for key in _find_unknown_keys(fields):
+            strange.setdefault(key, []).append(fields)
+        if item.id and (other := first.setdefault(item.id, fields)) is not fields:
+            line = document.find_line(*other.path)
+            fields.note(f"two questions have the id {item.id}, one on line {line}; rename one")
+        if fields.is_sound:
+            found.append(item)
+            warnings += _find_undeclared_sessions(fields, item, sessions)
+    for key, where in strange.items():
+        others = f", here and in {len(where) - 1} more" if len(where) > 1 else ""
+        warnings.append(f"{where[0].locate(key)}: the key {key} is unknown and ignored{others}")
+    return tuple(found)
+
+
+def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
+    """The question, to be used only if its fields are sound."""
+    relevant = fields.read_ints("relevant_days")
+    known_until = fields.read_optional_int("irrelevant_after")
+    item = Item(
+        id=fields.read_text("id"),
+        text=fields.read_text("question"),
+        truth=_parse_truth(fields, relevant),
+        known_from=max((*relevant, fields.read_optional_int("answerable_from") or 0), default=0),
+        known_until=known_until,
+        session=fields.read_optional_text("query_session"),
+    )
+    _check_days(fields, relevant, days)
+    if relevant and known_until is not None and known_until < item.known_from:
+        fields.note(
+            f"{fields.subject} is irrelevant after day {known_until}, before its last relevant "
+            f"day {item.known_from}, so it could never be asked; correct one of the two",
+            "irrelevant_after",
+        )
+    return item
+
+
+def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
+    reference = fields.read_text("answer")
+    category = fields.read_choice("category", CATEGORIES)
+    word = fields.read_optional_choice("expected_disclosure", tuple(Disclosure))
+    disclosure = Disclosure(word) if word else None
+    return Truth(
+        reference=reference,
+        category=category,
+        difficulty=fields.read_choice("difficulty", DIFFICULTIES),
+        expects=infer_expectation(reference, category, disclosure),
+        evidence=_parse_evidence(fields, relevant),
+        aliases=fields.read_texts("aliases"),
+        atoms=fields.read_texts("atoms"),
+        stale=fields.read_texts("stale"),
+        distractors=fields.read_texts("distractors"),
+        canaries=fields.read_texts("canaries"),
+        withheld=fields.read_texts("withheld"),
+        requires_synthesis=fields.read_flag("requires_synthesis"),
+        forbidden_sessions=fields.read_texts("forbidden_sessions"),
+        disclosure=disclosure,
+    )
+
+
+def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:
+    """Where the answer is told: the sentences where the dataset gives them, else the days."""
+    spans = tuple(
+        Evidence(
+            day=span.read_int("day"),
+            session=span.read_optional_text("session"),
+            start=span.read_optional_int("start"),
+            end=span.read_optional_int("end"),
+        )
+        for span in fields.read_parts("evidence", "evidence")
+    )
+    for span in spans:
+        if span.day not in relevant:
+            fields.note(
+                f"evidence of {fields.subject} lies on day {span.day}, which relevant_days leaves "
+                "out; add it there",
+                "evidence",
+            )
+    return spans or tuple(Evidence(day=day) for day in dict.fromkeys(relevant))
+
+
+def infer_expectation(reference: str, category: str, disclosure: Disclosure | None) -> Expects:
+    """What a well-behaved system does, as far as the reference answer tells."""
+    if disclosure is Disclosure.REFUSE:
+        return Expects.WITHHOLD
+    if category == "negative-recall" and _DENIAL.match(reference):
+        return Expects.ABSTAIN
+    return Expects.ANSWER
+
+
+def _check_days(fields: Fields, relevant: tuple[int, ...], days: frozenset[int] | None) -> None:
+    early = sorted({day for day in relevant if day < 1})
+    if early:
+        fields.note(
+            f"relevant_days of {fields.subject} holds {early[0]}; the first story day is 1",
+            "relevant_days",
+        )
+    absent = sorted({day for day in relevant if day >= 1} - days) if days is not None else []
+    if absent:
+        fields.note(
+            f"{fields.subject} needs {format_days(absent)}, which the history does not have; "
+            f"restore {name_day_file(absent[0])} or correct relevant_days",
+            "relevant_days",
+        )
+
+
+def _find_unknown_keys(fields: Fields) -> Iterator[str]:
+    """Keys nobody knows; one that looks like a slip for a known key is noted instead."""
+    for key in fields.keys:
+        if key in _KEYS or key in _IGNORED:
+            continue
+        near = find_nearest(key, _KEYS, _SLIP)
+        if near is None:
+            yield key
+        else:
+            fields.note(f"{fields.subject} has an unknown key {key}; did you mean {near}?", key)
+
+
+def _find_undeclared_sessions(
+    fields: Fields, item: Item, sessions: Collection[str]
+) -> Iterator[str]:
+    """Sessions the persona does not have, where it says which it has."""
+    named = {
+        "query_session": [item.session] if item.session else [],
+        "forbidden_sessions": item.truth.forbidden_sessions,
+    }
+    for key, names in named.items():
+        for name in names:
+            if sessions and name not in sessions:
+                yield (
+                    f"{fields.locate(key)}: {key} of {fields.subject} names {name}, "
+                    "which the persona does not declare"
+                )

@@ -1,0 +1,351 @@
+"""Who a persona is: `persona.yaml`. Keys unknown here are for other programs and ignored."""
+
+from datetime import date
+from pathlib import Path
+
+from recall_bench.core.errors import BenchError, Malformed, UsageError
+from recall_bench.core.record import Record
+from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout
+from recall_bench.datasets.yaml_fields import Fields, describe_value, raise_problems
+
+
+class Project(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Something the persona works on."""
+
+    id: str
+    name: str
+    description: str = ""
+
+
+class Principal(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The person an agent serves."""
+
+    name: str
+    role: str
+    profile: str | None = None
+
+
+class CastMember(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody the agent works with."""
+
+    name: str
+    role: str
+    kind: str
+    """`human` or `agent`."""
+
+
+class Session(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One conversation context, with its own people and its own secrets."""
+
+    id: str
+    kind: str
+    """`1to1` or `group`."""
+    participants: tuple[str, ...] = ()
+    isolated: bool = False
+    """What is said here stays here."""
+    shared: bool = False
+    first_day: int | None = None
+    last_day: int | None = None
+    """The days it is open; None is without bound."""
+    sensitive_topics: tuple[str, ...] = ()
+
+
+class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent: its name and character, whom it serves, and where it talks to whom."""
+
+    id: str
+    name: str
+    role: str
+    domain: str
+    team_size: int
+    profile: str
+    communication_style: str
+    company: str | None = None
+    institution: str | None = None
+    epoch: date | None = None
+    """The calendar date of story day 1, unless a story sets its own."""
+    projects: tuple[Project, ...] = ()
+    principal: Principal | None = None
+    cast: tuple[CastMember, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    shared_knowledge: tuple[str, ...] = ()
+    """What any session may mention."""
+
+    @property
+    def affiliation(self) -> str | None:
+        """The institution, else the company."""
+        return self.institution or self.company
+
+
+def read_persona(folder: Path) -> Persona:
+    """The persona of this folder; UsageError if there is none, DataError if it is malformed."""
+    layout = Layout(folder, DEFAULT_ARCS)
+    if not layout.persona_file.is_file():
+        raise UsageError(f"{layout.name(layout.persona_file)} does not exist; check the path")
+    problems: list[BenchError] = []
+    document = read_document(layout.persona_file, name=layout.name(layout.persona_file))
+    persona = parse_persona(document, problems)
+    raise_problems(problems)
+    assert persona is not None  # noqa: S101 - nothing was noted, so there is one
+    return persona
+
+
+def parse_persona(document: Document, problems: list[BenchError]) -> Persona | None:
+    """The persona a document describes, or None with what is wrong with it noted."""
+    if not isinstance(document.content, dict):
+        what = describe_value(document.content)
+        problems.append(Malformed(document.name, f"holds {what}; write a mapping of the fields"))
+        return None
+    fields = Fields(document, (), "the persona", problems)
+    persona = Persona(
+        id=fields.read_text("id"),
+        name=fields.read_text("name"),
+        role=fields.read_text("role"),
+        domain=fields.read_text("domain"),
+        team_size=fields.read_int("team_size"),
+        profile=fields.read_text("profile"),
+        communication_style=fields.read_text("communication_style"),
+        company=fields.read_optional_text("company"),
+        institution=fields.read_optional_text("institution"),
+        epoch=fields.read_optional_date("epoch"),
+        projects=tuple(_parse_project(part) for part in fields.read_parts("projects", "project")),
+        principal=_parse_principal(fields.read_part("principal", "the principal")),
+        cast=tuple(_parse_cast_member(part) for part in fields.read_parts("cast", "cast member")),
+        sessions=_parse_sessions(fields),
+        shared_knowledge=fields.read_texts("sharedKnowledge"),
+    )
+    return persona if fields.is_sound else None
+
+
+def _parse_project(fields: Fields) -> Project:
+    return Project(
+        id=fields.read_text("id"),
+        name=fields.read_text("name"),
+        description=fields.read_optional_text("description") or "",
+    )
+
+
+def _parse_principal(fields: Fields | None) -> Principal | None:
+    if fields is None:
+        return None
+    return Principal(
+        name=fields.read_text("name"),
+        role=fields.read_text("role"),
+        profile=fields.read_optional_text("profile"),
+    )
+
+
+def _parse_cast_member(fields: Fields) -> CastMember:
+    name = fields.read_text("name")
+    usual = "agent" if name.startswith("@") else "human"
+    kind = fields.read_optional_choice("kind", ("human", "agent")) or usual
+    return CastMember(name=name, role=fields.read_text("role"), kind=kind)
+
+
+def _parse_sessions(persona: Fields) -> tuple[Session, ...]:
+    found: dict[str, Session] = {}
+    for fields in persona.read_parts("sessions", "session"):
+        session = Session(
+            id=fields.read_text("id"),
+            kind=fields.read_choice("kind", ("1to1", "group")),
+            participants=fields.read_texts("participants"),
+            isolated=fields.read_flag("isolated"),
+            shared=fields.read_flag("shared"),
+            first_day=fields.read_optional_int("firstDay"),
+            last_day=fields.read_optional_int("lastDay"),
+            sensitive_topics=fields.read_texts("sensitive_topics"),
+        )
+        if session.id in found:
+            fields.note(f"two sessions are called {session.id}; rename one", "id")
+        found[session.id] = session
+    return tuple(found.values())
+
+
+EPOCH = date(2024, 1, 1)
+"""Story day 1 where neither story nor persona says."""
+
+ARC_TYPES = ("project", "incident", "decision", "learning", "relationship", "correction")
+
+
+class Directive(Record, frozen=True, kw_only=True):
+    """Something that has to happen on a certain day."""
+
+    day: int
+    event: str
+
+
+class Arc(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One thread of the story, from its first day to its last."""
+
+    id: str
+    type: str
+    title: str
+    description: str
+    start_day: int
+    end_day: int
+    directives: tuple[Directive, ...] = ()
+    primary_session: str | None = None
+    referenced_sessions: tuple[str, ...] = ()
+    participants: tuple[str, ...] = ()
+    forbidden_sessions: tuple[str, ...] = ()
+    wrong_day: int | None = None
+    corrected_day: int | None = None
+    wrong_belief: str | None = None
+    corrected_belief: str | None = None
+
+    def is_active(self, day: int) -> bool:
+        """Whether it goes on that day; both ends count."""
+        return self.start_day <= day <= self.end_day
+
+
+class Story(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The arcs of one persona, the date of day 1, and the sessions as this story has them."""
+
+    epoch: date
+    sessions: tuple[Session, ...]
+    arcs: tuple[Arc, ...]
+    has_gaps: bool = False
+    """Whether days without a file are meant, although an arc is active."""
+
+    def list_active_arcs(self, day: int) -> tuple[str, ...]:
+        """Ids of the arcs that go on that day, in file order."""
+        return tuple(arc.id for arc in self.arcs if arc.is_active(day))
+
+    def is_active(self, day: int) -> bool:
+        """Whether any arc goes on that day; if none does, it is a quiet day."""
+        return any(arc.is_active(day) for arc in self.arcs)
+
+    @property
+    def last_day(self) -> int:
+        """The last day of any arc."""
+        return max(arc.end_day for arc in self.arcs)
+
+
+def read_story(folder: Path, arcs: str) -> Story:
+    """The story of this arcs file; UsageError if there is none, DataError if it is malformed."""
+    layout = Layout(folder, arcs)
+    persona = read_persona(folder)
+    if not layout.arcs_file.is_file():
+        raise UsageError(f"{layout.name(layout.arcs_file)} does not exist; check the name")
+    problems: list[BenchError] = []
+    document = read_document(layout.arcs_file, name=layout.name(layout.arcs_file))
+    story = parse_story(document, persona, problems, [])
+    raise_problems(problems)
+    assert story is not None  # noqa: S101 - nothing was noted, so there is one
+    return story
+
+
+def parse_story(
+    document: Document, persona: Persona | None, problems: list[BenchError], warnings: list[str]
+) -> Story | None:
+    """The story a document tells, or None with what is wrong with it noted.
+
+    The persona lends its sessions and its epoch; without one the story has neither.
+    """
+    if not isinstance(document.content, dict):
+        what = describe_value(document.content)
+        problems.append(
+            Malformed(document.name, f"holds {what}; write a mapping with a list called arcs")
+        )
+        return None
+    fields = Fields(document, (), "the story", problems)
+    epoch = fields.read_optional_date("epoch") or (persona and persona.epoch) or EPOCH
+    sessions = _merge_sessions(persona.sessions if persona else (), fields, warnings)
+    has_gaps = fields.read_flag("gaps")
+    arcs = tuple(_parse_arcs(fields, warnings))
+    last = max((arc.end_day for arc in arcs), default=1)
+    if last > (date.max - epoch).days:
+        fields.note(f"its day {last} is no date any more, counted from {epoch}; correct either")
+    if not fields.is_sound:
+        return None
+    return Story(epoch=epoch, sessions=sessions, arcs=arcs, has_gaps=has_gaps)
+
+
+def _merge_sessions(
+    declared: tuple[Session, ...], story: Fields, warnings: list[str]
+) -> tuple[Session, ...]:
+    """The persona's sessions; those the story lists are open just when the story says."""
+    found = {session.id: session for session in declared}
+    for fields in story.read_parts("sessions", "session"):
+        name = fields.read_text("id")
+        first_day = fields.read_optional_int("firstDay")
+        last_day = fields.read_optional_int("lastDay")
+        if name in found:
+            found[name] = found[name].replace(first_day=first_day, last_day=last_day)
+        elif declared and name:
+            warnings.append(
+                f"{fields.locate()}: session {name} is not one of the persona's and is ignored"
+            )
+    return tuple(found.values())
+
+
+def _parse_arcs(story: Fields, warnings: list[str]) -> list[Arc]:
+    if not story.has("arcs"):
+        story.note("the story has no list called arcs; add one")
+        return []
+    found: list[Arc] = []
+    names: set[str] = set()
+    for fields in story.read_parts("arcs", "arc"):
+        arc = _parse_arc(fields, warnings)
+        if arc is not None and arc.id in names:
+            warnings.append(f"{fields.locate()}: two arcs are called {arc.id}; rename one")
+        if arc is not None:
+            names.add(arc.id)
+            found.append(arc)
+    if not found and story.is_sound:
+        story.note("the list called arcs is empty; add at least one arc", "arcs")
+    return found
+
+
+def _parse_arc(fields: Fields, warnings: list[str]) -> Arc | None:
+    arc = Arc(
+        id=fields.read_text("id"),
+        type=fields.read_choice("type", ARC_TYPES),
+        title=fields.read_text("title"),
+        description=fields.read_text("description"),
+        start_day=_parse_day(fields, "startDay"),
+        end_day=_parse_day(fields, "endDay"),
+        directives=tuple(
+            Directive(day=part.read_int("day"), event=part.read_text("event"))
+            for part in fields.read_parts("directives", f"directive of {fields.subject},")
+        ),
+        primary_session=fields.read_optional_text("primarySession"),
+        referenced_sessions=fields.read_texts("referencedSessions"),
+        participants=fields.read_texts("participants"),
+        forbidden_sessions=fields.read_texts("forbiddenSessions"),
+        wrong_day=fields.read_optional_int("wrongDay"),
+        corrected_day=fields.read_optional_int("correctedDay"),
+        wrong_belief=fields.read_optional_text("wrongBelief"),
+        corrected_belief=fields.read_optional_text("correctedBelief"),
+    )
+    if not fields.is_sound:
+        return None
+    if arc.start_day > arc.end_day:
+        fields.note(
+            f"{fields.subject} ends on day {arc.end_day}, before it starts on day "
+            f"{arc.start_day}; swap or correct the two",
+            "endDay",
+        )
+    if arc.type == "correction":
+        _check_correction(fields, warnings)
+    return arc if fields.is_sound else None
+
+
+def _parse_day(fields: Fields, key: str) -> int:
+    before = len(fields.problems)
+    day = fields.read_int(key)
+    if day < 1 and len(fields.problems) == before:
+        fields.note(f"{key} of {fields.subject} is {day}; the first story day is 1", key)
+    return day
+
+
+def _check_correction(fields: Fields, warnings: list[str]) -> None:
+    for key in ("wrongDay", "correctedDay"):
+        if not fields.has(key):
+            fields.note(f"{fields.subject} is a correction and has no {key}; add the day")
+    warnings.extend(
+        f"{fields.locate()}: {fields.subject} is a correction and has no {key}"
+        for key in ("wrongBelief", "correctedBelief")
+        if not fields.has(key)
+    )

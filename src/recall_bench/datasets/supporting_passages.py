@@ -1,0 +1,224 @@
+"""What a perfect memory would quote: the few sentences that together support each reference.
+
+Datasets name the days an answer rests on, not the sentences. Within those days, sentences are
+taken one by one, each time the one that adds most of the reference's words and numbers that no
+other has given yet; rare words count for more, words the question already gives for less. What
+a reference leaves uncovered is inferred, not stated (a count, an interval, a yes), so then
+every cited day has its sentence nearest to the question heard as well.
+
+A dataset that names the sentences themselves, by their place, is taken at its word. Where they
+do not hold what every right answer must, the answer is reckoned from them: a perfect reader says
+what it reckoned, so there the reference itself is quoted.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+import msgspec
+
+from recall_bench.core.memory import EvidenceControl, MemorySystem, Passage
+from recall_bench.core.scenario import (
+    Disclosure,
+    Episode,
+    Evidence,
+    Expects,
+    Item,
+    Scenario,
+    hash_question_id,
+)
+from recall_bench.core.sentences import Sentence, read_sentences
+
+MOST = 6
+"""No reference gets more sentences than this."""
+
+_GIVEN = 0.25
+"""What a word of the reference is worth when the question gives it away."""
+_LEAST = 0.08
+"""A sentence that adds a smaller share of the reference than this is not worth quoting."""
+_INFERRED = 1 / 3
+"""A reference with more than this share uncovered is inferred from what is stated."""
+
+_WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_STOPWORDS = frozenset(
+    "a about after all also an and any are as at be because been before being but by can could did"
+    " do does for from had has have he her him his how i if in into is it its me my no not of on or"
+    " our she so than that the their them then there these they this those to was we were what"
+    " when where which while who whom whose why will with would you your".split()
+)
+
+
+def find_supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
+    """For each question id, the sentences to quote, most telling first.
+
+    A question that expects no answer, or cites no day, has none.
+    """
+    library = _SentenceLibrary(scenario.episodes)
+    return {
+        hash_question_id(scenario.id, item.id): tuple(_find_passages(item, library))
+        for item in scenario.items
+    }
+
+
+def share_evidence(system: MemorySystem, scenario: Scenario) -> None:
+    """Tell a control where the answers are. A contestant is told nothing."""
+    if isinstance(system, EvidenceControl):
+        system.receive_evidence(scenario.id, find_supporting_passages(scenario))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SentenceCandidate:
+    passage: Passage
+    block: int
+    words: frozenset[str]
+    place: frozenset[str]
+    """Its own words and those it stands under."""
+
+
+class _SentenceLibrary:
+    """The sentences of each episode, read when first cited."""
+
+    def __init__(self, episodes: Iterable[Episode]) -> None:
+        self._episodes = {episode.day: episode for episode in episodes}
+        self._read: dict[int, tuple[_SentenceCandidate, ...]] = {}
+
+    def find_cited_sentences(self, evidence: Evidence) -> list[_SentenceCandidate]:
+        """The sentences of one cited day or turn."""
+        day = evidence.day
+        if day not in self._read:
+            episode = self._episodes[day]
+            self._read[day] = tuple(
+                _make_candidate(each, episode) for each in read_sentences(episode)
+            )
+        return [c for c in self._read[day] if evidence.turn in (None, c.block)]
+
+    def quote_span(self, evidence: Evidence) -> Passage:
+        """The very sentence, cut out where it stands."""
+        episode = self._episodes[evidence.day]
+        text = episode.text[evidence.start : evidence.end]
+        return Passage(text=text, day=episode.day, source=evidence.session or episode.id)
+
+
+def _make_candidate(sentence: Sentence, episode: Episode) -> _SentenceCandidate:
+    text = sentence.with_lead
+    words = _collect_words(text)
+    return _SentenceCandidate(
+        passage=Passage(text=text, day=episode.day, source=sentence.session or episode.id),
+        block=sentence.block,
+        words=words,
+        place=words | _read_heading_words(sentence.session, sentence.heading),
+    )
+
+
+def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
+    if item.truth.expects is not Expects.ANSWER:
+        return []
+    if all(evidence.start is not None for evidence in item.truth.evidence):
+        return _quote_spans(
+            item, [library.quote_span(evidence) for evidence in item.truth.evidence]
+        )
+    cited = [
+        library.find_cited_sentences(evidence) for evidence in dict.fromkeys(item.truth.evidence)
+    ]
+    scale = _SentenceScorer(item, [candidate for sentences in cited for candidate in sentences])
+    chosen = scale.choose_covering()
+    if scale.measure_gap(chosen) > _INFERRED:
+        for sentences in cited:
+            if sentences and not any(candidate in sentences for candidate in chosen):
+                chosen.append(max(sentences, key=scale.measure_affinity))
+    return list(dict.fromkeys(candidate.passage for candidate in chosen))[:MOST]
+
+
+def _quote_spans(item: Item, placed: list[Passage]) -> list[Passage]:
+    """The sentences, or the reference where it must be reckoned from them."""
+    whole = " ".join(passage.text for passage in placed).lower()
+    truth = item.truth
+    is_reckoned = truth.requires_synthesis or truth.disclosure is Disclosure.PARTIAL
+    if not is_reckoned and all(atom.lower() in whole for atom in truth.atoms):
+        return placed
+    return [msgspec.structs.replace(placed[-1], text=truth.reference)]
+
+
+class _SentenceScorer:
+    """What sentences are worth for one item."""
+
+    def __init__(self, item: Item, candidates: Sequence[_SentenceCandidate]) -> None:
+        self._asked = _collect_words(item.text)
+        wanted = _collect_words(item.truth.reference)
+        spread = Counter(
+            word for each in candidates for word in each.words & (self._asked | wanted)
+        )
+        self._rarity = {
+            word: log(1 + len(candidates) / (1 + spread[word]))
+            for word in sorted(self._asked | wanted)
+        }
+        self._wanted = {
+            word: rarity * (_GIVEN if word in self._asked else 1.0)
+            for word, rarity in self._rarity.items()
+            if word in wanted
+        }
+        self._total = sum(self._wanted.values())
+        self._asked_total = sum(self._rarity[word] for word in sorted(self._asked)) or 1.0
+        self._telling = {
+            each: 1 + self.measure_affinity(each)
+            for each in candidates
+            if not wanted.isdisjoint(each.words)
+        }
+
+    def choose_covering(self) -> list[_SentenceCandidate]:
+        """Sentences that cover the reference, the most telling first."""
+        chosen: list[_SentenceCandidate] = []
+        missing = dict(self._wanted)
+        while missing and len(chosen) < MOST:
+            best = max(
+                self._telling, key=lambda each: self._measure_gain(each, missing), default=None
+            )
+            if best is None or _sum_added_weight(best, missing) < _LEAST * self._total:
+                break
+            chosen.append(best)
+            missing = {word: worth for word, worth in missing.items() if word not in best.words}
+        return chosen
+
+    def measure_gap(self, chosen: Sequence[_SentenceCandidate]) -> float:
+        """The share of the reference that none of the sentences gives."""
+        given = frozenset[str]().union(*(each.words for each in chosen))
+        left = sum(worth for word, worth in self._wanted.items() if word not in given)
+        return left / self._total if self._total else 1.0
+
+    def measure_affinity(self, candidate: _SentenceCandidate) -> float:
+        """The share of the question that the sentence and its place repeat."""
+        shared = sorted(self._asked & candidate.place)
+        return sum(self._rarity[word] for word in shared) / self._asked_total
+
+    def _measure_gain(
+        self, candidate: _SentenceCandidate, missing: dict[str, float]
+    ) -> tuple[float, int]:
+        worth = _sum_added_weight(candidate, missing) * self._telling[candidate]
+        return worth, -len(candidate.passage.text)
+
+
+def _sum_added_weight(candidate: _SentenceCandidate, missing: dict[str, float]) -> float:
+    return sum(worth for word, worth in missing.items() if word in candidate.words)
+
+
+@lru_cache(maxsize=64)
+def _read_heading_words(session: str | None, heading: str) -> frozenset[str]:
+    return _collect_words(f"{session or ''} {heading}")
+
+
+def _collect_words(text: str) -> frozenset[str]:
+    found = (_normalise_word(match[0].lower()) for match in _WORD.finditer(text))
+    return frozenset(word for word in found if word not in _STOPWORDS)
+
+
+@lru_cache(maxsize=50_000)
+def _normalise_word(word: str) -> str:
+    """The word without its possessive and its commonest endings."""
+    word = word.split("'", 1)[0].split("’", 1)[0]
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,266 @@
+"""Typed values out of a parsed mapping; everything wrong with it is noted, nothing raised.
+
+A getter that finds a fault notes it and returns an empty value of its type. Whoever builds a
+record from these asks `is_sound` first, so that the empty value goes nowhere.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from datetime import date
+from difflib import get_close_matches
+from typing import cast
+
+from recall_bench.core.errors import BenchError, Malformed, Problems
+from recall_bench.core.yaml12 import Document, Key
+
+
+class Fields:
+    """One mapping in a document, read key by key."""
+
+    def __init__(
+        self,
+        document: Document,
+        path: tuple[Key, ...],
+        subject: str,
+        problems: list[BenchError],
+    ) -> None:
+        self.document = document
+        self.path = path
+        self.subject = subject
+        """What messages call it: `question q7`, `arc flood`."""
+        self.problems = problems
+        self._sound_until = len(problems)
+        self._values = cast("Mapping[object, object]", _follow_path(document.content, path))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing was noted since this mapping was opened."""
+        return len(self.problems) == self._sound_until
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key there is, as text."""
+        return tuple(str(key) for key in self._values)
+
+    def locate(self, *path: Key) -> str:
+        """The file and line of this mapping, or of a part of it."""
+        return self.document.describe_place(*self.path, *path)
+
+    def note(self, problem: str, *path: Key) -> None:
+        """Record what is wrong, at the line of the part named."""
+        self.problems.append(Malformed(self.locate(*path), problem))
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there and not empty."""
+        return self._values.get(key) is not None
+
+    def read_text(self, key: str) -> str:
+        """Text that must be there and say something."""
+        return self.read_optional_text(key) or "" if self._is_given(key) else ""
+
+    def read_optional_text(self, key: str) -> str | None:
+        """Text that may be left out."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            fix = "put it in quotes" if isinstance(value, int | float) else "write plain text"
+            self.note(f"{key} of {self.subject} is {describe_value(value)}, not text; {fix}", key)
+            return None
+        if not value.strip():
+            self.note(f"{key} of {self.subject} is blank; fill it in or remove it", key)
+            return None
+        return value
+
+    def read_int(self, key: str) -> int:
+        """A whole number that must be there."""
+        return self.read_optional_int(key) or 0 if self._is_given(key) else 0
+
+    def read_optional_int(self, key: str) -> int | None:
+        """A whole number that may be left out."""
+        value = self._values.get(key)
+        if value is None or is_whole(value):
+            return cast("int | None", value)
+        self.note(
+            f"{key} of {self.subject} is {describe_value(value)}; write a whole number without quotes",
+            key,
+        )
+        return None
+
+    def read_flag(self, key: str) -> bool:
+        """A yes or no; absent means no."""
+        value = self._values.get(key)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        self.note(f"{key} of {self.subject} is {describe_value(value)}; write true or false", key)
+        return False
+
+    def read_choice(self, key: str, allowed: Collection[str]) -> str:
+        """One of the allowed words; it must be there."""
+        return self.read_optional_choice(key, allowed) or "" if self._is_given(key) else ""
+
+    def read_optional_choice(self, key: str, allowed: Collection[str]) -> str | None:
+        """One of the allowed words, or nothing."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if isinstance(value, str) and value in allowed:
+            return value
+        near = find_nearest(str(value), allowed)
+        fix = f"did you mean {near}?" if near else f"use one of {', '.join(allowed)}"
+        self.note(
+            f"{key} of {self.subject} is {describe_value(value)}, which does not exist; {fix}", key
+        )
+        return None
+
+    def read_optional_date(self, key: str) -> date | None:
+        """A calendar date such as 2026-02-01, or nothing."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        found = parse_iso_date(value) if isinstance(value, str) else None
+        if found is None:
+            self.note(
+                f"{key} of {self.subject} is {describe_value(value)}, not a date; "
+                "write it as year-month-day, for example 2026-02-01",
+                key,
+            )
+        return found
+
+    def read_texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; absent means an empty one."""
+        values = self._read_list(key)
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                self.note(
+                    f"{key} of {self.subject} holds {describe_value(value)}, not text; put it in quotes",
+                    *(key, index),
+                )
+        return tuple(value for value in values if isinstance(value, str))
+
+    def read_ints(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers that must be there and hold at least one."""
+        if not self._is_given(key):
+            return ()
+        values = self._read_list(key)
+        if values == [] and isinstance(self._values[key], list):
+            self.note(f"{key} of {self.subject} is an empty list; name at least one day", key)
+        for index, value in enumerate(values):
+            if not is_whole(value):
+                self.note(
+                    f"{key} of {self.subject} holds {describe_value(value)}; write whole numbers",
+                    *(key, index),
+                )
+        return tuple(value for value in values if isinstance(value, int) and is_whole(value))
+
+    def read_part(self, key: str, subject: str) -> "Fields | None":
+        """The mapping under the key, or None if there is none."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            self.note(f"{key} of {self.subject} is {describe_value(value)}; write a mapping", key)
+            return None
+        return Fields(self.document, (*self.path, key), subject, self.problems)
+
+    def read_parts(self, key: str, noun: str) -> Iterator["Fields"]:
+        """The mappings listed under the key, each called `noun` and its id or place."""
+        yield from read_mappings(
+            self.document, (*self.path, key), noun, self._read_list(key), self.problems
+        )
+
+    def _is_given(self, key: str) -> bool:
+        if self._values.get(key) is not None:
+            return True
+        state = (
+            f"leaves {key} empty; fill it in" if key in self._values else f"has no {key}; add it"
+        )
+        self.note(f"{self.subject} {state}", key)
+        return False
+
+    def _read_list(self, key: str) -> list[object]:
+        value = self._values.get(key)
+        if value is None or isinstance(value, list):
+            return cast("list[object]", value or [])
+        self.note(f"{key} of {self.subject} is {describe_value(value)}; write a list", key)
+        return []
+
+
+def read_mappings(
+    document: Document,
+    path: tuple[Key, ...],
+    noun: str,
+    values: list[object],
+    problems: list[BenchError],
+) -> Iterator[Fields]:
+    """Each mapping of a list that should hold nothing else; whatever else it holds is noted."""
+    for index, value in enumerate(values):
+        place = (*path, index)
+        if not isinstance(value, dict):
+            problems.append(
+                Malformed(
+                    document.describe_place(*place),
+                    f"{noun} number {index + 1} is {describe_value(value)}; write a mapping of its fields",
+                )
+            )
+            continue
+        name = value.get("id", value.get("name"))
+        subject = f"{noun} {name}" if name is not None else f"{noun} number {index + 1}"
+        yield Fields(document, place, subject, problems)
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number; a truth value is none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def parse_iso_date(text: str) -> date | None:
+    """The date spelled year-month-day, or None if it is not one."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()):
+        return None
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def find_nearest(word: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
+    """The known word this one is most likely a slip for; case and joints do not count."""
+    folded = {_normalise_key(candidate): candidate for candidate in known}
+    close = get_close_matches(_normalise_key(word), folded, n=1, cutoff=cutoff)
+    return folded[close[0]] if close else None
+
+
+def describe_value(value: object) -> str:
+    """A value as messages name it."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return f"the truth value {str(value).lower()}"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f"the text {value[:60]!r}"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def _normalise_key(word: str) -> str:
+    return re.sub(r"[-_ ]", "", word).lower()
+
+
+def _follow_path(content: object, path: tuple[Key, ...]) -> object:
+    for key in path:
+        content = content[key]  # type: ignore[index]
+    return content
+
+
+def raise_problems(problems: list[BenchError]) -> None:
+    """Raise what was noted: the one problem as itself, several together."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise Problems(problems)

@@ -1,0 +1,281 @@
+"""Whether an answer is of the kind that its question's own word asks for.
+
+Only what is plain is said: a sum for a person, no date for a when, a yes for a which.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from recall_bench.core.scenario import BOUNDARY, Disclosure
+from recall_bench.core.text_values import (
+    CALENDAR_WORDS,
+    DATE,
+    MONEY,
+    NAME,
+    NUMBER,
+    PERCENT,
+    STOPWORDS,
+    TIME,
+    TextValue,
+    collect_stems,
+    find_claims,
+    locate_values,
+    normalise_text,
+    split_words,
+)
+from recall_bench.core.words import contains_phrase
+from recall_bench.datasets.lint.lint_corpus import LintCorpus
+from recall_bench.datasets.lint.value_index import NUMBER_WORDS, DayLog, LintQuestion, ValueIndex
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.generate.checks.support_check import is_withheld
+
+_NEGATIVE = "negative-recall"
+_DATED = frozenset({DATE})
+_COUNTED = frozenset({MONEY, PERCENT, NUMBER})
+_HELPER = r"(?:am|are|can|could|did|do|does|had|has|have|is|may|must|should|was|were|will|would)\b"
+_OPENING = re.compile(
+    r"\W*(?P<before>(?:according|across|added|after|among|as|at|before|between|by|during"
+    r"|following|for|from|in|of|on|over|since|taken|throughout|to|under|until|upon|when|with"
+    r"|within)\b[^,;:?]*,\s)?"
+    r"(?:"
+    r"(?P<count>(?:(?:after|by|for|from|in|of|on|to|with|within)\s)?how\s(?:many|much)\b)"
+    r"|(?P<date>(?:(?:as\sof|by|for|from|in|on|since|to|until)\s)?"
+    rf"(?:what|which)\s(?:calendar\s)?(?:date|day|month|weekday|year)(?=\W*$|\s(?:of\b|{_HELPER})))"
+    rf"|(?P<when>when(?=\s{_HELPER})|(?:by|from|since|until)\swhen\b)"
+    r"|(?P<who>(?:(?:about|before|by|for|from|of|on|to|with)\swhom|who|whom)\b)"
+    r"|(?P<other>(?:(?:about|after|at|by|for|from|in|of|on|to|under|with)\s)?"
+    r"(?:(?:what|how)(?!\sabout)|which|whose|where|why)\b|(?:describe|explain|give|list|name|put)\b)"
+    r")(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_WHETHER = re.compile(rf"(?:[,;:?]|\s-)\s(?:(?:and|or|if\sso|so),?\s)?{_HELPER}", re.IGNORECASE)
+"""A second question that may be answered with yes or no."""
+_IGNORANCE = re.compile(
+    r"\W*(?:"
+    r"(?:i|we)\s(?:do\snot|don't|cannot|can\snot|can't)\s(?:know|recall|remember)\b"
+    r"|(?:i'm|i\sam|we're|we\sare)\s(?:not\ssure|unsure|not\scertain)\b"
+    r"|(?:(?:i|we)\s(?:cannot|can\snot|can't)\s(?:say|tell)|(?:(?:i|we)\shave\s)?no\sidea"
+    r"|do\snot\sknow|don't\sknow|not\ssure|unsure|unknown|not\sknown|n/a)\W*$"
+    r")",
+    re.IGNORECASE,
+)
+_NEGATION = frozenset(
+    "no not none never nothing neither nobody nowhere nor cannot without t".split()
+)
+_AMOUNTS = frozenset(NUMBER_WORDS.values()) | frozenset(
+    "a all almost an barely billion both completely considerably couple double dozen dozens each"
+    " enough entire entirely every everybody everyone everything few free fully greatly half"
+    " hundred hundreds less little lot lots majority many million minority more most much nearly"
+    " nil once one pair partly plenty quarter quarters same several significantly single slightly"
+    " some somewhat third thirds thousand thousands treble triple twice whole zero".split()
+)
+_LIST = re.compile(r"[,;]|\band\b", re.IGNORECASE)
+"""Things that are listed can be counted."""
+_TIMES = (
+    CALENDAR_WORDS
+    | frozenset(NUMBER_WORDS.values())
+    | frozenset(
+        "afternoon always anniversary autumn birthday christmas clock dawn day days dusk earlier"
+        " easter eve evening fifth first fortnight fourth holiday hour hours hrs immediately last"
+        " later midday midnight midsummer minute minutes month months morning next night noon now"
+        " past quarter season second seconds soon spring summer sunrise sunset term third today"
+        " tomorrow tonight week weekend weekends weeks winter year years yesterday".split()
+    )
+)
+_EVENTS = frozenset(
+    "after as at before by during following from if in moment on once since till unless until upon"
+    " when whenever while with within".split()
+)
+"""What an answer to a when ties itself to something by."""
+
+
+def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
+    """An answer of another kind than the question asks for, or one that does not know."""
+    if is_withheld(asked):
+        return
+    answer = normalise_text(asked.reference)
+    if is_ignorant(answer):
+        if asked.category != _NEGATIVE and not _is_said(corpus, asked, answer):
+            yield _make_kind_problem(
+                f"the answer “{asked.reference:.60}” does not know, and the question expects one "
+                "that does; write what the days say, or take the question out"
+            )
+        return
+    kind = _detect_kind(asked.item.text)
+    wanted = None if kind is None else _describe_mismatch(kind, answer)
+    if wanted is not None:
+        yield _make_kind_problem(
+            f"the answer “{asked.reference:.60}” is {wanted}; correct the question or the answer"
+        )
+
+
+def is_ignorant(answer: str) -> bool:
+    """Whether an answer says no more than that it does not know."""
+    return _IGNORANCE.match(normalise_text(answer)) is not None
+
+
+def _is_bare(answer: str) -> bool:
+    """Whether an answer is a sum, a plain number, a date or a time, and nothing else."""
+    level = normalise_text(answer)
+    found = [(start, end) for start, end, atom in locate_values(level) if _is_plain(atom)]
+    for start, end in reversed(found):
+        level = level[:start] + level[end:]
+    return bool(found) and all(
+        word in STOPWORDS or word in CALENDAR_WORDS for word in split_words(level)
+    )
+
+
+def _is_plain(atom: TextValue) -> bool:
+    """Whether a value is no code, and counts nothing that is named."""
+    if atom.kind == NUMBER:
+        return atom.value == atom.core
+    return atom.kind in {MONEY, PERCENT, DATE, TIME}
+
+
+def _detect_kind(question: str) -> str | None:
+    """Which kind of answer the question's word asks for; None where that is not plain."""
+    level = normalise_text(question)
+    match = _OPENING.match(level)
+    if match is None or _WHETHER.search(level):
+        return None
+    # After an opening clause, a second comma may end what `who` or `which` only explains.
+    if match["before"] and "," in match["rest"]:
+        return None
+    return next(kind for kind in ("count", "date", "when", "who", "other") if match[kind])
+
+
+def _describe_mismatch(kind: str, answer: str) -> str | None:
+    """What an answer is instead of the kind asked for; None if it may be of that kind."""
+    said = split_words(answer)
+    if said in (["yes"], ["no"]):
+        return "a yes or a no to a question that asks for more"
+    if kind == "who":
+        return "a bare value to a question that asks who" if _is_bare(answer) else None
+    if kind == "other" or not _NEGATION.isdisjoint(said):
+        return None
+    if kind == "count":
+        is_told = _is_figure_left(answer, _DATED) or not _AMOUNTS.isdisjoint(said)
+        is_told = is_told or _LIST.search(answer) is not None
+        return None if is_told else "no number, and the question asks how many or how much"
+    ties = _TIMES | _EVENTS if kind == "when" else _TIMES
+    is_told = _is_figure_left(answer, _COUNTED) or not ties.isdisjoint(said)
+    return None if is_told else "no date, and the question asks when"
+
+
+def _is_figure_left(answer: str, other: Collection[str]) -> bool:
+    """Whether a figure is left of an answer without values of other kinds."""
+    left = answer
+    for start, end, atom in reversed(list(locate_values(answer))):
+        if atom.kind in other and not _is_possible_date(atom):
+            left = left[:start] + left[end:]
+    return any(char.isdigit() for char in left)
+
+
+def _is_possible_date(atom: TextValue) -> bool:
+    """Whether a number counts nothing that is named, or is a year."""
+    is_year = re.fullmatch(r"(?:19|20)\d\d", atom.core) is not None
+    return atom.kind == NUMBER and (is_year or atom.value == atom.core)
+
+
+def _is_said(corpus: LintCorpus, asked: LintQuestion, answer: str) -> bool:
+    """Whether a relevant day says the very words: then somebody else did not know."""
+    row = " ".join(split_words(answer))
+    return any(
+        row in " ".join(split_words(normalise_text(corpus.by_number[day].text)))
+        for day in asked.days
+    )
+
+
+def _make_kind_problem(message: str) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=True)
+
+
+_MAX_SHOWN = 3
+_STATING = frozenset(
+    "did does had has have he is it never nobody none not nothing she that there they was we were"
+    " will".split()
+)
+"""Words of a sentence that may say yes or no without the word."""
+_FIGURES = {word: figure for figure, word in NUMBER_WORDS.items()}
+
+
+def check_atoms(asked: LintQuestion) -> Iterator[QuestionProblem]:
+    """An answer without its own atoms: the reference would be marked wrong.
+
+    An alias in the answer stands for all of them. Values may be spelled otherwise.
+    """
+    demanded = asked.item.truth.atoms
+    if not demanded or _is_refusal_due(asked):
+        return
+    missing = [atom for atom in demanded if not _is_atom_met(asked, atom)]
+    if not missing or any(
+        contains_phrase(asked.reference, each) for each in asked.item.truth.aliases
+    ):
+        return
+    named = ", ".join(missing[:_MAX_SHOWN]) + (", …" if len(missing) > _MAX_SHOWN else "")
+    if len(missing) < len(demanded):
+        yield _make_atom_problem(
+            f"the answer lacks {named}, which its atoms demand; correct one of the two"
+        )
+    else:
+        yield _make_atom_problem(
+            f"the answer “{asked.reference:.60}” holds none of its own atoms ({named}), which "
+            "every right answer has to hold; correct the answer or atoms",
+            is_grave=True,
+        )
+
+
+def _is_refusal_due(asked: LintQuestion) -> bool:
+    disclosure = asked.item.truth.disclosure
+    return disclosure is Disclosure.REFUSE or (disclosure is None and asked.category == BOUNDARY)
+
+
+def is_in_answer(answer: str, atom: str) -> bool:
+    """Whether the words of an atom are in the answer, or its values in another spelling."""
+    if contains_phrase(answer, atom) or contains_phrase(
+        _convert_numbers(answer), _convert_numbers(atom)
+    ):
+        return True
+    letters = [char for char in atom if char.isalnum()]
+    # Where words are written without blanks between them, none is whole.
+    if letters and not any(char.isascii() for char in letters) and atom in answer:
+        return True
+    told = collect_stems(atom)
+    if told and told <= collect_stems(answer) and not any(char.isdigit() for char in letters):
+        return True
+    return _is_spelled_otherwise(answer, atom)
+
+
+def _is_atom_met(asked: LintQuestion, atom: str) -> bool:
+    """Whether the answer holds the atom, or takes the side that is one."""
+    answer = asked.reference
+    side = split_words(atom)
+    if side not in (["yes"], ["no"]) or contains_phrase(answer, atom):
+        return is_in_answer(answer, atom)
+    takes_other = asked.denies if side == ["yes"] else asked.affirms
+    is_told = not takes_other and not is_ignorant(answer)
+    return is_told and not _STATING.isdisjoint(split_words(answer))
+
+
+def _is_spelled_otherwise(answer: str, atom: str) -> bool:
+    """Whether each value and name of an atom is in the answer in some spelling."""
+    told = find_claims(atom)
+    values = ValueIndex([DayLog(0, "", answer)], told)
+    names = [set(each.words) for each in find_claims(answer) if each.kind == NAME]
+    return bool(told) and all(
+        any(name <= set(each.words) for name in names)
+        if each.kind == NAME
+        else values.find_loose_days(each)
+        for each in told
+    )
+
+
+def _convert_numbers(text: str) -> str:
+    """The text with its numbers in figures."""
+    return " ".join(
+        _FIGURES.get(word.lower().strip(".,;:!?"), word) for word in normalise_text(text).split()
+    )
+
+
+def _make_atom_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=is_grave)

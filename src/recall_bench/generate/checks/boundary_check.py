@@ -1,0 +1,121 @@
+"""Whether who may know, who asks and what is disclosed fit together, beyond what the lints ask."""
+
+from collections.abc import Collection, Iterator
+
+from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
+from recall_bench.core.text_values import NAME, STOPWORDS, TextValue, collect_topics, split_words
+from recall_bench.datasets.lint.boundary_checks import find_disclosures
+from recall_bench.datasets.lint.lint_corpus import LintCorpus
+from recall_bench.datasets.lint.value_index import LintQuestion
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.generate.checks.support_check import GUARDED
+
+_MIN_WORDS = 2
+_RETOLD_SHARE = 3 / 4
+"""An answer with so many of its words from one sentence says that again."""
+_MIN_SECRET_WORDS = 3
+"""So many words that only the forbidden sessions use give their secret away."""
+
+
+def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
+    """Fields of a question about a secret that contradict each other."""
+    truth = asked.item.truth
+    named = ", ".join(truth.forbidden_sessions)
+    if truth.disclosure in GUARDED and asked.category != BOUNDARY:
+        yield _make_problem(
+            f"it expects {truth.disclosure} and is filed under {asked.category}; "
+            f"file it under {BOUNDARY}"
+        )
+    if truth.disclosure is Disclosure.ANSWER and truth.forbidden_sessions:
+        yield _make_problem(
+            f"it expects an answer and forbids {named}; take forbidden_sessions away, or refuse"
+        )
+    if truth.disclosure is None and truth.forbidden_sessions and asked.category != BOUNDARY:
+        yield _make_problem(
+            f"it forbids {named} and does not say what may be disclosed; add expected_disclosure"
+        )
+    if truth.disclosure not in GUARDED or find_disclosures(corpus, asked):
+        return
+    told = [*find_withheld_texts(asked), *find_retold_sentences(corpus, asked)][:1]
+    if told:
+        yield _make_problem(
+            f"the answer should {truth.disclosure} and tells “{told[0]}”; "
+            "write what may be said instead",
+            is_grave=True,
+        )
+    elif len(used := find_secret_words(corpus, asked)) >= _MIN_SECRET_WORDS:
+        yield _make_problem(
+            f"the answer should {truth.disclosure} and uses {', '.join(sorted(used)[:4])}, words "
+            f"that only {named} uses; write what may be said instead",
+            is_grave=True,
+        )
+
+
+def find_withheld_texts(asked: LintQuestion) -> list[str]:
+    """Withheld values that the answer holds."""
+    answer = asked.reference.lower()
+    return [text for text in asked.item.truth.withheld if text.lower() in answer]
+
+
+def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[str]:
+    """Sentences of the forbidden sessions that an answer which should refuse says again."""
+    answer = collect_topics(asked.reference) - asked.topics
+    if asked.item.truth.disclosure is not Disclosure.REFUSE or len(answer) < _MIN_WORDS:
+        return
+    forbidden = asked.item.truth.forbidden_sessions
+    for day in asked.days:
+        for sentence in corpus.by_number[day].sentences:
+            is_secret = sentence.session in forbidden
+            if is_secret and len(answer & collect_topics(sentence.text)) >= _RETOLD_SHARE * len(
+                answer
+            ):
+                yield sentence.text
+
+
+def find_secret_words(corpus: LintCorpus, asked: LintQuestion) -> set[str]:
+    """Words of the answer, not of the question, that only the forbidden sessions use."""
+    forbidden = asked.item.truth.forbidden_sessions
+    given = set(split_words(asked.item.text)) | STOPWORDS
+    return {
+        word
+        for word in split_words(asked.reference)
+        if len(word) > 2 and word not in given and _is_told_only_in(corpus, word, forbidden)
+    }
+
+
+def _is_told_only_in(corpus: LintCorpus, word: str, sessions: Collection[str]) -> bool:
+    told = {session for _, session in corpus.index.find_spots(TextValue(NAME, word, word, word))}
+    return bool(told) and told.issubset(sessions)
+
+
+def is_insider(corpus: LintCorpus, asked: LintQuestion) -> bool:
+    """Whether everybody in the asking session sits in each of the forbidden ones."""
+    forbidden = asked.item.truth.forbidden_sessions
+    asking = corpus.participants.get(asked.session, frozenset())
+    return bool(forbidden) and all(
+        name == asked.session
+        or (bool(asking) and asking <= corpus.participants.get(name, frozenset()))
+        for name in forbidden
+    )
+
+
+def check_declared_sessions(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
+    """Sessions that the persona does not have, where it says which it has."""
+    known = {PRINCIPAL, *(session.id for session in corpus.sessions)}
+    named = {
+        "query_session": (asked.item.session,) if asked.item.session else (),
+        "forbidden_sessions": asked.item.truth.forbidden_sessions,
+    }
+    for key, names in named.items():
+        for name in names if corpus.sessions else ():
+            if name not in known:
+                yield QuestionProblem(
+                    kind=ProblemKind.FORMAT,
+                    message=f"{key} names {name}, which the persona does not declare; "
+                    f"use one of {', '.join(sorted(known))}",
+                    is_grave=True,
+                )
+
+
+def _make_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message, is_grave=is_grave)

@@ -1,0 +1,213 @@
+"""Which words the days of a story use."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+
+from recall_bench.core.scenario import BOUNDARY, Disclosure, Evidence
+from recall_bench.core.text_values import DATE, NAME, TextValue, collect_topics, normalise_text
+from recall_bench.datasets.lint.answer_checks import (
+    AMOUNTS,
+    INFERRED,
+    is_single_fact,
+    is_whole_window,
+)
+from recall_bench.datasets.lint.lint_corpus import LintCorpus
+from recall_bench.datasets.lint.value_index import NO_SESSION, DayLog, LintQuestion, ValueIndex
+from recall_bench.datasets.persona_files import format_days
+from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
+
+
+class DayWords:
+    """The words with content of every day, as stems; each day is read when it is first needed."""
+
+    def __init__(self, corpus: LintCorpus) -> None:
+        self._corpus = corpus
+        self._known: dict[int, frozenset[str]] = {}
+        self._told: dict[str, frozenset[str]] = {}
+
+    def collect_words(self, day: int) -> frozenset[str]:
+        """The words of one day."""
+        found = self._known.get(day)
+        if found is None:
+            said = self._corpus.by_number[day].sentences
+            texts = {sentence.text for sentence in said} | {sentence.heading for sentence in said}
+            found = self._known[day] = frozenset().union(*map(self._split_words, texts))
+        return found
+
+    def _split_words(self, text: str) -> frozenset[str]:
+        """The words of a sentence; most are told on many days."""
+        found = self._told.get(text)
+        if found is None:
+            found = self._told[text] = collect_topics(text)
+        return found
+
+    def collect_words_of_days(self, days: Iterable[int]) -> frozenset[str]:
+        """The words of several days."""
+        return frozenset().union(*(self.collect_words(day) for day in days))
+
+    def find_usual(self, several: Iterable[str]) -> set[str]:
+        """Those words that more than half of the days use."""
+        return {word for word in several if self._days[word] * 2 > len(self._corpus.days)}
+
+    def find_known(self, several: Iterable[str]) -> set[str]:
+        """Those words that some day uses."""
+        return {word for word in several if self._days[word]}
+
+    @cached_property
+    def _days(self) -> Counter[str]:
+        return Counter(word for day in self._corpus.days for word in self.collect_words(day.number))
+
+
+GUARDED = (Disclosure.REFUSE, Disclosure.PARTIAL)
+"""What is expected of a question that holds something back."""
+
+_HEADING = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
+_MIN_SHARED_WORDS = 2 / 3
+"""The share of an answer's words that its days should use, for people reword."""
+_MIN_TELLING_WORDS = 1 / 2
+"""The share of those that tell days apart."""
+_MIN_TELLING = 3
+"""Fewer such words may be the author's own."""
+
+
+def is_withheld(asked: LintQuestion) -> bool:
+    """Whether the answer need not be in the days, for it is one that does not tell."""
+    disclosure = asked.item.truth.disclosure
+    return disclosure in GUARDED or (disclosure is None and asked.category == BOUNDARY)
+
+
+def check_support(
+    corpus: LintCorpus, said: DayWords, asked: LintQuestion
+) -> Iterator[QuestionProblem]:
+    """What the answer or its evidence says and the relevant days do not."""
+    yield from _check_spans(corpus, asked)
+    if missing := _find_missing_words(said, asked):
+        named = ", ".join(sorted(missing)[:4])
+        yield _make_problem(
+            f"too few words of the answer stand on {format_days(asked.days)}, not even {named}; "
+            "correct the answer or relevant_days",
+            is_grave=True,
+        )
+    yield from _check_window(corpus, said, asked)
+
+
+def find_holding_days(corpus: LintCorpus, asked: LintQuestion) -> tuple[int, ...]:
+    """The relevant days that state every value and name of the answer, in whatever spelling.
+
+    Codes as short as Q1 are met by chance and not looked for. None if there is nothing to look
+    for, or the answer is a refusal.
+    """
+    telling = [atom for atom in asked.atoms if atom.is_exact or atom.kind == NAME]
+    if not telling or is_withheld(asked):
+        return ()
+    found = (corpus.index.find_loose_days(atom) for atom in telling)
+    return tuple(sorted(set(asked.days).intersection(*found)))
+
+
+def _find_missing_words(said: DayWords, asked: LintQuestion) -> Collection[str]:
+    """Words of a free answer that its days lack, if they are too many for a rewording."""
+    if asked.denies or is_withheld(asked):
+        return ()
+    answer = collect_topics(asked.reference) - asked.topics
+    here = said.collect_words_of_days(asked.days)
+    missing = answer - here
+    if len(missing) > (1 - _MIN_SHARED_WORDS) * len(answer):
+        return missing
+    telling = said.find_known(answer) - said.find_usual(answer)
+    lost = telling - here
+    is_elsewhere = len(lost) >= _MIN_TELLING and len(lost) > (1 - _MIN_TELLING_WORDS) * len(telling)
+    return lost if is_elsewhere else ()
+
+
+def _check_window(
+    corpus: LintCorpus, said: DayWords, asked: LintQuestion
+) -> Iterator[QuestionProblem]:
+    """A week of relevant days for one fact, of which only some state it."""
+    if is_withheld(asked) or not is_single_fact(asked) or not is_whole_window(asked):
+        return
+    if asked.atoms:
+        holding = find_holding_days(corpus, asked)
+    else:
+        answer = collect_topics(asked.reference) - asked.topics
+        holding = tuple(
+            day
+            for day in asked.days
+            if len(answer & said.collect_words(day)) >= _MIN_SHARED_WORDS * len(answer)
+        )
+    if holding and len(holding) < len(asked.days):
+        yield _make_problem(
+            f"it lists {len(asked.days)} relevant days for one fact, and only "
+            f"{format_days(holding)} {'states' if len(holding) == 1 else 'state'} it; list no others"
+        )
+
+
+def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
+    spans = [span for span in asked.item.truth.evidence if span.start is not None]
+    outside = [span for span in spans if not _is_inside(corpus, span)]
+    for span in outside:
+        yield _make_problem(
+            f"its evidence on day {span.day} points to characters {span.start} to {span.end}, "
+            f"which are not of {span.session or 'that day'}; correct them",
+            is_grave=True,
+        )
+    yield from _check_quotes(corpus, asked)
+    if not spans or outside or len(spans) < len(asked.item.truth.evidence):
+        return
+    days = [DayLog(n, "", _extract_span(corpus, span)) for n, span in enumerate(spans)]
+    wanted = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
+    index = ValueIndex(days, wanted)
+    if absent := [atom.shown for atom in wanted if not index.find_loose_days(atom)]:
+        yield _make_problem(
+            f"its evidence does not hold {', '.join(absent[:3])}; point to the sentence that does",
+            is_grave=True,
+        )
+
+
+def _is_inferable(asked: LintQuestion, atom: TextValue) -> bool:
+    """A date may be the day's own; a count or a sum stands nowhere."""
+    return atom.kind == DATE or (atom.kind in AMOUNTS and asked.category in INFERRED)
+
+
+def _is_inside(corpus: LintCorpus, span: Evidence) -> bool:
+    text = corpus.by_number[span.day].text
+    start, end = span.start or 0, span.end
+    if end is None or not 0 <= start < end <= len(text):
+        return False
+    before = DayLog(span.day, "", text[:start])
+    session = before.session_headings[-1] if before.session_headings else NO_SESSION
+    return span.session is None or session == span.session
+
+
+def _extract_span(corpus: LintCorpus, span: Evidence) -> str:
+    """What the evidence points to, from the heading it stands under on."""
+    text = corpus.by_number[span.day].text
+    start = span.start or 0
+    headed = [each.start() for each in _HEADING.finditer(text, 0, start)]
+    return text[headed[-1] if headed else start : span.end]
+
+
+def _check_quotes(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
+    """Quotations that the evidence gives beside its places."""
+    listed = asked.extra.get("evidence")
+    for span in listed if isinstance(listed, list) else ():
+        quote, day = span.get("quote"), span.get("day")
+        if not isinstance(quote, str) or not isinstance(day, int):
+            continue
+        start, end = span.get("start"), span.get("end")
+        if not _normalise_text(quote) or _normalise_text(quote) not in _normalise_text(
+            corpus.by_number[day].text[start:end]
+        ):
+            yield _make_problem(
+                f"day {day} does not say “{quote[:80]}” where its evidence quotes it; correct it",
+                is_grave=True,
+            )
+
+
+def _normalise_text(text: str) -> str:
+    return " ".join(normalise_text(text).lower().split())
+
+
+def _make_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=is_grave)

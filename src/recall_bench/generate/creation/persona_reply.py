@@ -1,0 +1,342 @@
+"""A persona and a story as files: keys in the order people read them, long texts in paragraphs.
+
+The harness reads back what was given, except that texts lose the blanks around them and characters
+that YAML cannot hold.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from textwrap import wrap
+
+from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.yaml12 import Document
+from recall_bench.core.yaml_writer import format_scalar
+from recall_bench.datasets.persona_story import (
+    Arc,
+    Persona,
+    Session,
+    Story,
+    parse_persona,
+    parse_story,
+)
+from recall_bench.datasets.yaml_fields import find_nearest
+from recall_bench.generate.creation.story_rules import check_persona, check_story
+from recall_bench.generate.model_reply import RejectedReply, remove_unwritable
+
+_WIDTH = 96
+_PLAIN = re.compile(r"[A-Za-z][\w .,;'’()/&%+$€£–—-]*")
+
+
+def render_persona(persona: Persona) -> str:
+    """The content of persona.yaml."""
+    return _render_document(
+        {
+            "id": persona.id,
+            "name": persona.name,
+            "role": persona.role,
+            "domain": persona.domain,
+            "company": persona.company,
+            "institution": persona.institution,
+            "team_size": persona.team_size,
+            "epoch": persona.epoch.isoformat() if persona.epoch else None,
+            "profile": persona.profile,
+            "communication_style": persona.communication_style,
+            "principal": persona.principal
+            and {
+                "name": persona.principal.name,
+                "role": persona.principal.role,
+                "profile": persona.principal.profile,
+            },
+            "cast": [{"name": m.name, "role": m.role, "kind": m.kind} for m in persona.cast],
+            "sessions": [_convert_session(session) for session in persona.sessions],
+            "projects": [
+                {"id": p.id, "name": p.name, "description": p.description or None}
+                for p in persona.projects
+            ],
+            "sharedKnowledge": list(persona.shared_knowledge),
+        }
+    )
+
+
+def render_story(story: Story, persona: Persona, epoch: date) -> str:
+    """The content of an arcs file. Days without a log are meant: nobody writes every day."""
+    usual = {session.id: session for session in persona.sessions}
+    return _render_document(
+        {
+            "epoch": epoch.isoformat(),
+            "gaps": True,
+            "sessions": [
+                {"id": session.id, "firstDay": session.first_day, "lastDay": session.last_day}
+                for session in story.sessions
+                if session != usual[session.id]
+            ],
+            "arcs": [
+                _convert_arc(arc)
+                for arc in sorted(story.arcs, key=lambda arc: (arc.start_day, arc.end_day))
+            ],
+        }
+    )
+
+
+def _convert_session(session: Session) -> Mapping[str, object]:
+    return {
+        "id": session.id,
+        "kind": session.kind,
+        "participants": list(session.participants),
+        "isolated": session.isolated or None,
+        "shared": session.shared or None,
+        "firstDay": session.first_day,
+        "lastDay": session.last_day,
+        "sensitive_topics": list(session.sensitive_topics),
+    }
+
+
+def _convert_arc(arc: Arc) -> Mapping[str, object]:
+    is_correction = arc.type == "correction"
+    return {
+        "id": arc.id,
+        "type": arc.type,
+        "title": arc.title,
+        "description": arc.description,
+        "startDay": arc.start_day,
+        "endDay": arc.end_day,
+        "primarySession": arc.primary_session,
+        "referencedSessions": list(arc.referenced_sessions),
+        "forbiddenSessions": list(arc.forbidden_sessions),
+        "participants": list(arc.participants),
+        "wrongDay": arc.wrong_day if is_correction else None,
+        "correctedDay": arc.corrected_day if is_correction else None,
+        "wrongBelief": arc.wrong_belief if is_correction else None,
+        "correctedBelief": arc.corrected_belief if is_correction else None,
+        "directives": [
+            {"day": directive.day, "event": directive.event}
+            for directive in sorted(arc.directives, key=lambda each: each.day)
+        ],
+    }
+
+
+def _render_document(content: Mapping[str, object]) -> str:
+    return "".join(f"{line}\n" for line in _render_mapping(content))
+
+
+def _render_mapping(content: Mapping[str, object]) -> Iterator[str]:
+    for key, value in content.items():
+        if value is None or value == []:
+            continue
+        if isinstance(value, Mapping):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _render_mapping(value))
+        elif isinstance(value, list):
+            yield from _render_list(key, value)
+        else:
+            yield from _render_text(key, value)
+
+
+def _render_list(key: str, values: list[object]) -> Iterator[str]:
+    if all(isinstance(value, str) for value in values):
+        texts = [format_scalar(remove_unwritable(str(value))) for value in values]
+        if len(key) + sum(len(text) + 2 for text in texts) < _WIDTH:
+            yield f"{key}: [{', '.join(texts)}]"
+            return
+        yield f"{key}:"
+        yield from (f"  - {text}" for text in texts)
+        return
+    yield f"{key}:"
+    for value in values:
+        assert isinstance(value, Mapping)  # noqa: S101 - a list holds texts or mappings
+        for number, line in enumerate(_render_mapping(value)):
+            yield f"  - {line}" if number == 0 else f"    {line}"
+
+
+def _render_text(key: str, value: object) -> Iterator[str]:
+    if not isinstance(value, str):
+        yield f"{key}: {format_scalar(value)}"
+        return
+    text = remove_unwritable(value)
+    line = f"{key}: {text if _is_plain(text) else format_scalar(text)}"
+    folded = _fold_text(text) if len(line) > _WIDTH else None
+    if folded is None:
+        yield line
+    else:
+        yield f"{key}: >-"
+        yield from (f"  {part}" if part else "" for part in folded)
+
+
+def _fold_text(text: str) -> list[str] | None:
+    """The lines of a folded block that reads as this text; None if none does."""
+    lines = [part for line in text.split("\n") for part in (*_wrap_line(line), "")]
+    block = "".join(f"  {line}\n" if line else "\n" for line in lines[:-1])
+    if Document("", f"key: >-\n{block}").content == {"key": text}:
+        return lines[:-1]
+    return None
+
+
+def _wrap_line(line: str) -> list[str]:
+    return wrap(line, _WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+
+
+def _is_plain(text: str) -> bool:
+    if not _PLAIN.fullmatch(text) or text != text.strip():
+        return False
+    return Document("", f"key: {text}").content == {"key": text}
+
+
+_NAME = "the reply"
+_PLACE = re.compile(rf"{_NAME}(?:, line \d+)?: ")
+_FENCED = re.compile(r"^```[^\n`]*\n(.*?)(?:^```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+
+_PERSONA_KEYS = (
+    "id name role domain company institution team_size epoch profile communication_style projects "
+    "principal cast sessions sharedKnowledge"
+).split()
+_SESSION_KEYS = "id kind participants isolated shared firstDay lastDay sensitive_topics".split()
+_STORY_KEYS = "epoch gaps sessions arcs".split()
+_ARC_KEYS = (
+    "id type title description startDay endDay primarySession referencedSessions participants "
+    "forbiddenSessions wrongDay correctedDay wrongBelief correctedBelief directives"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class NewPersona:
+    """A sound persona, and the text of its file."""
+
+    persona: Persona
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewStory:
+    """A sound story, and the text of its file."""
+
+    story: Story
+    text: str
+
+
+def parse_persona_reply(reply: str, name: str, epoch: date) -> NewPersona | RejectedReply:
+    """The persona that a reply describes; its id is `name`, whatever the reply says."""
+    document = _parse_document(reply, _PERSONA_KEYS)
+    if isinstance(document, RejectedReply):
+        return document
+    if isinstance(document.content, dict):
+        document.content |= {"id": name, "epoch": epoch.isoformat()}
+    problems: list[BenchError] = []
+    persona = parse_persona(document, problems)
+    slips = (
+        *_find_key_slips(document.content, _PERSONA_KEYS, "the persona"),
+        *_find_key_slips_in(document.content, "sessions", _SESSION_KEYS),
+    )
+    if persona is None or slips:
+        return _make_rejection(problems, slips)
+    text = render_persona(persona)
+    made = parse_persona(Document(_NAME, text), problems)
+    if made is None:
+        return _make_rejection(problems, ())
+    wrong = check_persona(made)
+    return RejectedReply(wrong) if wrong else NewPersona(made, text)
+
+
+def parse_story_reply(
+    reply: str, persona: Persona, days: int, epoch: date
+) -> NewStory | RejectedReply:
+    """The story of so many days that a reply tells of this persona."""
+    document = _parse_document(reply, _STORY_KEYS)
+    if isinstance(document, RejectedReply):
+        return document
+    if isinstance(document.content, dict):
+        document.content |= {"epoch": epoch.isoformat(), "gaps": True}
+    problems: list[BenchError] = []
+    story = parse_story(document, persona, problems, [])
+    slips = (
+        *_find_key_slips(document.content, _STORY_KEYS, "the story"),
+        *_find_key_slips_in(document.content, "arcs", _ARC_KEYS),
+        *_find_unknown_sessions(document.content, persona),
+    )
+    if story is None or slips:
+        return _make_rejection(problems, slips)
+    text = render_story(story, persona, epoch)
+    made = parse_story(Document(_NAME, text), persona, problems, [])
+    if made is None:
+        return _make_rejection(problems, ())
+    wrong = check_story(persona, made, days)
+    return RejectedReply(wrong) if wrong else NewStory(made, text)
+
+
+def _parse_document(reply: str, known: Collection[str]) -> Document | RejectedReply:
+    bodies = _FENCED.findall(reply)
+    if len(bodies) > 1:
+        return RejectedReply(
+            (f"it holds {len(bodies)} fenced blocks; write one JSON object alone",)
+        )
+    body = bodies[0] if bodies else reply
+    source, fault = _convert_to_yaml(body)
+    try:
+        document = Document(_NAME, source.encode(errors="replace").decode())
+    except Malformed as error:
+        if fault is not None and body.lstrip().startswith("{"):
+            return RejectedReply((f"it is not JSON: {fault}",))
+        place = str(error).removeprefix(_NAME).removeprefix(", ").replace(": ", " ", 1)
+        return RejectedReply((f"{place.strip()}; write one JSON object and no words around it",))
+    match document.content:
+        case dict() as content if len(content) == 1:
+            [(key, inner)] = content.items()
+            if isinstance(inner, dict) and key not in known:
+                return RejectedReply(
+                    (f"everything stands under the key {key!r}; leave that level out",)
+                )
+    return document
+
+
+def _convert_to_yaml(body: str) -> tuple[str, str | None]:
+    """The reply as YAML that means the same, and what keeps it from being JSON.
+
+    JSON has escapes and tabs that a parser of YAML 1.1 does not understand.
+    """
+    try:
+        content = json.loads(body, object_pairs_hook=_reject_repeats)
+        return json.dumps(content, ensure_ascii=False, indent=1), None
+    except RecursionError:
+        return body, "it is nested too deeply"
+    except ValueError as error:
+        return body, str(error)
+
+
+def _reject_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is given twice in one object")
+        found[key] = value
+    return found
+
+
+def _make_rejection(problems: list[BenchError], slips: Collection[str]) -> RejectedReply:
+    said = (_PLACE.sub("", str(problem), count=1) for problem in problems)
+    return RejectedReply((*slips, *(re.sub(r"^holds ", "it holds ", each) for each in said)))
+
+
+def _find_key_slips(content: object, known: Collection[str], subject: str) -> Iterator[str]:
+    """Keys that are nearly those of the format: what they hold would be lost without a word."""
+    for key in content if isinstance(content, dict) else ():
+        near = None if key in known else find_nearest(str(key), known, cutoff=0.85)
+        if near is not None:
+            yield f"{subject} has a key {key!r}; it is called {near}"
+
+
+def _find_key_slips_in(content: object, key: str, known: Collection[str]) -> Iterator[str]:
+    parts = content.get(key) if isinstance(content, dict) else None
+    for number, part in enumerate(parts if isinstance(parts, list) else (), start=1):
+        name = part.get("id", f"number {number}") if isinstance(part, dict) else None
+        yield from _find_key_slips(part, known, f"{key.removesuffix('s')} {name}")
+
+
+def _find_unknown_sessions(content: object, persona: Persona) -> Iterator[str]:
+    known = [session.id for session in persona.sessions]
+    parts = content.get("sessions") if isinstance(content, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        name = part.get("id") if isinstance(part, dict) else None
+        if isinstance(name, str) and name not in known:
+            yield f"there is no session {name}; the persona has {', '.join(known)}"

@@ -1,0 +1,275 @@
+"""What was made, in words, and what to type next."""
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.errors import ModelFault, ModelGone
+from recall_bench.core.usage import Usage
+from recall_bench.datasets.persona_files import Layout, choose_story, list_stories
+from recall_bench.datasets.persona_story import ARC_TYPES, Persona, Story, read_persona, read_story
+from recall_bench.generate.call_log import FOLDER, CallLog, log_path
+from recall_bench.generate.creation.arc_rules import compute_arc_bounds
+from recall_bench.generate.creation.persona_folder import (
+    ExistingFiles,
+    check_request,
+    find_existing,
+    find_first_day,
+    name_persona_unit,
+    name_story_unit,
+    record_origin,
+)
+from recall_bench.generate.creation.persona_prompt import build_persona_prompt, build_story_prompt
+from recall_bench.generate.creation.persona_reply import parse_persona_reply, parse_story_reply
+from recall_bench.generate.model_caller import ModelCaller, describe_estimate
+from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
+from recall_bench.generate.pass_request import CreateRequest
+from recall_bench.generate.pass_run import MissingUnit, PassResult, run_pass
+
+if TYPE_CHECKING:
+    from recall_bench.generate.pass_run import PassStop
+    from recall_bench.models.model import Model, Prompt
+
+
+def describe_result(
+    request: CreateRequest, persona: Persona | None, story: Story | None
+) -> tuple[str, ...]:
+    """Sentences about what there is now; the last is the next command, once all is there."""
+    lines = []
+    if persona is not None:
+        lines.append(
+            f"{persona.name}, {persona.role}: {_format_number(len(persona.cast), 'person')} in the cast"
+        )
+    if story is not None:
+        lines += _describe_story(request, story)
+        lines.append(f"next: {_build_next_command(request)}")
+    return tuple(lines)
+
+
+def find_leftovers(request: CreateRequest, written: list[str]) -> tuple[str, ...]:
+    """What lies in the folder and was made for what has just been replaced."""
+    layout = request.story
+    if layout.arcs not in written:
+        return ()
+    old = _list_story_folders(layout)
+    if "persona.yaml" in written:
+        for arcs in list_stories(layout.folder):
+            if arcs != layout.arcs:
+                old += [arcs, *_list_story_folders(Layout(layout.folder, arcs))]
+    if not old:
+        return ()
+    told = f"{', '.join(old)} told of what was there before; write it anew, or remove it"
+    return (told,)
+
+
+def _list_story_folders(layout: Layout) -> list[str]:
+    """The folders of a story that are there."""
+    folders = (layout.memories, layout.conversations, layout.tools, layout.questions_file.parent)
+    return [folder.name for folder in folders if folder.exists()]
+
+
+def _describe_story(request: CreateRequest, story: Story) -> Iterator[str]:
+    there = Counter(arc.type for arc in story.arcs)
+    kinds = ", ".join(f"{there[kind]} {kind}" for kind in ARC_TYPES if there[kind])
+    yield (
+        f"{request.story.arcs}: {_format_number(len(story.arcs), 'arc')} over "
+        f"{_format_number(request.days, 'day')} from {story.epoch}: {kinds}"
+    )
+    rooms = ", ".join(
+        f"{session.id} (isolated)" if session.isolated else session.id for session in story.sessions
+    )
+    yield f"{_format_number(len(story.sessions), 'session')}: {rooms}"
+
+
+def _build_next_command(request: CreateRequest) -> str:
+    words = ["recall-bench", "generate", "--persona", str(request.persona)]
+    if choose_story(list_stories(request.persona)) != request.story.arcs:
+        words += ["--arcs", request.story.arcs]
+    return shlex.join([*words, "--model", request.model])
+
+
+def _format_number(count: int, what: str) -> str:
+    many = {"person": "people"}.get(what, f"{what}s")
+    return f"{count} {what if count == 1 else many}"
+
+
+Parsed = TypeVar("Parsed")
+
+OnProgress = Callable[[str], None]
+"""Hears a sentence about each thing that is done."""
+
+MAX_ROUNDS = 5
+"""How many new calls a run spends on one file: a whole story has much to get right."""
+
+_PERSONA_TOKENS = 1800
+_ARC_TOKENS = 280
+
+
+def create_persona(
+    request: CreateRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
+    """Write persona.yaml and the arcs of a story, unless they are there.
+
+    Each file is on disk, whole, the moment it is sound, and the same request goes on where an
+    earlier one stopped. A model of one's own may take the place of the one the request names.
+    """
+    if model is None and request.is_offline:
+        from recall_bench.generate.creation.offline_persona import create_offline
+
+        return _add_description(request, create_offline(request, told))
+    there = check_request(request)
+    if there.persona is not None and there.story is not None:
+        return _PersonaPass(request, told, there).make_result(None)
+    closing = None
+    if model is None:
+        from recall_bench.generate.model_caller import open_model
+
+        closing = model = open_model(request)
+    with CallLog(log_path(request.persona, "create-persona", "")) as log:
+        for folder in (request.persona, request.persona / FOLDER):
+            remove_leftovers(folder)
+        log.begin_round(overwrite=request.overwrite)
+        creation = _PersonaPass(request, told, find_existing(request, log))
+        caller = ModelCaller.from_request(request, model, log)
+        stopped = run_pass(lambda: creation.run(caller, log), closing)
+        if stopped is None and not creation.missing:
+            log.end_round()
+        return creation.make_result(caller, stopped)
+
+
+def _add_description(request: CreateRequest, generated: PassResult) -> PassResult:
+    """The same with what was made in words, if all of it is there."""
+    if generated.exit_code != 0:
+        return generated
+    persona = read_persona(request.persona)
+    story = read_story(request.persona, request.story.arcs)
+    return generated.replace(notes=(*generated.notes, *describe_result(request, persona, story)))
+
+
+@dataclass(slots=True)
+class _PersonaPass:
+    """The making of the two files, under way."""
+
+    request: CreateRequest
+    told: OnProgress
+    there: ExistingFiles
+    persona: Persona | None = None
+    story: Story | None = None
+    written: list[str] = field(default_factory=list)
+    missing: list[MissingUnit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.persona, self.story = self.there.persona, self.there.story
+
+    async def run(self, caller: ModelCaller, log: CallLog) -> None:
+        """Write what is not there; a persona that cannot be had leaves its story out as well."""
+        if self.persona is None:
+            self.told(
+                self._describe_estimate(build_persona_prompt(self.request.prompt.strip()), calls=2)
+            )
+            await self._try_unit("persona.yaml", self._write_persona(caller, log))
+        elif self.story is None:
+            self.told(self._describe_estimate(self._build_story_prompt(), calls=1))
+        if self.persona is None:
+            reason = "there is no persona to tell it of"
+            self.missing.append(MissingUnit(unit=self.request.story.arcs, reason=reason))
+        elif self.story is None:
+            await self._try_unit(self.request.story.arcs, self._write_story(caller, log))
+
+    def make_result(
+        self, caller: ModelCaller | None, stopped: "PassStop | None" = None
+    ) -> PassResult:
+        """What became of it."""
+        request = self.request
+        kept = [each for each in (self.there.persona, self.there.story) if each is not None]
+        if request.arcs_only:
+            kept = kept[1:]
+        return PassResult(
+            what="files",
+            folder=str(request.persona),
+            wanted=1 if request.arcs_only else 2,
+            written=len(self.written),
+            kept=len(kept),
+            missing=tuple(self.missing),
+            notes=(
+                *describe_result(request, self.persona, self.story),
+                *find_leftovers(request, self.written),
+            ),
+            fill=request.again,
+            usage=caller.usage if caller else Usage(),
+            spent=caller.spent if caller else Usage(),
+            stopped=stopped,
+        )
+
+    def _describe_estimate(self, sample: "Prompt", *, calls: int) -> str:
+        usual = (_PERSONA_TOKENS if calls == 2 else 0) + _ARC_TOKENS * compute_arc_bounds(
+            self.request.days
+        )[1]
+        return describe_estimate(self.request.model, calls, sample, usual // calls)
+
+    async def _try_unit(self, unit: str, making: Coroutine[None, None, None]) -> None:
+        try:
+            await making
+        except ModelGone:
+            raise
+        except (NoUsableReply, ModelFault) as fault:
+            self.missing.append(MissingUnit(unit=unit, reason=str(fault)))
+            self.told(f"[create-persona] {unit} skipped: {fault!s:.200}")
+        else:
+            self.written.append(unit)
+            self.told(f"Wrote {unit}")
+
+    async def _write_persona(self, caller: ModelCaller, log: CallLog) -> None:
+        request, epoch = self.request, find_first_day(self.request, None)
+        made = await ask_until_usable(
+            caller,
+            "persona.yaml",
+            build_persona_prompt(request.prompt.strip()),
+            lambda reply: self._report_rejection(
+                "persona.yaml", parse_persona_reply(reply, request.id, epoch)
+            ),
+            attempts=MAX_ROUNDS,
+        )
+        content = made.text.encode()
+        record_origin(request, content)
+        replace_file(request.story.persona_file, content)
+        log.mark_written(name_persona_unit(request))
+        self.persona = made.persona
+
+    async def _write_story(self, caller: ModelCaller, log: CallLog) -> None:
+        request, persona = self.request, read_persona(self.request.persona)
+        epoch = find_first_day(request, persona)
+        made = await ask_until_usable(
+            caller,
+            request.story.arcs,
+            self._build_story_prompt(),
+            lambda reply: self._report_rejection(
+                request.story.arcs, parse_story_reply(reply, persona, request.days, epoch)
+            ),
+            attempts=MAX_ROUNDS,
+        )
+        replace_file(request.story.arcs_file, made.text.encode())
+        log.mark_written(name_story_unit(request))
+        self.story = made.story
+
+    def _report_rejection(self, unit: str, found: Parsed) -> Parsed:
+        """Say of a reply that goes back why it does."""
+        if isinstance(found, RejectedReply):
+            more = len(found.problems) - 1
+            also = f" (and {more} more)" if more else ""
+            self.told(f"[create-persona] {unit} sent back: {found.problems[0]:.200}{also}")
+        return found
+
+    def _build_story_prompt(self) -> "Prompt":
+        """From what is on disk, so that it is the same whoever wrote that and when."""
+        request, persona = self.request, read_persona(self.request.persona)
+        return build_story_prompt(
+            request.story.persona_file.read_text(encoding="utf-8-sig"),
+            request.prompt.strip(),
+            request.days,
+            find_first_day(request, persona),
+            has_secrets=any(session.isolated for session in persona.sessions),
+        )

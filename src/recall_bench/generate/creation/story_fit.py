@@ -1,0 +1,197 @@
+"""An authored arc at another time, cut short, or without the arcs it took its values from."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from recall_bench.datasets.persona_story import ARC_TYPES
+from recall_bench.generate.creation.arc_rules import count_fewest_arcs
+from recall_bench.generate.world.templates import parse_template
+from recall_bench.generate.world.validation import MOST_CONCURRENT
+
+RawArc = Mapping[str, Any]
+"""An arc as its file has it."""
+
+_DAY_KEYS = ("startDay", "endDay", "wrongDay", "correctedDay")
+_LENT_KEYS = ("kind", "is", "or")
+_QUESTION_KEYS = ("ask", "then", "both", "with", "link", "category")
+_VALUE_FORMS = frozenset({"", "full", "short"})
+"""The forms of a placeholder that tell its value."""
+
+
+def move_story(story: Mapping[str, Any], by: int) -> dict[str, Any]:
+    """The whole story so many days later: its arcs, the times away and when sessions open."""
+    found = {**story, "arcs": [move_arc(arc, by) for arc in story["arcs"]]}
+    if story.get("away"):
+        found["away"] = [[first + by, last + by] for first, last in story["away"]]
+    if story.get("sessions"):
+        hours = ("firstDay", "lastDay")
+        found["sessions"] = [_move_days(one, hours, by) for one in story["sessions"]]
+    return found
+
+
+def move_arc(arc: RawArc, by: int) -> dict[str, Any]:
+    """The arc so many days later, with every day and date it names; earlier if negative."""
+    found = _move_days(_move_dates_in(arc, by), _DAY_KEYS, by)
+    found["directives"] = [_move_days(part, ("day",), by) for part in found["directives"]]
+    if "facts" in found:
+        found["facts"] = {name: _move_date(slot, by) for name, slot in found["facts"].items()}
+    return found
+
+
+def cut_arc(arc: RawArc, length: int) -> RawArc:
+    """The arc up to its last step within so many days of its first, and two steps at least.
+
+    A correction keeps all steps up to the correction. What is then never told is not asked about.
+    """
+    last = max(arc["startDay"] + length, arc.get("correctedDay") or 0)
+    steps = arc["directives"]
+    kept = [step for index, step in enumerate(steps) if index < 2 or step["day"] <= last]
+    if len(kept) == len(steps):
+        return arc
+    told = {
+        hole.name
+        for step in kept
+        for hole in parse_template(step["text"]).list_placeholders()
+        if hole.form in _VALUE_FORMS
+    }
+    facts = {
+        name: slot if name in told else _drop_keys(slot, _QUESTION_KEYS)
+        for name, slot in arc.get("facts", {}).items()
+    }
+    return {**arc, "endDay": kept[-1]["day"], "directives": kept, "facts": facts}
+
+
+def make_standalone(told: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[RawArc]:
+    """The arcs told, with the values of their own that they took from arcs left out."""
+    authored = {
+        f"{arc['id']}.{name}": slot for arc in arcs for name, slot in arc.get("facts", {}).items()
+    }
+    there = {arc["id"] for arc in told}
+    heirs: dict[str, str] = {}
+    found = []
+    for arc in told:
+        facts = {}
+        for name, slot in arc.get("facts", {}).items():
+            lender = slot.get("same")
+            if lender is None or lender.partition(".")[0] in there:
+                facts[name] = slot
+            elif lender in heirs:
+                facts[name] = {**slot, "same": heirs[lender]}
+            else:
+                heirs[lender] = f"{arc['id']}.{name}"
+                lent = {key: authored[lender][key] for key in _LENT_KEYS if key in authored[lender]}
+                facts[name] = _drop_keys(slot, ("same",)) | lent
+        found.append({**arc, "facts": facts} if facts else arc)
+    return found
+
+
+def _move_days(part: Mapping[str, Any], keys: Iterable[str], by: int) -> dict[str, Any]:
+    return {**part, **{key: part[key] + by for key in keys if part.get(key) is not None}}
+
+
+def _move_date(slot: Mapping[str, Any], by: int) -> Mapping[str, Any]:
+    given = slot.get("is")
+    if slot.get("kind") != "date" or given is None:
+        return slot
+    return {**slot, "is": [day + by for day in given] if isinstance(given, list) else given + by}
+
+
+def _move_dates_in(content: Any, by: int) -> Any:  # noqa: ANN401 - any YAML
+    """The same with every `{date:N}` in its texts moved."""
+    if isinstance(content, str):
+        return re.sub(r"\{date:(\d+)", lambda found: f"{{date:{int(found[1]) + by}", content)
+    if isinstance(content, list):
+        return [_move_dates_in(part, by) for part in content]
+    if isinstance(content, dict):
+        return {key: _move_dates_in(part, by) for key, part in content.items()}
+    return content
+
+
+def _drop_keys(slot: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: part for key, part in slot.items() if key not in keys}
+
+
+SHORT = 365
+"""In a story shorter than this an arc lasts half of it at most, but two weeks if need be."""
+
+_LEAST_SPAN = 14
+_LEAST_CUT = 21
+"""In a story shorter than this there is no room to be won."""
+_WEEK = 7
+_SEASON = re.compile(
+    r"\b(?:January|February|March|April|June|July|August|September|October|November|December"
+    r"|Christmas|spring|summer|autumn|winter)\b"
+)
+
+
+def fit_story(story: Mapping[str, Any], days: int) -> dict[str, Any]:
+    """The story as it is told within so many days; it has at least one arc."""
+    arcs: Sequence[RawArc] = story["arcs"]
+    if _LEAST_CUT <= days < SHORT:
+        arcs = [cut_arc(arc, max(_LEAST_SPAN, days // 2)) for arc in arcs]
+    told = [arc for arc in arcs if arc["directives"][0]["day"] < days and _is_complete(arc, days)]
+    told = told or [arcs[0]]
+    for kind in _list_missing_types(told, days):
+        brought = next(_move_arcs_forward({**story, "arcs": arcs}, told, kind, days), None)
+        told += [brought] if brought else []
+    told.sort(key=lambda arc: (arc["startDay"], arc["id"]))
+    found = {**story, "arcs": make_standalone(told, story["arcs"])}
+    if story.get("sessions"):
+        found["sessions"] = [one for one in story["sessions"] if one.get("firstDay", 1) <= days]
+    return found
+
+
+def _list_missing_types(told: Sequence[RawArc], days: int) -> list[str]:
+    """Types of which there are too few, as often as one is missing; every type once, then again."""
+    rest = {
+        kind: count - sum(arc["type"] == kind for arc in told)
+        for kind, count in count_fewest_arcs(days).items()
+    }
+    rounds = range(1, max(rest.values()) + 1)
+    is_new = {kind: not any(arc["type"] == kind for arc in told) for kind in rest}
+    wanted = [(number, kind) for number in rounds for kind in ARC_TYPES if rest[kind] >= number]
+    return [kind for _, kind in sorted(wanted, key=lambda one: (one[0], not is_new[one[1]]))]
+
+
+def _is_complete(arc: RawArc, days: int) -> bool:
+    """Whether a correction is made within the story."""
+    return (arc.get("correctedDay") or 0) <= days
+
+
+def _move_arcs_forward(
+    story: Mapping[str, Any], told: Sequence[RawArc], kind: str, days: int
+) -> Iterator[RawArc]:
+    """Every way to tell another arc of the type: arcs that name no season first, then early ones.
+
+    At least two of its steps are told.
+    """
+    opens = {session["id"]: session.get("firstDay", 1) for session in story.get("sessions") or ()}
+    names = {arc["id"] for arc in told}
+    others = [arc for arc in story["arcs"] if arc["type"] == kind and arc["id"] not in names]
+    for arc in sorted(others, key=lambda arc: bool(_SEASON.search(repr(arc)))):
+        for weeks in range((arc["startDay"] - 1) // _WEEK, 0, -1):
+            there = move_arc(arc, -_WEEK * weeks)
+            if there["directives"][1]["day"] > days or not _is_complete(there, days):
+                break
+            is_open = there["startDay"] >= opens.get(arc["primarySession"], 1)
+            if (
+                is_open
+                and _is_room_for(there, told)
+                and _is_at_work(there, story.get("away") or ())
+            ):
+                yield there
+
+
+def _is_room_for(arc: RawArc, others: Iterable[RawArc]) -> bool:
+    """Whether never too many arcs go on at once; the most do on a day when one of them begins."""
+    spans = [(other["startDay"], other["endDay"]) for other in (*others, arc)]
+    return all(
+        sum(first <= day <= last for first, last in spans) <= MOST_CONCURRENT for day, _ in spans
+    )
+
+
+def _is_at_work(arc: RawArc, away: Iterable[Sequence[int]]) -> bool:
+    return not any(
+        first <= directive["day"] <= last for first, last in away for directive in arc["directives"]
+    )

@@ -1,0 +1,127 @@
+"""The days of a story as they are told, by session and by topic, for passes that retell them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from recall_bench.core.errors import BenchError, Problems, UsageError
+from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.text_values import TextValue, find_claims
+from recall_bench.datasets.lint.value_index import NO_SESSION, DayLog
+from recall_bench.datasets.persona_files import DayFile, Layout, list_days
+from recall_bench.datasets.persona_story import Story
+
+_TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LogTopic:
+    """One topic of a session: its heading, if it has one, and its text."""
+
+    session: str | None
+    """None for what stands before the first session."""
+    heading: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class StoryDay:
+    """One day's log."""
+
+    number: int
+    date: date
+    text: str
+
+    @property
+    def weekday(self) -> str:
+        """As people say it."""
+        return f"{self.date:%A}"
+
+    @property
+    def in_words(self) -> str:
+        """The date with its weekday, for prompts and headings."""
+        return f"{self.weekday}, {self.date.day} {self.date:%B %Y}"
+
+    @cached_property
+    def topics(self) -> tuple[LogTopic, ...]:
+        """Everything it tells, in order."""
+        return tuple(
+            topic
+            for session, text in self._day.split_sessions()
+            for topic in _split_topics(session, text)
+        )
+
+    @cached_property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions it tells of, in order."""
+        named = (topic.session for topic in self.topics)
+        return tuple(dict.fromkeys(session for session in named if session is not None))
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The exact values it states, by their core."""
+        return frozenset(atom.core for atom in find_exact_values(self._day.body))
+
+    @cached_property
+    def values_by_session(self) -> Mapping[str, frozenset[str]]:
+        """Those stated in each of its sessions."""
+        found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
+        for name, text in self._day.split_sessions():
+            if name in found:
+                found[name] |= {atom.core for atom in find_exact_values(text)}
+        return found
+
+    @property
+    def body(self) -> str:
+        """The log without its front matter."""
+        return self._day.body.strip()
+
+    @cached_property
+    def _day(self) -> DayLog:
+        return DayLog(self.number, f"day {self.number}", self.text)
+
+
+def find_exact_values(text: str) -> tuple[TextValue, ...]:
+    """The values of a text that are right or wrong: amounts, dates, times, codes, no names."""
+    return tuple(atom for atom in find_claims(text) if atom.is_exact)
+
+
+def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
+    """The day files of a story within the days wanted; UsageError if there is none."""
+    if not layout.memories.is_dir():
+        raise UsageError(
+            f"{layout.name(layout.memories)} does not exist; `recall-bench generate` writes it"
+        )
+    problems: list[BenchError] = []
+    files = list_days(layout, problems, [])
+    if problems:
+        raise Problems(problems)
+    found = tuple(file for file in files if file.day in wanted)
+    if not found:
+        raise UsageError(
+            f"{layout.name(layout.memories)} holds no day from {wanted[0]} to {wanted[-1]}; "
+            f"it ends on day {files[-1].day}"
+        )
+    return found
+
+
+def read_day_log(file: DayFile, story: Story) -> StoryDay:
+    """One day's log; Malformed if it cannot be read."""
+    return StoryDay(file.day, compute_story_date(story.epoch, file.day).date(), file.read())
+
+
+def count_coverage(retold: str, day: StoryDay) -> tuple[int, int]:
+    """How many of the day's exact values a retelling holds, and how many there are."""
+    held = {atom.core for atom in find_exact_values(retold)}
+    return len(day.values & held), len(day.values)
+
+
+def _split_topics(session: str, text: str) -> list[LogTopic]:
+    name = None if session == NO_SESSION else session
+    before, *rest = _TOPIC.split(text)
+    found = [LogTopic(name, None, before.strip())] if before.strip() else []
+    for heading, body in zip(rest[::2], rest[1::2], strict=True):
+        found.append(LogTopic(name, heading.strip(), body.strip()))
+    return found

@@ -1,0 +1,249 @@
+"""A reply made an entry: what is only packing is taken off, what is not an entry is said."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from recall_bench.core.text_values import (
+    DATE,
+    NAME,
+    QUOTE,
+    TextValue,
+    locate_values,
+    normalise_text,
+    split_words,
+)
+from recall_bench.datasets.lint.history_checks import is_superseded
+from recall_bench.datasets.lint.value_index import DayLog, SentenceMention, ValueIndex
+from recall_bench.datasets.text_dates import find_text_date
+from recall_bench.generate.days.entry_prompt import EntryRequirements
+from recall_bench.generate.days.knowledge import format_date
+from recall_bench.generate.model_reply import RejectedReply
+
+_FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*")
+_MAX_LINES_BEFORE_FENCE = 2
+"""Lines that may stand before a fence."""
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:[^\n]*\n)*---[ \t]*(?:\n|\Z)")
+_SESSION = re.compile(r"^#{1,6}[ \t]*session:(.*)$", re.IGNORECASE | re.MULTILINE)
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)\Z")
+_EDGES = " \t#"
+"""What a heading does not end with; in the patterns it would be tried at every length."""
+_LEVEL = 3
+
+
+def extract_entry(reply: str, session: str) -> str | RejectedReply:
+    """The entry of a session that a reply holds, or why it holds none.
+
+    A fence around it, front matter, an announcing line and the session's own heading are taken
+    off; higher headings become topics.
+    """
+    if "\0" in reply or any("\ud800" <= char <= "\udfff" for char in reply):
+        return RejectedReply(("it holds characters that are no text; write plain text",))
+    text = reply.replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n")
+    text = _strip_fence(text)
+    text = _FRONT_MATTER.sub("", text, count=1)
+    named = (name.lstrip(" \t").rstrip(_EDGES) for name in _SESSION.findall(text))
+    strange = [name for name in named if name != session]
+    if strange:
+        problem = (
+            f"it has a heading for the session {strange[0]}; write the entry of {session} alone"
+        )
+        return RejectedReply((problem,))
+    topics = _split_topics(_SESSION.sub("", text))
+    before, told = topics[0][1], [(name, body) for name, body in topics[1:] if body]
+    if not told:
+        return RejectedReply(("it has no topic: begin with a line `### topic` and tell it below",))
+    if before and not _is_announcement(before):
+        return RejectedReply(("text stands before the first `###` line; put it under a topic",))
+    return "\n\n".join(f"### {name}\n{body}" for name, body in told)
+
+
+def _strip_fence(text: str) -> str:
+    """What stands in a fence around everything but a line or two that announce it."""
+    lines = text.split("\n")
+    before = 0
+    for place, line in enumerate(lines[:-1]):
+        if opening := _FENCE.fullmatch(line):
+            is_closed = lines[-1] == opening[1]
+            return "\n".join(lines[place + 1 : -1]).strip() if is_closed else text
+        before += bool(line)
+        if line.startswith("#") or before > _MAX_LINES_BEFORE_FENCE:
+            break
+    return text
+
+
+def _split_topics(text: str) -> list[tuple[str, str]]:
+    """Each topic's heading and body; what stands before the first is under no heading."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    is_code = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+        heading = None if is_code else _HEADING.match(line)
+        name = heading[2].rstrip(_EDGES) if heading and len(heading[1]) <= _LEVEL else ""
+        if name:
+            found.append((name, []))
+        else:
+            found[-1][1].append(line.rstrip())
+    return [(name, "\n".join(lines).strip()) for name, lines in found]
+
+
+def _is_announcement(text: str) -> bool:
+    return "\n" not in text and text.endswith(":")
+
+
+_LENIENCY = 5
+"""An entry may be so many times shorter or longer than asked for."""
+_LONG_SENTENCE_WORDS = 6
+_MAX_COPIED_SHARE = 0.5
+
+_FOREIGN = re.compile(
+    r"\b(?:days? #?\d{1,4}|checkpoints?|benchmarks?|personas?|story arcs?"
+    r"|as an AI language model)\b",
+    re.IGNORECASE,
+)
+"""Words of whoever tests a memory, which nobody in a story says."""
+_TODAY = re.compile(r"\btoday\b[\s,:(]*(?:is|being|on)?[\s,(]*(?:\w+day,?\s)?\Z", re.IGNORECASE)
+_WEEKDAY_BEFORE = re.compile(r"\b(Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)[a-z]*\.?,?\s(?:the\s)?\Z")
+
+
+def check_entry(reply: str, demands: EntryRequirements) -> str | RejectedReply:
+    """The entry that a reply holds, or all that is wrong with it."""
+    entry = extract_entry(reply, demands.session)
+    if isinstance(entry, RejectedReply):
+        return entry
+    day = DayLog(demands.day, demands.session, f"# session: {demands.session}\n\n{entry}\n")
+    problems = tuple(
+        dict.fromkeys(
+            (
+                *_check_length(entry, demands),
+                *_check_vocabulary(entry, demands),
+                *_check_due_values(day, demands),
+                *_check_hidden_values(entry, day, demands),
+                *_check_stale_values(day, demands),
+                *_check_dates(entry, demands.at),
+                *_check_copies(day, demands),
+            )
+        )
+    )
+    return RejectedReply(problems) if problems else entry
+
+
+def _check_length(entry: str, demands: EntryRequirements) -> Iterator[str]:
+    count, asked = len(entry.split()), demands.length
+    if not asked.fewest // _LENIENCY <= count <= asked.most * _LENIENCY:
+        yield f"it has {count} words; write {asked.fewest} to {asked.most}"
+
+
+def _check_vocabulary(entry: str, demands: EntryRequirements) -> Iterator[str]:
+    for found in _FOREIGN.finditer(entry):
+        if found[0].lower() not in demands.material:
+            yield f"it says “{found[0]}”, which nobody in the story would; say it otherwise"
+
+
+def _check_due_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    wanted = (*demands.due, *(atom for each in demands.stated for atom in each.atoms))
+    index = ValueIndex([day], wanted)
+    for atom in demands.due:
+        if not index.find_loose_days(atom):
+            yield f"{atom.shown} is missing, which belongs to what happens today; state it so"
+    for statement in demands.stated:
+        for atom in statement.atoms:
+            said = any(statement.about & each.topics for each in index.find_mentions(atom))
+            if not (said or (_is_placeless(atom, statement.about) and index.find_loose_days(atom))):
+                yield f"{atom.shown} is missing; state it in one sentence with what it is about"
+
+
+def _is_placeless(atom: TextValue, about: frozenset[str]) -> bool:
+    """Whether it cannot be looked for in a sentence about something."""
+    return not about or atom.kind in {NAME, QUOTE}
+
+
+def _check_hidden_values(entry: str, day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    found = list(demands.unsaid.sure.find_in(entry))
+    index = ValueIndex([day], [atom for each in demands.early for atom in each.atoms])
+    for statement in demands.early:
+        for atom in statement.atoms:
+            if atom.kind == NAME:
+                said = any(
+                    each.topics & statement.about
+                    for each in _list_sentences(day)
+                    if set(split_words(each.text)).issuperset(atom.words)
+                )
+            else:
+                said = any(each.topics & statement.about for each in index.find_mentions(atom))
+            if said:
+                found.append(atom)
+    for atom in found:
+        yield f"it says {atom.shown}, which nobody here has heard by this date; take it out"
+
+
+def _list_sentences(day: DayLog) -> Iterator[SentenceMention]:
+    for each in day.sentences:
+        yield SentenceMention(
+            day.number, each.session or "", each.text, f"{each.heading} {each.lead}"
+        )
+
+
+def _check_stale_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    index = ValueIndex([day], [atom for each in demands.stale for atom in each.atoms])
+    for statement in demands.stale:
+        for atom in statement.atoms:
+            for said in index.find_mentions(atom):
+                if statement.about & said.topics and not is_superseded(atom, said):
+                    yield (
+                        f"{atom.shown} is given as if it still held; leave it out, or say in the "
+                        "same sentence that it is no longer so"
+                    )
+
+
+def _check_dates(entry: str, today: date) -> Iterator[str]:
+    own = find_text_date(entry)
+    if own is not None and own != today:
+        yield (
+            f"it opens with {format_date(own)} as if that were its date; today is {format_date(today)}: "
+            "correct it, or name the other date further down"
+        )
+    level = normalise_text(entry)
+    for start, _, atom in locate_values(level):
+        if atom.kind != DATE or (meant := _find_nearest_date(atom, today)) is None:
+            continue
+        before = level[max(0, start - 40) : start]
+        if _TODAY.search(before) and meant != today:
+            yield f"it calls {atom.shown} today; today is {format_date(today)}"
+        named = _WEEKDAY_BEFORE.search(before)
+        if named and not f"{meant:%A}".startswith(named[1][:3]):
+            yield f"{atom.shown} is a {meant:%A}; correct the weekday or the date"
+
+
+def _find_nearest_date(atom: TextValue, today: date) -> date | None:
+    """The date meant: of one without a year the nearest; None if there is no such date."""
+    if atom.value != atom.core:
+        years = [int(atom.value[:4])]
+    else:
+        years = [today.year - 1, today.year, today.year + 1]
+    month, day = (int(part) for part in atom.core.split("-"))
+    found = []
+    for year in years:
+        try:
+            found.append(date(year, month, day))
+        except ValueError:
+            continue
+    return min(found, key=lambda each: abs((each - today).days), default=None)
+
+
+def _check_copies(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    earlier = {
+        text for entry in demands.shown for text in _list_long_sentences(DayLog(0, "", entry))
+    }
+    told = _list_long_sentences(day)
+    copied = sum(text in earlier for text in told)
+    if told and copied >= _MAX_COPIED_SHARE * len(told):
+        yield (
+            f"{copied} of its {len(told)} longer sentences are those of earlier entries; tell what "
+            "is new today in new words"
+        )
+
+
+def _list_long_sentences(day: DayLog) -> list[str]:
+    return [each.text for each in day.sentences if len(each.text.split()) >= _LONG_SENTENCE_WORDS]

@@ -1,0 +1,332 @@
+"""What must not be said yet, or must never be said here.
+
+A value is unsaid while only later events, beliefs that nobody holds yet, arcs that have not begun
+or the matters of a closed room hold it. Once anything that has happened holds it, it is known.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.sentences import split_sentences
+from recall_bench.core.text_values import (
+    CODE,
+    MONEY,
+    NAME,
+    NUMBER,
+    PERCENT,
+    QUOTE,
+    TextValue,
+    find_claims,
+    find_values,
+    normalise_text,
+    split_words,
+)
+from recall_bench.datasets.persona_story import Arc, Persona, Session
+from recall_bench.generate.days.day_plan import find_phase, is_secret
+
+_NAMED_BY_TITLE = frozenset({"project", "incident", "learning", "relationship"})
+"""The title of such an arc names its subject, which is known while it goes on; a decision's may
+name what is decided, a correction's what is right."""
+
+_SURE = frozenset({MONEY, PERCENT, CODE, QUOTE})
+"""Kinds of values that nobody writes by chance."""
+
+_ARTICLE = re.compile(r"\A(?:The|An?)\b")
+_CAPITAL = re.compile(r"\b[A-Z][^\W_]*")
+
+_Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class HiddenValues:
+    """The values and names that a session's author must not know on a day."""
+
+    atoms: tuple[TextValue, ...]
+
+    def find_in(self, text: str) -> tuple[TextValue, ...]:
+        """Those that a text gives away, however it spells them."""
+        level = normalise_text(text)
+        found = [
+            self._by_value[key]
+            for atom in find_values(level)
+            if (key := _make_key(atom)) in self._by_value
+        ]
+        names = frozenset(word.lower() for word in _CAPITAL.findall(level))
+        flat = " ".join(level.lower().split())
+        found += [
+            atom
+            for atom, needed in self._by_words
+            if (atom.value in flat if atom.kind == QUOTE else needed <= names)
+        ]
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def sure(self) -> "HiddenValues":
+        """Those that a text cannot hold by chance."""
+        return HiddenValues(tuple(atom for atom in self.atoms if atom.kind in _SURE))
+
+    @cached_property
+    def _by_value(self) -> dict[_Key, TextValue]:
+        return {_make_key(atom): atom for atom in self.atoms if atom.kind not in {NAME, QUOTE}}
+
+    @cached_property
+    def _by_words(self) -> tuple[tuple[TextValue, frozenset[str]], ...]:
+        found = (atom for atom in self.atoms if atom.kind in {NAME, QUOTE})
+        return tuple((atom, needed) for atom in found if (needed := frozenset(atom.words)))
+
+
+class HiddenValueFinder:
+    """Knows of every day and session what is unsaid.
+
+    What the persona's file says is known from the first day, unless it is what a correction is
+    going to bring.
+    """
+
+    def __init__(self, persona: Persona, arcs: tuple[Arc, ...], isolated: frozenset[str]) -> None:
+        self._arcs = arcs
+        self._isolated = isolated
+        self._read: dict[str, tuple[TextValue, ...]] = {}
+        self._worded: dict[str, frozenset[str]] = {}
+        self._background = tuple(text for text in _list_identity_texts(persona) if text)
+
+    def find_hidden(self, session: Session, day: int) -> HiddenValues:
+        """What the session's author must not know that day."""
+        happened: list[str] = []
+        subjects: list[str] = []
+        later: list[str] = []
+        corrected: list[str] = []
+        for arc in self._arcs:
+            if is_secret(arc, session, self._isolated):
+                later += _list_all_texts(arc)
+                continue
+            happened += list_past_events(arc, day)
+            subjects += _list_subjects(arc, day)
+            later += _list_future_texts(arc, day)
+            corrected += _list_pending_corrections(arc, day)
+        known = self._collect_keys(happened)
+        usual = known | self._collect_keys(self._background)
+        named = [self._split_words(text) for text in (*self._background, *happened, *subjects)]
+        found: dict[_Key, TextValue] = {}
+        for texts, excepted in ((later, usual), (corrected, known)):
+            for atom in self._collect_atoms(texts):
+                if _make_key(atom) not in excepted:
+                    found[_make_key(atom)] = atom
+        return HiddenValues(
+            tuple(atom for atom in found.values() if not _is_name_given(atom, named))
+        )
+
+    def _collect_keys(self, texts: Iterable[str]) -> set[_Key]:
+        return {_make_key(atom) for atom in self._collect_atoms(texts)}
+
+    def _split_words(self, text: str) -> frozenset[str]:
+        if text not in self._worded:
+            self._worded[text] = _split_words(normalise_text(text))
+        return self._worded[text]
+
+    def _collect_atoms(self, texts: Iterable[str]) -> Iterator[TextValue]:
+        for text in texts:
+            if text not in self._read:
+                # Behind an article that opens a text a name would pass for an opening word.
+                level = _ARTICLE.sub(lambda article: article[0].lower(), text)
+                self._read[text] = tuple(
+                    atom for atom in find_claims(level) if atom.is_exact or _is_name(atom, level)
+                )
+            yield from self._read[text]
+
+
+def list_past_events(arc: Arc, day: int) -> Iterator[str]:
+    """What has happened in an arc by a day: its events, and the beliefs held so far."""
+    for each in arc.directives:
+        if each.day <= day and arc.is_active(each.day):
+            yield each.event
+    if arc.wrong_belief and arc.wrong_day is not None and arc.wrong_day <= day:
+        yield arc.wrong_belief
+    if arc.corrected_belief and arc.corrected_day is not None and arc.corrected_day <= day:
+        yield arc.corrected_belief
+
+
+def is_correction(arc: Arc) -> bool:
+    """Whether the arc replaces one belief by another."""
+    return arc.type == "correction" or arc.corrected_belief is not None
+
+
+def is_public(arc: Arc, day: int) -> bool:
+    """Whether title and description may be known: a correction's only once it is made."""
+    if is_correction(arc):
+        return arc.corrected_day is not None and arc.corrected_day <= day
+    return arc.start_day <= day
+
+
+def _list_future_texts(arc: Arc, day: int) -> Iterator[str]:
+    yield from (each.event for each in arc.directives if each.day > day)
+    if arc.wrong_belief and (arc.wrong_day is None or arc.wrong_day > day):
+        yield arc.wrong_belief
+    if not is_public(arc, day):
+        yield from (arc.title, arc.description)
+
+
+def _list_pending_corrections(arc: Arc, day: int) -> Iterator[str]:
+    if arc.corrected_belief and not is_public(arc, day):
+        yield arc.corrected_belief
+
+
+def _list_all_texts(arc: Arc) -> Iterator[str]:
+    yield from (each.event for each in arc.directives)
+    beliefs = (arc.wrong_belief, arc.corrected_belief)
+    yield from (text for text in (arc.title, arc.description, *beliefs) if text)
+
+
+def _list_subjects(arc: Arc, day: int) -> Iterator[str]:
+    if arc.type in _NAMED_BY_TITLE and is_public(arc, day):
+        yield arc.title
+
+
+def _make_key(atom: TextValue) -> _Key:
+    """Equal for spellings of one value; a number is another one with another unit."""
+    return atom.kind, atom.value if atom.kind in {NUMBER, NAME, QUOTE} else atom.core
+
+
+def _is_name(atom: TextValue, text: str) -> bool:
+    """Whether it is a name of something; a single word that opens a text may be any word."""
+    return atom.kind == NAME and (" " in atom.shown or not text.startswith(atom.shown))
+
+
+def _is_name_given(atom: TextValue, named: list[frozenset[str]]) -> bool:
+    """Whether it is a name that one of the texts gives in full."""
+    needed = frozenset(atom.words)
+    return atom.kind == NAME and any(needed <= said for said in named)
+
+
+def _split_words(text: str) -> frozenset[str]:
+    return frozenset(split_words(text))
+
+
+def _list_identity_texts(persona: Persona) -> Iterator[str]:
+    yield from (persona.name, persona.role, persona.domain, persona.affiliation or "")
+    yield from (persona.profile, persona.communication_style)
+    if persona.principal:
+        yield from (persona.principal.name, persona.principal.role, persona.principal.profile or "")
+    for member in persona.cast:
+        yield f"{member.name}, {member.role}"
+    for session in persona.sessions:
+        yield from session.participants
+    yield from persona.shared_knowledge
+
+
+_NOTE = re.compile(r"\b(?:arcs?|corpus|recency[- ]bias)\b", re.IGNORECASE)
+"""Marks a sentence that one author of stories writes to another."""
+
+_MAX_CAST = 40
+_MAX_EVENTS = 20
+
+
+def format_date(at: date) -> str:
+    """A date with its weekday, as people say it."""
+    return f"{at:%A}, {at.day} {at:%B %Y}"
+
+
+def describe_persona(persona: Persona, unsaid: HiddenValues) -> str:
+    """Who keeps the log, for whom, and who else there is."""
+    lines = [f"{persona.name}, {persona.role}. Field: {persona.domain}."]
+    if persona.affiliation:
+        lines.append(f"Works at {persona.affiliation}, with a team of {persona.team_size}.")
+    lines.append(remove_hidden(persona.profile, unsaid))
+    lines.append(f"How {persona.name} writes: {remove_hidden(persona.communication_style, unsaid)}")
+    if persona.principal:
+        served = f"{persona.principal.name}, {persona.principal.role}."
+        lines.append(
+            f"Serves {served} {remove_hidden(persona.principal.profile or '', unsaid)}".rstrip()
+        )
+    known = [each for each in persona.cast if not unsaid.find_in(f"{each.name}, {each.role}")]
+    if known:
+        lines.append("People and agents around:")
+        lines += [f"- {each.name} ({each.kind}): {each.role}" for each in known[:_MAX_CAST]]
+    shared = [text for text in persona.shared_knowledge if not unsaid.find_in(text)]
+    if shared:
+        lines.append("Known to everybody:")
+        lines += [f"- {text}" for text in shared]
+    return "\n".join(line for line in lines if line)
+
+
+def describe_session(session: Session) -> str:
+    """The conversation that is logged."""
+    kind = "a conversation of two" if session.kind == "1to1" else "a group"
+    lines = [f"{session.id}: {kind}."]
+    if session.participants:
+        lines.append(f"Taking part: {', '.join(session.participants)}.")
+    if session.sensitive_topics:
+        lines.append("Confidential, for this conversation alone:")
+        lines += [f"- {topic}" for topic in session.sensitive_topics]
+    return "\n".join(lines)
+
+
+def describe_thread(arc: Arc, day: int, epoch: date, unsaid: HiddenValues) -> str | None:
+    """What is known of an arc on a day; None if nothing is."""
+    known = [
+        *_describe_arc(arc, day, unsaid),
+        *_describe_beliefs(arc, day, epoch),
+        *_list_earlier_events(arc, day, epoch),
+    ]
+    today = [each.event for each in arc.directives if each.day == day]
+    if today:
+        known.append("Today:")
+        known += [f"- {event}" for event in today]
+    if not known:
+        return None
+    people = [name for name in arc.participants if not unsaid.find_in(name)]
+    if people:
+        known.append(f"Concerned: {', '.join(people)}.")
+    known.append(f"How far it is: {find_phase(arc, day)}.")
+    return "\n".join(known)
+
+
+def remove_hidden(text: str, unsaid: HiddenValues) -> str:
+    """The sentences of a text that give away nothing."""
+    whole = " ".join(text.split())
+    return " ".join(sentence for sentence in split_sentences(whole) if not unsaid.find_in(sentence))
+
+
+def _describe_arc(arc: Arc, day: int, unsaid: HiddenValues) -> Iterator[str]:
+    if not is_public(arc, day):
+        return
+    if not unsaid.find_in(arc.title):
+        yield f"{arc.title} ({arc.type})"
+    sentences = split_sentences(remove_hidden(arc.description, unsaid))
+    if told := " ".join(each for each in sentences if not _NOTE.search(each)):
+        yield told
+
+
+def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
+    if not is_correction(arc):
+        return
+    wrong = arc.wrong_belief if arc.wrong_day is not None and arc.wrong_day <= day else None
+    if arc.corrected_day is None or day < arc.corrected_day:
+        if wrong:
+            held = "From today everybody takes" if arc.wrong_day == day else "Everybody takes"
+            yield f"{held} this for a fact, and nobody doubts it: {wrong}"
+        return
+    if wrong and arc.corrected_day == day:
+        yield f"Until today everybody believed: {wrong}"
+    elif wrong:
+        yield f"Until {_format_day(epoch, arc.corrected_day)} everybody believed, wrongly: {wrong}"
+    if arc.corrected_belief and arc.corrected_day == day:
+        yield f"Today it turns out, and holds from now on: {arc.corrected_belief}"
+    elif arc.corrected_belief:
+        yield f"Known since {_format_day(epoch, arc.corrected_day)}: {arc.corrected_belief}"
+
+
+def _list_earlier_events(arc: Arc, day: int, epoch: date) -> Iterator[str]:
+    past = [each for each in arc.directives if each.day < day and arc.is_active(each.day)]
+    if past:
+        yield "Earlier:"
+        past.sort(key=lambda each: each.day)
+        for each in past[-_MAX_EVENTS:]:
+            yield f"- {_format_day(epoch, each.day)}: {each.event}"
+
+
+def _format_day(epoch: date, day: int) -> str:
+    return format_date(compute_story_date(epoch, day).date())

@@ -1,0 +1,95 @@
+"""`generate --model offline`: the days of a story, played."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from anyio.lowlevel import checkpoint
+
+from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.errors import UsageError
+from recall_bench.datasets.persona_files import Layout, format_days, name_day_file
+from recall_bench.generate.call_log import CallLog, log_path
+from recall_bench.generate.pass_request import DaysRequest
+from recall_bench.generate.pass_run import PassResult, run_pass
+from recall_bench.generate.world_folder import WorldFolder, is_file_of, open_world
+
+
+def write_offline_days(request: DaysRequest, told: Callable[[str], None]) -> PassResult:
+    """Write the days asked for that are not there yet, each whole, as the world plays them.
+
+    UsageError if no world made the persona, or if its story is no longer the world's.
+    """
+    layout = request.find_layout()
+    world = open_world(layout)
+    if world is None:
+        raise UsageError(
+            f"{layout.id}: offline can only write stories that the world made; name a model with "
+            "--model, or create the persona with `recall-bench create-persona --model offline`"
+        )
+    span = request.select_days(world.days)
+    # Nothing is asked, so nothing is on record; but only one process at a time may write days.
+    with CallLog(log_path(layout.folder, "days", layout.suffix)):
+        remove_leftovers(layout.memories)
+        there = sum(1 for _ in layout.memories.glob("day-*.md"))
+        days = _OfflineDays(layout, span, is_overwriting=request.overwrite, told=told, unique=there)
+        stopped = run_pass(lambda: days.write(world))
+    wanted = [day for day in world.list_days_told() if day in span]
+    return PassResult(
+        what="days",
+        folder=str(layout.memories),
+        wanted=len(wanted),
+        written=days.written,
+        kept=days.kept,
+        notes=tuple(_list_notes(layout, days, set(span).difference(wanted))),
+        fill=request.again,
+        stopped=stopped,
+    )
+
+
+@dataclass(slots=True)
+class _OfflineDays:
+    layout: Layout
+    span: range
+    is_overwriting: bool
+    told: Callable[[str], None]
+    unique: int
+    """How many days have a file."""
+    written: int = 0
+    kept: int = 0
+    differing: list[int] = field(default_factory=list)
+    """Days that were there and are not as the world tells them."""
+
+    async def write(self, world: WorldFolder) -> None:
+        """Play from day 1 on, as each day rests on those before it, and write what is missing."""
+        for played in world.play_days():
+            await checkpoint()
+            if played.page.day > self.span[-1]:
+                return
+            if played.page.day in self.span:
+                self._write_day(played.page.day, played.page.text.encode())
+
+    def _write_day(self, day: int, text: bytes) -> None:
+        path = self.layout.memories / name_day_file(day)
+        is_as_told = is_file_of(path, text)
+        if is_as_told or (path.exists() and not self.is_overwriting):
+            self.kept += 1
+            self.differing += [] if is_as_told else [day]
+            return
+        self.unique += not path.exists()
+        replace_file(path, text)
+        self.written += 1
+        self.told(f"Generated day {day}/{self.span[-1]} ({self.unique} unique)")
+
+
+def _list_notes(layout: Layout, days: _OfflineDays, quiet: set[int]) -> Iterator[str]:
+    if days.differing:
+        yield (
+            f"not as the world tells them: {format_days(days.differing)}; answers that the world works "
+            "out may not hold there (--overwrite writes these days anew)"
+        )
+    strange = [day for day in sorted(quiet) if (layout.memories / name_day_file(day)).exists()]
+    if strange:
+        yield (
+            f"nothing happens on {format_days(strange)}, but {layout.name(layout.memories)} has files "
+            "for it; remove them"
+        )

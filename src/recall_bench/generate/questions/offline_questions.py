@@ -1,0 +1,211 @@
+"""Where the days on disk hold what the world told, if they are not the world's own text."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+import anyio.lowlevel
+
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.text_values import collect_topics, find_claims
+from recall_bench.datasets.lint.value_index import DayLog
+from recall_bench.datasets.persona_files import DayFile, Layout, list_days
+from recall_bench.generate.pass_request import OFFLINE
+from recall_bench.generate.questions.window import QuestionEntry, QuestionWindow
+from recall_bench.generate.world.build import (
+    QuestionEntryWriter,
+    build_question_context,
+    format_ledger_lines,
+)
+from recall_bench.generate.world.day_text import LogPage, find_sentence_spans
+from recall_bench.generate.world.ledger import TextSpan, Thread
+from recall_bench.generate.world.public_format import LexiconWriter
+from recall_bench.generate.world.question_draft import LedgerQuestion
+from recall_bench.generate.world.question_generator import LedgerQuestionGenerator
+from recall_bench.generate.world_folder import WorldFolder
+
+
+class EvidenceLocator:
+    """The day files of a story beside the pages that the world played."""
+
+    def __init__(self, files: Sequence[DayFile]) -> None:
+        self._files = {file.day: file for file in files}
+        self._own: set[int] = set()
+        """Days whose file is the world's page to the byte."""
+        self._texts: dict[int, str] = {}
+
+    def compare_page(self, page: LogPage) -> None:
+        """Compare a page with its file, if there is one."""
+        file = self._files.get(page.day)
+        if file is None:
+            return
+        text = file.read()
+        if text == page.text:
+            self._own.add(page.day)
+        else:
+            self._texts[page.day] = text
+
+    def is_present(self, spans: Sequence[TextSpan]) -> bool:
+        """Whether every sentence is there, as it was told or in other words."""
+        return all(self._locate_span(span) is not None for span in spans)
+
+    def locate_spans(self, spans: Sequence[TextSpan]) -> list[dict[str, object]]:
+        """Each sentence with its place in the files, in their order."""
+        found = [(span, self._locate_span(span)) for span in spans]
+        places = sorted(
+            (span.day, place, span.session) for span, place in found if place is not None
+        )
+        return [
+            {"day": day, "session": session, "start": start, "end": end}
+            for day, (start, end), session in dict.fromkeys(places)
+        ]
+
+    def _locate_span(self, span: TextSpan) -> tuple[int, int] | None:
+        if span.day in self._own:
+            return span.start, span.end
+        text = self._texts.get(span.day)
+        return None if text is None else _find_closest_sentence(text, span)
+
+
+def _find_closest_sentence(text: str, span: TextSpan) -> tuple[int, int] | None:
+    """The sentence of the same session that says most of what the world's sentence says.
+
+    None if no sentence holds every exact value of it, or none has a word of it.
+    """
+    exact = {atom.core for atom in find_claims(span.text) if atom.is_exact}
+    about = collect_topics(span.text)
+    found = []
+    for start, end in _list_sentences(text, span.session):
+        told = text[start:end]
+        if exact <= {atom.core for atom in find_claims(told)}:
+            found.append((len(about & collect_topics(told)), start, end))
+    # Of those that say as much, the first.
+    shared, start, end = max(found, key=lambda each: (each[0], -each[1]), default=(0, 0, 0))
+    return (start, end) if shared else None
+
+
+def _list_sentences(text: str, session: str) -> list[tuple[int, int]]:
+    """Where the sentences of one session begin and end in the file; headings are none."""
+    found = []
+    for name, part in DayLog(1, "", text).split_sessions():
+        if name != session:
+            continue
+        offset = text.index(part)
+        found += [(offset + start, offset + end) for start, end in find_sentence_spans(part)]
+    return [(start, end) for start, end in found if not text.startswith("#", start)]
+
+
+BOUNDARY = "information-boundary"
+
+
+@dataclass(slots=True)
+class WorldDrafts:
+    """A world played to its end."""
+
+    drafts: list[tuple[LedgerQuestion, Mapping[str, object]]] = field(default_factory=list)
+    ledger: str = ""
+    lexicon: str = ""
+
+
+class OfflineQuestionWriter:
+    """The world's own questions on a story whose days are there."""
+
+    name = OFFLINE
+
+    def __init__(self, world: WorldFolder, layout: Layout, mode: str) -> None:
+        self._is_boundary = mode == "boundary"
+        self._retold = EvidenceLocator(list_days(layout, [], []))
+        self._examined = self._play_world(world)
+
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """The files of the question folder that a proof of the answers needs, by name."""
+        return {"ledger.jsonl": self._examined.ledger, "lexicon.json": self._examined.lexicon}
+
+    async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
+        """What becomes answerable in the window, at most about so many, of every category."""
+        await anyio.lowlevel.checkpoint()
+        groups = [
+            group
+            for group in self._group_drafts()
+            if window.first <= _find_answerable_day(group) <= window.last and self._is_told(group)
+        ]
+        return [
+            entry for group in _distribute(groups, amount) for entry in self._make_entries(group)
+        ]
+
+    def _play_world(self, world: WorldFolder) -> WorldDrafts:
+        play, knobs = world.play, world.knobs
+        examiner = LedgerQuestionGenerator(
+            build_question_context(play, world.sources, knobs), play.player.processes, play.seed
+        )
+        clerk = QuestionEntryWriter(world.sources.persona.id, knobs.distance, play.seed)
+        lexicon = LexiconWriter(play, world.sources)
+        found = WorldDrafts()
+        lines: list[str] = []
+        going_on: dict[str, Thread] = {}
+
+        def note(drafts: Iterable[LedgerQuestion]) -> None:
+            found.drafts += [(draft, clerk.build_record(draft)) for draft in drafts]
+
+        for played in world.play_days():
+            self._retold.compare_page(played.page)
+            for thread in played.begun:
+                lexicon.add(thread.key, thread.source, thread.name)
+                going_on[thread.key] = thread
+            for thread in played.ended:
+                lines += format_ledger_lines(going_on.pop(thread.key, thread))
+            note(examiner.observe_day(played))
+        note(examiner.finish())
+        for thread in going_on.values():
+            lines += format_ledger_lines(thread)
+        found.ledger, found.lexicon = "".join(lines), lexicon.render()
+        return found
+
+    def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
+        """Drafts by themselves; those about one secret together, whoever asks."""
+        secrets: dict[str, list[tuple[LedgerQuestion, Mapping[str, object]]]] = {}
+        for draft, record in self._examined.drafts:
+            if (draft.category == BOUNDARY) != self._is_boundary:
+                continue
+            if draft.secret is None:
+                yield [(draft, record)]
+            else:
+                secrets.setdefault(draft.secret, []).append((draft, record))
+        yield from secrets.values()
+
+    def _is_told(self, group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]) -> bool:
+        return all(self._retold.is_present(draft.evidence) for draft, _ in group)
+
+    def _make_entries(
+        self, group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]
+    ) -> Iterator[QuestionEntry]:
+        for draft, record in group:
+            entry = {key: part for key, part in record.items() if key != "id" and part is not None}
+            yield {**entry, "evidence": self._retold.locate_spans(draft.evidence)}
+
+
+def _find_answerable_day(group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]) -> int:
+    """The day from which all of them can be asked."""
+    return max(draft.known_from for draft, _ in group)
+
+
+def _distribute(
+    groups: Sequence[list[tuple[LedgerQuestion, Mapping[str, object]]]], amount: int
+) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
+    """About so many, one of each category in turn; of denials, those that did happen in turn."""
+    buckets: dict[tuple[str, bool], list[list[tuple[LedgerQuestion, Mapping[str, object]]]]] = {}
+    for group in groups:
+        draft = group[0][0]
+        is_denied = draft.category == "negative-recall" and draft.reference.startswith("No")
+        buckets.setdefault((draft.category, is_denied), []).append(group)
+    ranked = sorted(buckets, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
+    given = 0
+    for row in zip_longest(*(buckets[key] for key in ranked)):
+        for group in row:
+            if group is None:
+                continue
+            if given >= amount:
+                return
+            given += len(group)
+            yield group

@@ -1,0 +1,425 @@
+"""Everything a pass over questions needs, found or refused before the first call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_story import read_persona, read_story
+from recall_bench.generate.day_log import list_day_files, read_day_log
+from recall_bench.generate.pass_request import STANDARD, QuestionsRequest
+from recall_bench.generate.questions.story_view import SessionMembers, StoryView
+from recall_bench.generate.questions.window import (
+    QuestionWindow,
+    QuestionWriter,
+    count_checkpoints,
+    list_windows,
+)
+
+if TYPE_CHECKING:
+    from recall_bench.generate.model_caller import ModelCaller
+    from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
+    from recall_bench.models.model import Prompt
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import anyio.lowlevel
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import ModelFault, ModelGone
+from recall_bench.core.usage import Usage
+from recall_bench.generate.call_log import CallLog, log_path
+from recall_bench.generate.model_caller import ModelCaller
+from recall_bench.generate.model_reply import NoUsableReply
+from recall_bench.generate.pass_run import MissingUnit, PassResult, PassStop, run_pass, run_units
+from recall_bench.generate.questions.question_store import OnProgress, QuestionFile, QuestionStore
+from recall_bench.generate.questions.window import QuestionEntry, compute_share, find_unasked_part
+from recall_bench.generate.questions.window_record import WindowRecord
+
+if TYPE_CHECKING:
+    from recall_bench.generate.checks.check_result import QuestionChecker
+    from recall_bench.models.model import Model
+
+    CheckerOf = Callable[[Layout, Sequence[Mapping[str, object]]], QuestionChecker]
+
+_UNREACHABLE_DAY = 10**6
+"""A day that no story reaches: the days that are told decide where questions end."""
+
+
+class PromptingWriter(QuestionWriter, Protocol):
+    """A writer that asks a model."""
+
+    @property
+    def usual_tokens(self) -> int:
+        """What a reply usually takes."""
+        ...
+
+    def build_prompts(self, window: QuestionWindow, amount: int) -> "Sequence[Prompt]":
+        """What it will ask about a window."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionPlan:
+    """A story read, and the windows in which something can be asked."""
+
+    layout: Layout
+    telling: StoryView
+    windows: tuple[QuestionWindow, ...]
+    checkpoints: int
+    """How many there are in the whole story so far."""
+
+
+def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
+    """Read the story; UsageError or DataError if questions of this mode cannot be asked of it."""
+    layout = request.find_layout()
+    persona = read_persona(layout.folder)
+    story = read_story(layout.folder, layout.arcs)
+    files = list_day_files(layout, range(1, _UNREACHABLE_DAY))
+    days = {file.day: read_day_log(file, story) for file in files}
+    telling = StoryView(persona, story, days, SessionMembers(persona, story))
+    numbers = list(days)
+    span = request.select_days(numbers[-1])
+    found = list_windows(numbers, request.days_between, span)
+    _check_asker(request, telling.rooms)
+    if request.mode != STANDARD:
+        found = _select_secret_windows(request, telling, found)
+    if not found:
+        raise UsageError(
+            f"{layout.name(layout.memories)} tells nothing from day {span[0]} to {span[-1]} that "
+            f"--mode {request.mode} could ask about; it ends on day {numbers[-1]}"
+        )
+    return QuestionPlan(
+        layout=layout,
+        telling=telling,
+        windows=found,
+        checkpoints=count_checkpoints(numbers, request.days_between),
+    )
+
+
+def make_model_writer(
+    request: QuestionsRequest, telling: StoryView, caller: "ModelCaller"
+) -> PromptingWriter:
+    """The writer that asks a model for questions of the mode."""
+    if request.mode == STANDARD:
+        from recall_bench.generate.questions.model_questions import ModelQuestionWriter
+
+        return ModelQuestionWriter(
+            telling,
+            caller,
+            per_days=(request.amount, request.days_between),
+            asker=request.query_session or PRINCIPAL,
+        )
+    from recall_bench.generate.questions.boundary_questions import BoundaryQuestionWriter
+
+    return BoundaryQuestionWriter(telling, caller, asker=request.query_session)
+
+
+def make_offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQuestionWriter":
+    """The world as writer; UsageError if it did not make the persona."""
+    from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
+    from recall_bench.generate.world_folder import open_world
+
+    world = open_world(layout)
+    if world is None:
+        raise UsageError(
+            f"{layout.id}: no world made this persona, so offline knows nothing to ask; name a "
+            "model with --model"
+        )
+    return OfflineQuestionWriter(world, layout, request.mode)
+
+
+def _check_asker(request: QuestionsRequest, rooms: SessionMembers) -> None:
+    name = request.query_session
+    if name is not None and name not in rooms.names:
+        raise UsageError(
+            f"--query-session: there is no session {name}; there is {', '.join(rooms.names)}"
+        )
+    if request.is_offline and name is not None:
+        raise UsageError(
+            "--query-session: offline asks from where the story has it asked; leave it out, or "
+            "name a model with --model"
+        )
+
+
+def _select_secret_windows(
+    request: QuestionsRequest, telling: StoryView, found: Sequence[QuestionWindow]
+) -> tuple[QuestionWindow, ...]:
+    """The windows in which a closed session says something that somebody else may not know."""
+    rooms = telling.rooms
+    if not rooms.isolated:
+        raise UsageError(
+            f"--mode boundary: {telling.persona.id} has no isolated session, so it has no secrets "
+            "to ask for; mark one with `isolated: true` in persona.yaml"
+        )
+    asker = request.query_session
+    probed = [
+        session.id
+        for session in rooms.isolated
+        if (outside := rooms.find_outside_sessions(session.id))
+        and (asker is None or asker in outside)
+    ]
+    if not probed:
+        names = ", ".join(session.id for session in rooms.isolated)
+        who = f"nobody in {asker}" if asker else "nobody in any other session"
+        raise UsageError(
+            f"--mode boundary: {who} is a stranger to {names}, so nothing is secret from them; "
+            + ("ask from another --query-session" if asker else "add a session with others in it")
+        )
+    return tuple(
+        window
+        for window in found
+        if any(set(probed).intersection(day.sessions) for day in telling.list_days(window))
+    )
+
+
+def generate_questions(
+    request: QuestionsRequest,
+    told: OnProgress = lambda _: None,
+    model: "Model | None" = None,
+    *,
+    checker_of: "CheckerOf | None" = None,
+) -> PassResult:
+    """Write questions on every window of days that was not asked about yet.
+
+    A window is in the files, whole, the moment it is decided, and the same request goes on where
+    an earlier one stopped. A model or a checker of one's own may take the place of the usual.
+    """
+    prepared = prepare_questions(request)
+    layout = prepared.layout
+    file = QuestionFile(layout.questions_file, layout.name(layout.questions_file))
+    file.read_entries()
+    is_ours = model is None and not request.is_offline
+    if model is None and is_ours:
+        from recall_bench.generate.model_caller import open_model
+
+        model = open_model(request)
+    with ExitStack() as stack:
+        record = stack.enter_context(WindowRecord(layout.folder, layout.suffix))
+        books = QuestionStore(
+            record=record,
+            file=file,
+            prefix=prepared.telling.persona.id,
+            mode=request.mode,
+            anew=request.overwrite,
+            told=told,
+        )
+        log = caller = None
+        if model is not None:
+            path = log_path(layout.folder, f"questions-{request.mode}", layout.suffix)
+            log = stack.enter_context(CallLog(path))
+            caller = ModelCaller.from_request(request, model, log)
+        work = _QuestionPass(request, prepared, books, told, log, caller)
+        return work.run(checker_of, model if is_ours else None)
+
+
+@dataclass(slots=True)
+class _QuestionPass:
+    """The windows of a request under way."""
+
+    request: QuestionsRequest
+    prepared: QuestionPlan
+    books: QuestionStore
+    told: OnProgress
+    log: CallLog | None
+    caller: ModelCaller | None
+    owed: list[QuestionWindow] = field(default_factory=list)
+    written: int = 0
+    kept: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Rejected questions, by what was wrong first."""
+    missing: list[MissingUnit] = field(default_factory=list)
+    modelled: PromptingWriter | None = None
+    silent: list[QuestionWindow] = field(default_factory=list)
+    """Those in which the model found nothing to ask."""
+
+    def run(self, checker_of: "CheckerOf | None", closing: "Model | None") -> PassResult:
+        """Write what is owed; a model that is given is closed in the end."""
+        self._begin()
+        if not self.owed:
+            self._end(None)
+            return self._make_result(None)
+        writer = self._make_writer()
+        queue = _WindowQueue(self, writer, self._open_checker(checker_of))
+
+        async def write_windows() -> None:
+            await run_units(self.owed, queue.write, at_once=self.request.parallelism)
+
+        stopped = run_pass(write_windows, closing)
+        self._end(stopped)
+        return self._make_result(stopped)
+
+    def count_questions(self, window: QuestionWindow) -> int:
+        """How many questions are wanted on a window; a secret is asked for twice."""
+        amount = compute_share(window, self.request.amount, self.request.days_between)
+        return amount if self.request.mode == STANDARD else 2 * amount
+
+    def decide_window(
+        self,
+        window: QuestionWindow,
+        candidates: Sequence[QuestionEntry],
+        how: tuple["QuestionChecker", str],
+    ) -> None:
+        """Keep what is sound of a window."""
+        found = self.books.decide_window(window, candidates, *how)
+        self.written += 1
+        if not candidates and self._is_asked_of_model(window):
+            self.silent.append(window)
+        self.kept += len(found.kept)
+        self.reasons.update(refused.problems[0].kind for refused in found.refused)
+        self.told(
+            f"Window {window.number}/{self.prepared.checkpoints} ({window.name}): "
+            f"{len(found.kept)} kept, {len(found.refused)} rejected"
+        )
+
+    def record_failure(self, window: QuestionWindow, reason: str) -> None:
+        """Nothing could be had for a window this time."""
+        unit = _name_window(window)
+        self.missing.append(MissingUnit(unit=unit, reason=reason))
+        self.told(f"[questions] {unit} skipped: {reason}")
+
+    def _is_asked_of_model(self, window: QuestionWindow) -> bool:
+        """Whether a model was asked about a window: not if nobody is a stranger to its secrets."""
+        writer = self.modelled
+        return writer is not None and bool(
+            writer.build_prompts(window, self.count_questions(window))
+        )
+
+    def _begin(self) -> None:
+        self.books.recover()
+        if self.log is not None:
+            self.log.begin_round(overwrite=self.request.overwrite)
+        if self.request.overwrite:
+            self.books.record.begin_round(self.request.mode)
+        asked = self.books.record.find_asked_days(self.request.mode, anew=self.request.overwrite)
+        days = self.prepared.telling.days
+        rest = (find_unasked_part(window, days, asked) for window in self.prepared.windows)
+        self.owed = [window for window in rest if window is not None]
+
+    def _end(self, stopped: PassStop | None) -> None:
+        if stopped is None and not self.missing:
+            # The replies first: a round that is over in the record alone would begin again.
+            if self.log is not None:
+                self.log.end_round()
+            self.books.record.end_round(self.request.mode)
+
+    def _make_writer(self) -> QuestionWriter:
+        if self.caller is None:
+            return self._make_world_writer()
+        writer = make_model_writer(self.request, self.prepared.telling, self.caller)
+        self._report_estimate(writer)
+        self.modelled = writer
+        return writer
+
+    def _make_world_writer(self) -> QuestionWriter:
+        """The world as writer, with what a proof of its answers needs beside the questions."""
+        writer = make_offline_writer(self.request, self.prepared.layout)
+        for name, text in writer.beside.items():
+            replace_file(self.books.file.path.with_name(name), text.encode())
+        return writer
+
+    def _report_estimate(self, writer: PromptingWriter) -> None:
+        from recall_bench.generate.model_caller import describe_estimate
+
+        asked = [
+            len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed
+        ]
+        # Days grow as a story goes on: the middle window stands for them all.
+        middle = self.owed[len(self.owed) // 2]
+        for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
+            self.told(
+                describe_estimate(self.request.model, sum(asked), sample, writer.usual_tokens)
+            )
+
+    def _open_checker(self, checker_of: "CheckerOf | None") -> "QuestionChecker":
+        from recall_bench.generate.checks.story_checker import open_checker
+
+        opening = checker_of or open_checker
+        return opening(self.prepared.layout, self.books.list_known(self.owed))
+
+    def _make_result(self, stopped: PassStop | None) -> PassResult:
+        return PassResult(
+            what="windows",
+            folder=str(self.books.file.path.parent),
+            wanted=len(self.prepared.windows),
+            written=self.written,
+            kept=len(self.prepared.windows) - len(self.owed),
+            missing=tuple(self.missing),
+            notes=self._list_notes(),
+            fill=self.request.again,
+            usage=self.caller.usage if self.caller else Usage(),
+            spent=self.log.spent if self.log else Usage(),
+            stopped=stopped,
+        )
+
+    def _list_notes(self) -> tuple[str, ...]:
+        if not self.written:
+            return ()
+        told = f"{self.kept} questions kept, {self.reasons.total()} rejected"
+        if self.reasons:
+            why = ", ".join(f"{count} {kind}" for kind, count in self.reasons.most_common())
+            told += f" ({why}): see {self.books.rejected}"
+        return (told, *self._describe_silence())
+
+    def _describe_silence(self) -> Iterator[str]:
+        for window in self.silent[:1]:
+            named = ", ".join(map(_name_window, self.silent))
+            instead = "" if self.request.days is None else " in the place of --days"
+            each = "" if len(self.silent) == 1 else ", and so on for each"
+            yield (
+                f"the model found nothing to ask in {named}; to ask again, give the same command "
+                f"with --overwrite --start {window.first} --end {window.last}{instead}{each}"
+            )
+
+
+def _name_window(window: QuestionWindow) -> str:
+    return f"window {window.number} ({window.name})"
+
+
+class _WindowQueue:
+    """Takes what was written in any order, and hands it on in the order of the windows."""
+
+    def __init__(
+        self, work: _QuestionPass, writer: QuestionWriter, checker: "QuestionChecker"
+    ) -> None:
+        self._pass = work
+        self._writer = writer
+        self._checker = checker
+        self._found: dict[QuestionWindow, Sequence[QuestionEntry] | str] = {}
+        self._next = 0
+        self._is_deciding = False
+
+    async def write(self, window: QuestionWindow) -> None:
+        """Have a window written; what can be decided then is."""
+        # Offline nobody is ever waited for: without this nobody could interrupt it.
+        await anyio.lowlevel.checkpoint()
+        try:
+            self._found[window] = await self._writer.write(
+                window, self._pass.count_questions(window)
+            )
+        except ModelGone:
+            raise
+        except (NoUsableReply, ModelFault) as fault:
+            self._found[window] = str(fault)
+        self._decide_ready()
+
+    def _decide_ready(self) -> None:
+        # One that broke ends the pass, but others may come in before the end gets through.
+        if self._is_deciding:
+            return
+        self._is_deciding = True
+        owed = self._pass.owed
+        while self._next < len(owed) and owed[self._next] in self._found:
+            window = owed[self._next]
+            found = self._found.pop(window)
+            if isinstance(found, str):
+                self._pass.record_failure(window, found)
+            else:
+                self._pass.decide_window(window, found, (self._checker, self._writer.name))
+            self._next += 1
+        self._is_deciding = False

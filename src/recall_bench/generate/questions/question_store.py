@@ -1,0 +1,256 @@
+"""`questions.yaml`, which grows at its end: what is not ours stays as it is, to the byte."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.errors import Malformed
+from recall_bench.core.yaml12 import Document, decode_text
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.yaml_fields import describe_value
+from recall_bench.generate.questions.candidates import sort_candidates
+from recall_bench.generate.questions.window import QuestionEntry, QuestionWindow
+from recall_bench.generate.questions.window_record import WindowDecision, WindowRecord
+
+if TYPE_CHECKING:
+    from recall_bench.generate.checks.check_result import QuestionChecker
+
+_ORDER = (
+    "id",
+    "question",
+    "answer",
+    "category",
+    "difficulty",
+    "relevant_days",
+    "requires_synthesis",
+    "query_session",
+    "forbidden_sessions",
+    "expected_disclosure",
+    "irrelevant_after",
+    "answerable_from",
+    "changes_on",
+)
+"""How an entry begins; other fields follow as its author has them."""
+
+_PROBE: Mapping[str, object] = {"id": "probe"}
+
+
+def render_entry(entry: Mapping[str, object]) -> str:
+    """One entry as it stands in the file: the same for the same fields, in whatever order."""
+    first = {key: entry[key] for key in _ORDER if key in entry}
+    return dump_yaml([first | {key: part for key, part in entry.items() if key not in first}])
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFile:
+    """The questions of a story on disk."""
+
+    path: Path
+    name: str
+    """As messages show it."""
+
+    def read_entries(self) -> list[Mapping[str, object]]:
+        """Every question there is; none if there is no file.
+
+        Malformed if the file is no list, or is written so that nothing can be put at its end.
+        """
+        raw = self._read()
+        content = _parse_content(raw, self.name)
+        if content is None:
+            return []
+        if not isinstance(content, list):
+            raise Malformed(
+                self.name, f"holds {describe_value(content)}; write a list of questions"
+            )
+        if _parse_content(_append_entries(raw, [_PROBE]), self.name, otherwise=content) != [
+            *content,
+            _PROBE,
+        ]:
+            raise Malformed(
+                self.name,
+                "cannot be added to as it is written; put each question under a dash of its own, "
+                "or move the file away",
+            )
+        return [each for each in content if isinstance(each, dict)]
+
+    def rewrite(
+        self, removed: Sequence[Mapping[str, object]], added: Sequence[Mapping[str, object]]
+    ) -> list[Mapping[str, object]]:
+        """Take out entries that stand there as they were written, and add others at the end.
+
+        Both happen at once or not at all. Gives the entries that were not taken out, because
+        somebody has edited them since.
+        """
+        raw = self._read()
+        content, edited = raw, []
+        for entry in removed:
+            without = _remove_entry(content, entry)
+            if without is None:
+                edited.append(entry)
+            else:
+                content = without
+        content = _append_entries(content, added) if added else content
+        if content != raw:
+            replace_file(self.path, content)
+        return edited
+
+    def find_highest_number(self, prefix: str) -> int:
+        """The highest number of an id `<prefix>-q<number>` that the file holds; 0 without one."""
+        found = re.findall(rb"(?<![\w-])%s-q(\d+)" % re.escape(prefix.encode()), self._read())
+        return max(map(int, found), default=0)
+
+    def _read(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise Malformed(
+                self.name, f"cannot be read ({error.strerror}); check the file"
+            ) from error
+
+
+def parse_number(prefix: str, entry: Mapping[str, object]) -> int:
+    """The number of an entry's id `<prefix>-q<number>`; 0 if its id is another."""
+    number = str(entry.get("id")).removeprefix(f"{prefix}-q")
+    return int(number) if number.isdecimal() else 0
+
+
+def _parse_content(raw: bytes, name: str, otherwise: object = None) -> object:
+    """What the bytes hold; `otherwise`, if there is one, where they are no YAML."""
+    try:
+        return Document(name, decode_text(raw, name, "utf-8-sig")).content
+    except Malformed:
+        if otherwise is None:
+            raise
+        return otherwise
+
+
+def _append_entries(raw: bytes, added: Sequence[Mapping[str, object]]) -> bytes:
+    end = b"" if not raw or raw.endswith(b"\n") else b"\n"
+    return raw + end + b"".join(_indent_entry(raw, entry) for entry in added)
+
+
+def _indent_entry(raw: bytes, entry: Mapping[str, object]) -> bytes:
+    """The entry with its dash where the file has its dashes."""
+    dash = re.search(rb"^( *)- ", raw, re.MULTILINE)
+    margin = dash[1] if dash else b""
+    return b"".join(
+        margin + line for line in render_entry(entry).encode().splitlines(keepends=True)
+    )
+
+
+def _remove_entry(raw: bytes, entry: Mapping[str, object]) -> bytes | None:
+    """The file without the entry; None if it does not stand there as it was written."""
+    text = _indent_entry(raw, entry)
+    start = raw.find(text)
+    while start > 0 and raw[start - 1 : start] != b"\n":
+        start = raw.find(text, start + 1)
+    if start < 0:
+        return None
+    end = start + len(text)
+    margin = len(text) - len(text.lstrip(b" "))
+    # A line further in belongs to the entry: somebody has added to it.
+    if re.match(rb" {%d,}" % (margin + 1), raw[end:]):
+        return None
+    return raw[:start] + raw[end:]
+
+
+OnProgress = Callable[[str], None]
+"""Hears a sentence about each window."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionStore:
+    """The question file, the rejected ones beside it, and the record they follow."""
+
+    record: WindowRecord
+    file: QuestionFile
+    prefix: str
+    """What ids begin with: the persona's own."""
+    mode: str
+    anew: bool
+    """Whether what this command wrote before is replaced."""
+    told: OnProgress
+
+    @property
+    def rejected(self) -> Path:
+        """Where the questions are that were not kept."""
+        return self.file.path.with_name("rejected.jsonl")
+
+    def recover(self) -> None:
+        """Bring the files to where the record is, if they were left behind.
+
+        A question file that somebody has taken away takes with it what the record says of it.
+        """
+        remove_leftovers(self.file.path.parent)
+        decided = self.record.unsettled
+        others = len(self.record.list_written()) > (0 if decided is None else len(decided.kept))
+        if others and not self.file.path.exists():
+            self._reset_record()
+        elif decided is not None:
+            ids = {entry.get("id") for entry in self.file.read_entries()}
+            if ids.isdisjoint(entry["id"] for entry in decided.kept):
+                self.file.rewrite(decided.removed, decided.kept)
+            self._write_rejections()
+
+    def _reset_record(self) -> None:
+        self.told(f"{self.file.name} is gone, so every window is asked about again")
+        self.record.reset()
+
+    def list_known(self, windows: Sequence[QuestionWindow]) -> list[QuestionEntry]:
+        """The questions that stay when these windows are asked about."""
+        going = [
+            entry
+            for window in (windows if self.anew else ())
+            for entry in self.record.list_replaceable(self.mode, window)
+        ]
+        return [entry for entry in self.file.read_entries() if entry not in going]
+
+    def decide_window(
+        self,
+        window: QuestionWindow,
+        candidates: Sequence[QuestionEntry],
+        checker: "QuestionChecker",
+        model: str,
+    ) -> WindowDecision:
+        """Keep what is sound of a window's candidates, and write all of it down."""
+        given = (parse_number(self.prefix, entry) for entry in self.record.list_written())
+        highest = max(self.file.find_highest_number(self.prefix), *given, 0)
+        ids = (f"{self.prefix}-q{number:03}" for number in count(highest + 1))
+        found = sort_candidates(candidates, checker, ids)
+        decided = self.record.record_decision(
+            self.mode,
+            window,
+            model,
+            kept=found.kept,
+            refused=found.refused,
+            anew=self.anew,
+        )
+        for edited in self.file.rewrite(decided.removed, decided.kept):
+            self.told(f"[questions] {edited['id']} was edited by hand, so it stays")
+        self._write_rejections()
+        return decided
+
+    def _write_rejections(self) -> None:
+        """The rejected ones follow, and the record says that all is done."""
+        lines = [
+            msgspec.json.encode(
+                {
+                    "mode": decided.mode,
+                    "window": decided.window.name,
+                    "entry": refused.entry,
+                    "problems": refused.problems,
+                }
+            )
+            for decided, refused in self.record.list_rejections()
+        ]
+        if lines or self.rejected.exists():
+            replace_file(self.rejected, b"".join(line + b"\n" for line in lines))
+        self.record.mark_done()

@@ -1,0 +1,233 @@
+"""Who sits in which session, and therefore who may know what."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from recall_bench.core.scenario import PRINCIPAL, compute_story_date
+from recall_bench.core.words import CHARACTERS_A_TOKEN
+from recall_bench.datasets.lint.value_index import NO_SESSION
+from recall_bench.datasets.persona_story import Arc, Persona, Session, Story
+from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.questions.quotation import DayPart, VisibilityRule, split_parts
+from recall_bench.generate.questions.window import QuestionWindow
+
+
+class SessionMembers:
+    """The sessions of a story and the people in them."""
+
+    def __init__(self, persona: Persona, story: Story) -> None:
+        self._sessions = {session.id: session for session in story.sessions}
+        self._people = {session.id: frozenset(session.participants) for session in story.sessions}
+        if PRINCIPAL not in self._people and persona.principal is not None:
+            self._people[PRINCIPAL] = frozenset({persona.principal.name})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Where something can be asked from."""
+        return tuple(dict.fromkeys((PRINCIPAL, *self._sessions)))
+
+    @property
+    def isolated(self) -> tuple[Session, ...]:
+        """The sessions whose talk stays with them, in the persona's order."""
+        return tuple(session for session in self._sessions.values() if session.isolated)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether several people talk anywhere."""
+        return any(session.kind == "group" for session in self._sessions.values())
+
+    def is_visible_to(self, asker: str, session: str) -> bool:
+        """Whether everybody in the asking session may be told what was said in the other."""
+        room = self._sessions.get(session)
+        if room is None or not room.isolated or asker == session:
+            return True
+        asking = self._people.get(asker, frozenset())
+        return bool(asking) and asking <= self._people[session]
+
+    def find_outside_sessions(self, session: str) -> tuple[str, ...]:
+        """Sessions in which somebody sits who may not know what the session says."""
+        inside = self._people[session]
+        return tuple(
+            name
+            for name in self.names
+            if name != session and self._people.get(name, frozenset()) - inside
+        )
+
+    def find_askers(self, session: str, day: int) -> tuple[str, ...]:
+        """The strangers that can ask on a day; those that keep nothing to themselves, if any.
+
+        A secret usually leaks where people talk openly.
+        """
+        closed = {each.id for each in self.isolated}
+        found = [name for name in self.find_outside_sessions(session) if self._is_open(name, day)]
+        return tuple(name for name in found if name not in closed) or tuple(found)
+
+    def _is_open(self, name: str, day: int) -> bool:
+        room = self._sessions.get(name)
+        if room is None:
+            return True
+        return (room.first_day or 1) <= day and (room.last_day is None or day <= room.last_day)
+
+
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
+
+CUT = "[the rest is left out]"
+
+
+def build_excerpts(
+    days: Sequence[StoryDay],
+    tokens: int,
+    is_visible: VisibilityRule,
+    *,
+    earlier: Sequence[StoryDay] = (),
+) -> Mapping[str, str]:
+    """Blocks of text by the names the prompt gives them; days without anything to show have none.
+
+    Earlier days come first in the story and last in the sharing: they get a quarter of the room
+    and what the others leave.
+    """
+    seen = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
+    room = tokens * CHARACTERS_A_TOKEN
+    main = {day.number: seen[day.number] for day in days if seen[day.number]}
+    shown = _fit_days(main, room - (room // 4 if earlier else 0))
+    left = room - sum(len(part) for blocks in shown.values() for part in blocks)
+    shown |= _fit_days({day.number: seen[day.number] for day in earlier if seen[day.number]}, left)
+    return {
+        format_block_name(day): "\n\n".join(shown[day.number])
+        for day in sorted((*earlier, *days), key=lambda each: each.number)
+        if day.number in shown
+    }
+
+
+def format_block_name(day: StoryDay) -> str:
+    """What a prompt calls the block of a day."""
+    return f"day {day.number}, {day.in_words}"
+
+
+def _select_visible(day: StoryDay, is_visible: VisibilityRule) -> list[DayPart]:
+    first, *others = split_parts(day.text)
+    before = replace(first, text=_FRONT_MATTER.sub("", first.text, count=1))
+    return [
+        part
+        for part in (before, *others)
+        if is_visible(part.session or NO_SESSION) and part.text.strip()
+    ]
+
+
+def _fit_days(days: Mapping[int, list[DayPart]], room: int) -> dict[int, list[str]]:
+    whole = {number: [_render_part(part) for part in told] for number, told in days.items()}
+    sizes = {number: sum(map(len, blocks)) for number, blocks in whole.items()}
+    return {
+        number: _cut_blocks(blocks, share)
+        for (number, blocks), share in zip(
+            whole.items(), divide_room(list(sizes.values()), room), strict=True
+        )
+    }
+
+
+def _render_part(part: DayPart) -> str:
+    heading = "" if part.session is None else f"# session: {part.session}\n\n"
+    return f"{heading}{part.text.strip()}"
+
+
+def divide_room(sizes: Sequence[int], room: int) -> list[int]:
+    """How much of the room each gets: what it takes, or an even share of what is left."""
+    given = [0] * len(sizes)
+    left = room
+    for rank, place in enumerate(sorted(range(len(sizes)), key=lambda each: sizes[each])):
+        given[place] = min(sizes[place], max(0, left) // (len(sizes) - rank))
+        left -= given[place]
+    return given
+
+
+def _cut_blocks(blocks: Sequence[str], room: int) -> list[str]:
+    limits = divide_room([len(block) for block in blocks], room)
+    return [
+        block if len(block) <= limit else _truncate(block, limit)
+        for block, limit in zip(blocks, limits, strict=True)
+    ]
+
+
+def _truncate(block: str, limit: int) -> str:
+    head, line_end = block.split("\n", 1)[0], block.rfind("\n", 0, limit)
+    kept = block[: max(line_end, len(head))].rstrip()
+    return f"{kept}\n{CUT}"
+
+
+_MAX_EARLIER_DAYS = 6
+"""So many days before the window are shown with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryView:
+    """A story and its days, read once."""
+
+    persona: Persona
+    story: Story
+    days: Mapping[int, StoryDay]
+    """Every day that is told, in story order."""
+    rooms: SessionMembers
+
+    def list_days(self, window: QuestionWindow) -> list[StoryDay]:
+        """The days of a window."""
+        return [day for number, day in self.days.items() if window.first <= number <= window.last]
+
+    def list_earlier_days(self, window: QuestionWindow) -> list[StoryDay]:
+        """A few days before a window, in story order: those that it may take up again.
+
+        When the arcs of the window began, went wrong and had their events, the latest first; and
+        always one old day, another for each window.
+        """
+        past = [number for number in self.days if number < window.first]
+        if not past:
+            return []
+        old = past[(window.number - 1) % len(past)]
+        named = sorted((set(self._list_turning_days(window)) & set(past)) - {old}, reverse=True)
+        return [self.days[number] for number in sorted([old, *named[: _MAX_EARLIER_DAYS - 1]])]
+
+    def _list_turning_days(self, window: QuestionWindow) -> Sequence[int]:
+        """The days on which something turned in the arcs that go on in the window."""
+        found: list[int] = []
+        for arc in self.story.arcs:
+            if arc.start_day <= window.last and arc.end_day >= window.first:
+                found += [arc.start_day, *(each.day for each in arc.directives)]
+                found += [day for day in (arc.wrong_day, arc.corrected_day) if day is not None]
+        return found
+
+    def format_date(self, day: int) -> str:
+        """The calendar date of a story day, in words."""
+        at = compute_story_date(self.story.epoch, day)
+        return f"{at:%A} {at.day} {at:%B %Y}"
+
+    def describe_people(self) -> str:
+        """The agent and the people around it, as JSON."""
+        persona = self.persona
+        described = {
+            "agent": persona.name,
+            "role": persona.role,
+            "domain": persona.domain,
+            "works_for": persona.affiliation,
+            "principal": None if persona.principal is None else persona.principal.name,
+            "people": [f"{each.name}, {each.role}" for each in persona.cast],
+            "sessions": {each.id: list(each.participants) for each in self.story.sessions},
+        }
+        return json.dumps(described, ensure_ascii=False, indent=1)
+
+    def describe_arcs(self, day: int, is_visible: VisibilityRule) -> str:
+        """What has begun by a day, a line each: nothing that is still to come.
+
+        The title of a correction tells how it ends, so it waits until it has.
+        """
+        return "\n".join(
+            self._describe_arc(arc, day)
+            for arc in self.story.arcs
+            if arc.start_day <= day
+            and (arc.corrected_day is None or arc.corrected_day <= day)
+            and is_visible(arc.primary_session or "")
+        )
+
+    def _describe_arc(self, arc: Arc, day: int) -> str:
+        began = f"{arc.title}, since {self.format_date(arc.start_day)}"
+        return f"{began}, until {self.format_date(arc.end_day)}" if arc.end_day <= day else began

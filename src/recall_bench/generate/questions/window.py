@@ -1,0 +1,133 @@
+"""Who writes questions, and about which days."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES
+
+QuestionEntry = Mapping[str, object]
+"""A question as `questions.yaml` has it, without its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionWindow:
+    """The days since the checkpoint before, up to a checkpoint."""
+
+    number: int
+    """Counted from 1."""
+    first: int
+    last: int
+    """The checkpoint: nothing after it may be asked about or drawn on."""
+
+    @property
+    def name(self) -> str:
+        """As people see it."""
+        return f"days {self.first}–{self.last}"
+
+
+class QuestionWriter(Protocol):
+    """Writes candidates; what is kept of them is decided by the checks."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, or `offline`."""
+        ...
+
+    async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
+        """About so many candidates that rest on days up to the window's last.
+
+        Unwritten if none could be had this time; ModelGone and BudgetSpent end the pass.
+        """
+        ...
+
+
+def list_windows(told: Sequence[int], interval: int, span: range) -> tuple[QuestionWindow, ...]:
+    """The days up to each checkpoint, as far as they lie in the span and anything is told.
+
+    Checkpoints are every so many days from the story's beginning, whatever the span, and the last
+    day of the span that is told. `told` are the days with a log, ascending.
+    """
+    days = [day for day in told if day in span]
+    found: dict[int, QuestionWindow] = {}
+    for day in days:
+        number = -(-day // interval)
+        first = max((number - 1) * interval + 1, span[0])
+        last = min(number * interval, days[-1])
+        found.setdefault(number, QuestionWindow(number=number, first=first, last=last))
+    return tuple(found.values())
+
+
+def count_checkpoints(told: Sequence[int], interval: int) -> int:
+    """How many checkpoints the story has so far."""
+    return -(-told[-1] // interval)
+
+
+def find_unasked_part(
+    window: QuestionWindow, told: Collection[int], asked: Collection[int]
+) -> QuestionWindow | None:
+    """The window from its first told day on that nobody has asked about; None if there is none.
+
+    A story that has grown, or another interval, leaves windows that were asked about in part.
+    """
+    for day in range(window.first, window.last + 1):
+        if day not in asked and day in told:
+            # Days without a log before it belong to it, if they are its own.
+            first = window.first if window.first not in asked else day
+            return replace(window, first=first)
+    return None
+
+
+def compute_share(window: QuestionWindow, amount: int, interval: int) -> int:
+    """How many questions the window gets: fewer than `amount` only if it is shorter than others."""
+    days = window.last - window.first + 1
+    return -(-amount * days // interval)
+
+
+NEGATIVE = "negative-recall"
+RECENCY = "recency-bias-resistance"
+SYNTHESIS = "synthesis"
+GROUP = "group-session-attribution"
+
+RULES = {
+    "factual-recall": "one value that these days state in one place: a figure, a name, a date, a "
+    "place. Nothing that is repeated on several days.",
+    "temporal-reasoning": "the order of two or three events, the time between two, or the date of "
+    "one, worked out from dates and times that the text gives.",
+    "decision-tracking": "who proposed what, who objected, what was chosen and for what reason. "
+    "Never the outcome alone.",
+    "contradiction-resolution": "a value that was corrected or replaced: what holds as of a date "
+    "you name, after the change or before it. The evidence quotes the old and the new.",
+    "cross-reference": "two matters told apart from each other that share a person, a cause or a "
+    "thing. The answer names the link, which no single place spells out.",
+    RECENCY: "a detail stated once, on the earliest day you are shown that holds one, and never "
+    "mentioned since.",
+    SYNTHESIS: "a count, a sum, a comparison, a list or a change over at least two days, with a "
+    "quotation from each. Never what one day says by itself. requires_synthesis is true.",
+    NEGATIVE: "whether something happened. The question itself is about something that did happen: "
+    "its answer begins with Yes and adds what happened. Its `twin` asks, as "
+    "naturally, about something plausible that did not happen: its answer begins with "
+    "No and adds what is known instead. Both name the date or the occasion.",
+    GROUP: "who in a conversation of several people said, asked for or opposed something. Say "
+    "which conversation by its business, and do not name the person in the question.",
+}
+"""For the model, one category each. The tenth, secrets, is written in boundary mode."""
+
+_STANDARD = tuple(category for category in CATEGORIES if category != BOUNDARY)
+
+
+def choose_categories(
+    first: int, amount: int, *, per_days: tuple[int, int], has_groups: bool, has_past: bool
+) -> tuple[str, ...]:
+    """The categories of the questions of a window that begins on day `first`.
+
+    They go round and round over the story, so many questions in so many days, and every category
+    is asked for as often as any other whatever becomes of single windows. A negative is two
+    questions, so it is left out of every second round.
+    """
+    usable = [name for name in _STANDARD if name != GROUP or has_groups]
+    turns = [*usable, *(name for name in usable if name != NEGATIVE)]
+    questions, days = per_days
+    start = (first - 1) * questions // days
+    found = (turns[(start + place) % len(turns)] for place in range(amount))
+    return tuple("factual-recall" if name == RECENCY and not has_past else name for name in found)

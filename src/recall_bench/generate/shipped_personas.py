@@ -1,0 +1,237 @@
+"""The personas that come with the package: sources there, corpora in the user's cache.
+
+A shipped persona is played once, on first use, and kept. The digest of every corpus is in the
+package; what was played must have it to the byte, and so must what the cache holds.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.errors import CorpusMismatch, UsageError
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.datasets.persona_files import choose_story
+
+SOURCES = Path(__file__).parent / "persona_sources"
+"""Where the sources of the shipped personas lie, and the persona that needs no playing."""
+
+_CATALOGUE = SOURCES / "catalogue.json"
+
+
+class ShippedCorpus(Record, frozen=True, kw_only=True):
+    """What is known of a shipped story before it is played."""
+
+    digest: str
+    days: int
+    """How many days have a file."""
+    questions: int
+
+
+BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+"""Shows that a persona of so many days is being played; what it yields is told each day."""
+
+
+def load_catalogue() -> Mapping[str, Mapping[str, ShippedCorpus]]:
+    """Every shipped story that has to be played: persona, arcs file, corpus."""
+    return _read_catalogue()
+
+
+def materialise(persona: str, arcs: str | None, building: BuildProgress | None = None) -> Path:
+    """The folder of a shipped persona's story, played first if the cache does not hold it."""
+    story = _choose_story(persona, arcs)
+    corpus = load_catalogue()[persona][story]
+    folder = find_cache_folder() / "worlds" / corpus.digest[:16] / persona
+    if _is_corpus(folder, corpus):
+        return folder
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if not _is_corpus(folder, corpus):
+            for left in folder.parent.glob(f".{persona}.partial-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            _simulate(persona, story, folder, building or show_nothing)
+        found = digest_folder(folder)
+        if found != corpus.digest:
+            shutil.rmtree(folder)
+            raise CorpusMismatch(
+                f"{persona} as played here has the digest {found[:12]}, not {corpus.digest[:12]} "
+                "as released, so its scores would not compare; reinstall the package"
+            )
+    return folder
+
+
+def _is_corpus(folder: Path, corpus: ShippedCorpus) -> bool:
+    """Whether the folder is the corpus; one that another process is replacing is not."""
+    try:
+        return folder.is_dir() and digest_folder(folder) == corpus.digest
+    except OSError:
+        return False
+
+
+def digest_folder(folder: Path) -> str:
+    """One digest for a whole folder: every file's name and bytes."""
+    total = sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            total.update(f"{name}\0{sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def measure_corpus(folder: Path) -> ShippedCorpus:
+    """What a played folder comes to."""
+    (questions,) = folder.glob("qa-*/questions.yaml")
+    asked = questions.read_text(encoding="utf-8")
+    return ShippedCorpus(
+        digest=digest_folder(folder),
+        days=len(list(folder.glob("memories-*/day-*.md"))),
+        questions=len(re.findall(r"^- id:", asked, re.MULTILINE)),
+    )
+
+
+def parse_story_days(arcs: str) -> int | None:
+    """The days an arcs file is named for; None if its name does not say."""
+    named = re.fullmatch(r"arcs-(\d+)d\.ya?ml", arcs)
+    return int(named[1]) if named else None
+
+
+@cache
+def _read_catalogue() -> dict[str, dict[str, ShippedCorpus]]:
+    if not _CATALOGUE.is_file():
+        return {}
+    return msgspec.json.decode(_CATALOGUE.read_bytes(), type=dict[str, dict[str, ShippedCorpus]])
+
+
+def write_catalogue(found: Mapping[str, Mapping[str, ShippedCorpus]]) -> None:
+    """Put the digests of what was played on record, for a release."""
+    plain = msgspec.json.format(msgspec.json.encode(found), indent=1)
+    _CATALOGUE.write_bytes(plain + b"\n")
+    _read_catalogue.cache_clear()
+
+
+def _choose_story(persona: str, arcs: str | None) -> str:
+    told = load_catalogue()[persona]
+    if arcs is None:
+        return choose_story(told) or next(iter(told))
+    if arcs not in told:
+        raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(told)}")
+    return arcs
+
+
+def _simulate(persona: str, story: str, folder: Path, building: BuildProgress) -> None:
+    from recall_bench.generate.world.build import build_folder
+    from recall_bench.generate.world.sources import WorldOptions, read_sources
+
+    sources = read_sources(SOURCES / persona, story)
+    days = parse_story_days(story) or max(arc.end_day for arc in sources.story.arcs)
+    shutil.rmtree(folder, ignore_errors=True)
+    with building(persona, days) as told:
+        build_folder(sources, WorldOptions(days=days), folder.parent, told)
+
+
+def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[int], None]]:
+    """Show nothing."""
+    return nullcontext(lambda _: None)
+
+
+SAMPLE = "harbour-office"
+"""The persona of thirty days that a first run uses: written by hand, and there at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryFolder:
+    """One persona's folder and which of its stories is told."""
+
+    folder: Path
+    arcs: str
+
+    def load(self, settings: Settings) -> Scenario:
+        """The whole story with its questions."""
+        from recall_bench.datasets.persona import load_persona
+
+        return load_persona(
+            self.folder,
+            arcs=self.arcs,
+            calendar=settings.calendar,
+            allow_gaps=settings.allow_gaps,
+            ingest=settings.ingest,
+        )
+
+
+def resolve_personas(
+    settings: Settings, building: BuildProgress | None = None
+) -> Mapping[str, Path]:
+    """The folders of the personas asked for, by id; all there are where none was named.
+
+    A shipped persona that was never used before is played first.
+    """
+    if settings.data is None:
+        return _resolve_shipped_personas(settings, building)
+    from recall_bench.datasets.persona import list_persona_ids
+
+    data = settings.data
+    if not data.is_dir():
+        raise UsageError(f"--data: {data} is not a folder; name the one that holds the personas")
+    known = list_persona_ids(data)
+    if not known and (data / "persona.yaml").exists():
+        raise UsageError(f"--data: {data} is a persona itself; name the folder that holds it")
+    if not known:
+        raise UsageError(
+            f"--data: {data} holds no persona; "
+            "it should contain one folder with a persona.yaml for each"
+        )
+    return {name: data / name for name in _choose_personas(settings, known, str(data))}
+
+
+def _resolve_shipped_personas(
+    settings: Settings, building: BuildProgress | None
+) -> Mapping[str, Path]:
+
+    played = load_catalogue()
+    wanted = (
+        _choose_personas(settings, (*played, SAMPLE), "the package")
+        if settings.personas
+        else (SAMPLE,)
+    )
+    return {
+        name: materialise(name, settings.arcs, building) if name in played else SOURCES / name
+        for name in wanted
+    }
+
+
+def _choose_personas(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
+    wanted = tuple(dict.fromkeys(settings.personas)) or known
+    if unknown := [name for name in wanted if name not in known]:
+        raise UsageError(
+            f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; "
+            f"it has {', '.join(known)}"
+        )
+    return wanted
+
+
+def find_story(folder: Path, arcs: str | None) -> StoryFolder:
+    """The story named; else the usual one; else the only one."""
+    from recall_bench.datasets.persona_files import Layout, choose_story, list_stories
+
+    told = list_stories(folder)
+    chosen = arcs or choose_story(told)
+    if chosen is None:
+        # Of several, the only one that can be run.
+        whole = [name for name in told if not Layout(folder, name).find_missing()]
+        chosen = whole[0] if len(whole) == 1 else None
+    if chosen is None:
+        raise UsageError(
+            f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
+        )
+    return StoryFolder(folder=folder, arcs=chosen)

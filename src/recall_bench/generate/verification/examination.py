@@ -1,0 +1,219 @@
+"""One question: its answer derived on every day that could change it, and compared."""
+
+from collections.abc import Callable, Iterator
+
+from recall_bench.generate.verification.comparison import (
+    check_evidence,
+    check_secrets,
+    compare_answer,
+)
+from recall_bench.generate.verification.derivation import (
+    AskContext,
+    DerivationRecipe,
+    DerivedAnswer,
+)
+from recall_bench.generate.verification.event_answers import (
+    derive_count,
+    derive_did,
+    derive_gap,
+    derive_highest,
+    derive_lowest,
+    derive_order,
+    derive_step_date,
+    derive_total,
+)
+from recall_bench.generate.verification.findings import (
+    VerificationCode,
+    VerificationFinding,
+    VerificationProblem,
+)
+from recall_bench.generate.verification.question_claims import QuestionClaims
+from recall_bench.generate.verification.statements import StatementLookup, Underivable
+from recall_bench.generate.verification.value_answers import (
+    derive_history,
+    derive_partial,
+    derive_refusal,
+    derive_shared_value,
+    derive_value,
+    is_forget_request,
+)
+
+OPERATIONS: dict[str, Callable[[StatementLookup, DerivationRecipe, AskContext], DerivedAnswer]] = {
+    "value": derive_value,
+    "date": derive_step_date,
+    "gap": derive_gap,
+    "order": derive_order,
+    "did": derive_did,
+    "count": derive_count,
+    "total": derive_total,
+    "highest": derive_highest,
+    "lowest": derive_lowest,
+    "shared": derive_shared_value,
+    "history": derive_history,
+    "denied": derive_refusal,
+    "partly": derive_partial,
+}
+
+
+def derive_answer(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
+    """The answer that follows from the text on that day, or Underivable with the reason."""
+    operation = OPERATIONS.get(recipe.op)
+    if operation is None:
+        raise Underivable(
+            VerificationCode.DERIVE,
+            f"derive has the unknown op {recipe.op!r}; use {', '.join(OPERATIONS)}",
+        )
+    return operation(account, recipe, asking)
+
+
+_ANSWER_IS_WRONG = frozenset({VerificationCode.REFERENCE, VerificationCode.ATOMS})
+
+
+def verify_question(
+    account: StatementLookup, inquiry: QuestionClaims, last_day: int
+) -> tuple[bool, tuple[VerificationFinding, ...]]:
+    """Whether the reference follows from the text, and everything wrong with the question."""
+    examination = _QuestionVerification(account, inquiry, last_day)
+    problems = dict.fromkeys(examination.find_problems())
+    is_rederived = examination.is_derived and not any(
+        code in _ANSWER_IS_WRONG for code, _ in problems
+    )
+    findings = tuple(
+        VerificationFinding(code, inquiry.where, message) for code, message in problems
+    )
+    return is_rederived, findings
+
+
+class _QuestionVerification:
+    """The state of one examination."""
+
+    def __init__(self, account: StatementLookup, inquiry: QuestionClaims, last_day: int) -> None:
+        self.is_derived = False
+        self._account = account
+        self._inquiry = inquiry
+        self._first = inquiry.answerable_from
+        ends = inquiry.irrelevant_after
+        self._last = last_day if ends is None else min(ends, last_day)
+        self._last_day = last_day
+
+    def find_problems(self) -> Iterator[VerificationProblem]:
+        """Everything wrong, most telling first."""
+        if self._inquiry.derive is None:
+            yield VerificationProblem(
+                VerificationCode.DERIVE, "it does not say how its answer is derived; add derive"
+            )
+            return
+        if self._first > self._last:
+            yield VerificationProblem(
+                VerificationCode.SPAN,
+                f"it is answerable from day {self._first} but only asked until day {self._last}",
+            )
+            return
+        yield from self._check_span()
+        recipe = DerivationRecipe(self._inquiry.derive)
+        try:
+            derived = self._derive(recipe, self._first)
+        except Underivable as fault:
+            yield VerificationProblem(fault.code, fault.problem)
+            return
+        self.is_derived = True
+        yield from derived.troubles
+        yield from compare_answer(self._inquiry, derived, self._account.get_date(self._first))
+        yield from check_evidence(self._inquiry, derived)
+        yield from self._check_later(recipe, derived)
+        yield from self._check_restatements(derived)
+        yield from self._check_change(recipe, derived)
+
+    def _derive(self, recipe: DerivationRecipe, day: int) -> DerivedAnswer:
+        asking = AskContext(day=day, session=self._inquiry.session, first=self._first)
+        return derive_answer(self._account, recipe, asking)
+
+    def _check_span(self) -> Iterator[VerificationProblem]:
+        inquiry = self._inquiry
+        newest = max((claim.day for claim in inquiry.evidence), default=0)
+        if newest > self._first:
+            yield VerificationProblem(
+                VerificationCode.SPAN,
+                f"it is answerable from day {self._first}, before its evidence of day {newest}",
+            )
+        if inquiry.changes_on is not None and inquiry.irrelevant_after != inquiry.changes_on - 1:
+            yield VerificationProblem(
+                VerificationCode.SPAN,
+                f"its answer changes on day {inquiry.changes_on}, so it is irrelevant after day "
+                f"{inquiry.changes_on - 1} and not {inquiry.irrelevant_after}",
+            )
+
+    def _check_later(
+        self, recipe: DerivationRecipe, derived: DerivedAnswer
+    ) -> Iterator[VerificationProblem]:
+        """The answer on the days that could change it, up to the last day it is asked."""
+        table = self._account.table
+        told = {s.day for about in derived.slots for s in table.stated.get(about, ())}
+        for day in sorted({d for d in told if self._first < d < self._last} | {self._last}):
+            try:
+                later = self._derive(recipe, day)
+            except Underivable as fault:
+                self.is_derived = False
+                yield VerificationProblem(fault.code, f"by day {day} {fault.problem}")
+                return
+            if later.answer != derived.answer:
+                self.is_derived = False
+                yield VerificationProblem(
+                    VerificationCode.SECOND_ANSWER, _describe_change(derived, later, day)
+                )
+                return
+            yield from check_secrets(self._inquiry, later, self._account.get_date(day))
+
+    def _check_restatements(self, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
+        if self._inquiry.category != "recency-bias-resistance":
+            return
+        table = self._account.table
+        cited = {sentence for group in derived.needed for sentence in group}
+        since = min((sentence.day for sentence in cited), default=0)
+        for about in derived.slots:
+            for statement in table.stated.get(about, ()):
+                if statement.sentence not in cited and since <= statement.day <= self._last:
+                    yield VerificationProblem(
+                        VerificationCode.RESTATED,
+                        f"a fact asked after a long silence is told again; "
+                        f"{statement.sentence.place}",
+                    )
+
+    def _check_change(
+        self, recipe: DerivationRecipe, derived: DerivedAnswer
+    ) -> Iterator[VerificationProblem]:
+        """The day the answer changes is the day it changes."""
+        day = self._inquiry.changes_on
+        if day is None or day > self._last_day:
+            return
+        try:
+            later = self._derive(recipe, day)
+        except Underivable:
+            return
+        if later.answer == derived.answer and not self._is_withdrawn(derived, day):
+            yield VerificationProblem(
+                VerificationCode.SPAN, f"its answer is said to change on day {day} but does not"
+            )
+
+    def _is_withdrawn(self, derived: DerivedAnswer, day: int) -> bool:
+        """Whether the value stays and the right to hear it may go that day."""
+        told = [
+            sentence
+            for thread, _ in derived.slots
+            for sentence in self._account.table.about.get(thread, ())
+            if sentence.day == day
+        ]
+        is_boundary = self._inquiry.category == "information-boundary"
+        return any(is_boundary or is_forget_request(sentence) for sentence in told)
+
+
+def _describe_change(derived: DerivedAnswer, later: DerivedAnswer, day: int) -> str:
+    for old, new in zip(derived.holdings, later.holdings, strict=False):
+        if old.keys != new.keys:
+            return (
+                f"the answer changes while it may still be asked: {new.what} is {new.format_values()} "
+                f"by day {day} and was {old.format_values()}"
+            )
+    return f"the answer is another one by day {day}, while it may still be asked"

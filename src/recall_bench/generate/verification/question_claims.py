@@ -1,0 +1,117 @@
+"""`questions.yaml` as the proof needs it: the public keys, and those the simulator adds."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.yaml_fields import Fields, describe_value, raise_problems, read_mappings
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceClaim:
+    """One piece of evidence as the question cites it."""
+
+    day: int
+    session: str
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"day {self.day}, session {self.session}, characters {self.start}–{self.end}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionClaims:
+    """A question and everything claimed about it."""
+
+    id: str
+    question: str
+    answer: str
+    category: str
+    relevant_days: tuple[int, ...]
+    session: str
+    disclosure: str | None
+    irrelevant_after: int | None
+    answerable_from: int
+    changes_on: int | None
+    aliases: tuple[str, ...]
+    atoms: tuple[str, ...]
+    stale: tuple[str, ...]
+    distractors: tuple[str, ...]
+    evidence: tuple[EvidenceClaim, ...]
+    canaries: tuple[str, ...]
+    withheld: tuple[str, ...]
+    """The values a refusal keeps back, where the question lists them."""
+    derive: Mapping[object, object] | None
+
+    @property
+    def where(self) -> str:
+        """What findings call it."""
+        return f"question {self.id}"
+
+
+def read_claims(document: Document) -> tuple[QuestionClaims, ...]:
+    """Every question in file order; DataError if one departs from its shape."""
+    content = document.content
+    if not isinstance(content, list) or not content:
+        raise Malformed(
+            document.name, f"holds {describe_value(content)}; write a list of questions"
+        )
+    problems: list[BenchError] = []
+    found = tuple(_read_all(document, content, problems))
+    raise_problems(problems)
+    return found
+
+
+def _read_all(
+    document: Document, content: list[object], problems: list[BenchError]
+) -> Iterator[QuestionClaims]:
+    seen: set[str] = set()
+    for fields in read_mappings(document, (), "question", content, problems):
+        raw = cast("dict[object, object]", content[cast("int", fields.path[0])])
+        inquiry = _read_question(fields, raw.get("derive"))
+        if inquiry.id in seen:
+            fields.note(f"two questions have the id {inquiry.id}; rename one", "id")
+        seen.add(inquiry.id)
+        yield inquiry
+
+
+def _read_question(fields: Fields, derive: object) -> QuestionClaims:
+    if derive is not None and not isinstance(derive, dict):
+        fields.note(
+            f"derive of {fields.subject} is {describe_value(derive)}; write a mapping", "derive"
+        )
+    relevant = fields.read_ints("relevant_days")
+    asked_from = fields.read_optional_int("answerable_from")
+    return QuestionClaims(
+        id=fields.read_text("id"),
+        question=fields.read_text("question"),
+        answer=fields.read_text("answer"),
+        category=fields.read_text("category"),
+        relevant_days=relevant,
+        session=fields.read_optional_text("query_session") or PRINCIPAL,
+        disclosure=fields.read_optional_text("expected_disclosure"),
+        irrelevant_after=fields.read_optional_int("irrelevant_after"),
+        answerable_from=max(relevant, default=1) if asked_from is None else asked_from,
+        changes_on=fields.read_optional_int("changes_on"),
+        aliases=fields.read_texts("aliases"),
+        atoms=fields.read_texts("atoms"),
+        stale=fields.read_texts("stale"),
+        distractors=fields.read_texts("distractors"),
+        evidence=tuple(_read_evidence(part) for part in fields.read_parts("evidence", "evidence")),
+        canaries=fields.read_texts("canaries"),
+        withheld=fields.read_texts("withheld"),
+        derive=derive if isinstance(derive, dict) else None,
+    )
+
+
+def _read_evidence(fields: Fields) -> EvidenceClaim:
+    return EvidenceClaim(
+        day=fields.read_int("day"),
+        session=fields.read_text("session"),
+        start=fields.read_int("start"),
+        end=fields.read_int("end"),
+    )

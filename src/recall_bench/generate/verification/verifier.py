@@ -1,0 +1,177 @@
+"""The proof of a built world: every reference re-derived from the text alone."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.datasets.persona_files import Layout, find_runs, list_days, name_day_file
+from recall_bench.datasets.persona_story import read_story
+from recall_bench.datasets.yaml_fields import describe_value, is_whole, raise_problems
+from recall_bench.generate.verification.day_parser import ParsedDay, parse_day
+from recall_bench.generate.verification.examination import verify_question
+from recall_bench.generate.verification.findings import (
+    VerificationCode,
+    VerificationFinding,
+    VerificationReport,
+)
+from recall_bench.generate.verification.leak_check import find_leaks
+from recall_bench.generate.verification.lexicon import (
+    WorldGrammar,
+    WorldLexicon,
+    audit_lexicon,
+    read_lexicon,
+)
+from recall_bench.generate.verification.question_claims import read_claims
+from recall_bench.generate.verification.statements import StatementLookup, read_table
+from recall_bench.generate.verification.value_readers import NameIndex
+
+_LENGTH = re.compile(r"arcs-(\d+)d\.ya?ml")
+
+
+def find_missing_days(
+    layout: Layout, epoch: date, told: Collection[int]
+) -> Iterator[VerificationFinding]:
+    """Days without a file that are neither away nor off, and a story dated otherwise."""
+    story = read_story(layout.folder, layout.arcs)
+    if story.epoch != epoch:
+        yield VerificationFinding(
+            VerificationCode.EPOCH,
+            layout.name(layout.arcs_file),
+            f"the story begins on {story.epoch} but the lexicon has it begin on {epoch}",
+        )
+    arcs = read_document(layout.arcs_file, name=layout.name(layout.arcs_file))
+    persona = read_document(layout.persona_file, name=layout.name(layout.persona_file))
+    away, off = _read_away(arcs), _read_days_off(persona)
+    missing = [
+        day
+        for day in range(1, find_last_day(layout, told) + 1)
+        if day not in told
+        and day not in away
+        and compute_story_date(epoch, day).weekday() not in off
+    ]
+    for first, last in find_runs(missing):
+        span = (
+            name_day_file(first)
+            if first == last
+            else f"{name_day_file(first)} to {name_day_file(last)}"
+        )
+        yield VerificationFinding(
+            VerificationCode.DAY,
+            layout.name(layout.memories),
+            f"{span} missing, and nobody is away or off; restore what is missing",
+        )
+
+
+def find_last_day(layout: Layout, told: Collection[int]) -> int:
+    """The last day of the story: the number in its name, else the last there is."""
+    length = _LENGTH.fullmatch(layout.arcs)
+    return max([int(length[1]) if length else 0, *told])
+
+
+def _read_away(arcs: Document) -> set[int]:
+    """The days nobody writes, as `away` lists them."""
+    stretches = _get_key(arcs, "away")
+    if not isinstance(stretches, list):
+        raise Malformed(
+            arcs.describe_place("away"),
+            f"away is {describe_value(stretches)}; write a list of spans",
+        )
+    days: set[int] = set()
+    for index, stretch in enumerate(stretches):
+        match stretch:
+            case [int(first), int(last)] if is_whole(first) and is_whole(last):
+                days.update(range(first, last + 1))
+            case _:
+                raise Malformed(
+                    arcs.describe_place("away", index),
+                    "away holds no pair of days; write [first, last]",
+                )
+    return days
+
+
+def _read_days_off(persona: Document) -> set[int]:
+    """The weekdays nobody writes, Monday being 0."""
+    week = _get_key(persona, "week")
+    if week == []:
+        return set()
+    if not isinstance(week, list) or len(week) != 7:
+        raise Malformed(
+            persona.describe_place("week"),
+            f"week is {describe_value(week)}; name seven days, Monday first",
+        )
+    return {weekday for weekday, density in enumerate(week) if density == "off"}
+
+
+def _get_key(document: Document, key: str) -> object:
+    content = document.content
+    found = content.get(key) if isinstance(content, dict) else None
+    return [] if found is None else found
+
+
+def verify_world(folder: Path, arcs: str) -> VerificationReport:
+    """Prove the story of this arcs file; UsageError if it was not built by the simulator."""
+    layout = Layout(folder, arcs)
+    raise_problems(list(layout.find_missing()))
+    path = layout.questions_file.with_name("lexicon.json")
+    lexicon = read_lexicon(path, layout.name(path))
+    inquiries = read_claims(
+        read_document(layout.questions_file, name=layout.name(layout.questions_file))
+    )
+    findings = list(audit_lexicon(lexicon, layout.name(path)))
+    days = tuple(_read_days(layout, findings))
+    told = [day.day for day in days]
+    findings += find_missing_days(layout, lexicon.epoch, told)
+    findings += _find_unknown_sessions(lexicon, days)
+    account = read_statements(lexicon, days)
+    last = find_last_day(layout, told)
+    rederived = 0
+    for inquiry in inquiries:
+        is_rederived, found = verify_question(account, inquiry, last)
+        rederived += is_rederived
+        findings += found
+    findings += find_leaks(account, days, inquiries)
+    return VerificationReport(
+        questions=len(inquiries), rederived=rederived, findings=tuple(findings)
+    )
+
+
+def read_statements(lexicon: WorldLexicon, days: Iterable[ParsedDay]) -> StatementLookup:
+    """What the days say, read once."""
+    grammar = WorldGrammar(lexicon)
+    names = NameIndex({thread.name: key for key, thread in lexicon.threads.items()})
+    return StatementLookup(lexicon, grammar, read_table(days, lexicon, grammar, names), names)
+
+
+def _read_days(layout: Layout, findings: list[VerificationFinding]) -> Iterator[ParsedDay]:
+    """The day files that can be read; the others are found wrong."""
+    problems: list[BenchError] = []
+    for file in list_days(layout, problems, []):
+        try:
+            yield parse_day(file.day, file.read())
+        except Malformed as problem:
+            problems.append(problem)
+    findings += [
+        VerificationFinding(VerificationCode.DAY, layout.name(layout.memories), str(problem))
+        for problem in problems
+    ]
+
+
+def _find_unknown_sessions(
+    lexicon: WorldLexicon, days: tuple[ParsedDay, ...]
+) -> Iterator[VerificationFinding]:
+    """Sessions of which nobody can tell whether they are isolated."""
+    first: dict[str, int] = {}
+    for day in days:
+        for block in day.blocks:
+            first.setdefault(block.session, day.day)
+    for session, since in first.items():
+        if session not in lexicon.rooms:
+            yield VerificationFinding(
+                VerificationCode.LEXICON,
+                f"day {since}",
+                f"the session {session} is not in the lexicon, so nothing says if it is isolated",
+            )

@@ -1,0 +1,181 @@
+"""Who plays: the cast with its names, short names and pronouns, under the names of a seed."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from recall_bench.core.errors import Malformed
+from recall_bench.generate.world.random_stream import RandomStream
+from recall_bench.generate.world.sources import CastEntry, WorldPersona
+
+FEMALE_NAMES = (
+    "Adaeze Agnieszka Aiko Amara Anneke Anoushka Astrid Beatriz Birgit Bronwen Camila Carmela "
+    "Catarina Chiara Delphine Dilnoza Dorota Eilidh Eleni Elodie Emiko Farida Fiadh Fatoumata "
+    "Gaia Genoveva Giulia Gudrun Hanako Henrietta Ileana Ines Ingrid Ioana Isolde Jadwiga "
+    "Johanna Kalpana Katarzyna Keiko Lakshmi Leilani Liesbeth Ludmila Magdalena Malika "
+    "Marguerite Mehret Mirela Nadezhda Nkechi Noor Oksana Olamide Paloma Perpetua Radhika "
+    "Ragnhild Rosalind Roxana Saoirse Shirin Sigrid Solveig Sunniva Svetlana Tamsin Thandiwe "
+    "Tove Ulrike Vesna Xiomara Yevgenia Yolanda Zainab Zofia "
+).split()
+
+MALE_NAMES = (
+    "Abelardo Aleksander Alistair Anselm Arjun Arvid Baltasar Bartosz Benoit Bogdan Casimir "
+    "Ciaran Cormac Cuthbert Dariusz Dimitri Eamon Egil Emeka Enrique Esteban Evander Fabrizio "
+    "Farhad Fergus Florian Gianluca Goran Gunnar Hamish Haruto Henrik Hiroshi Ignacio Ismail "
+    "Istvan Jarek Jorgen Kaito Kofi Kwabena Laszlo Leopold Lorcan Lucian Magnus Mateusz "
+    "Matthias Mikhail Mohan Nikhil Oisin Olufemi Osvaldo Padraig Pavel Rafiq Ragnar Rutger "
+    "Sandeep Sebastien Sergei Stellan Takumi Tarek Thaddeus Tiberiu Tobias Ulrich Vasily Vikram "
+    "Wendell Yannick Yaw Yusuf Zbigniew "
+).split()
+
+LAST_NAMES = (
+    "Abernathy Achterberg Adeyinka Alvarsson Amundsen Anand Arbuthnot Aszkenazy Baptiste "
+    "Barcroft Bielski Boateng Brankovic Calloway Castellano Chukwuma Cieslak Corrigan Dabrowski "
+    "Dahlgren Dalgaard Delacroix Demirci Deshmukh Dragomir Dziedzic Ekström Elphinstone "
+    "Engelhardt Eszterhazy Fairweather Farquhar Featherstone Fernandes Fitzwilliam Fujimori "
+    "Gallagher Ganguly Georgiou Goncalves Grzelak Gutierrez Halvorsen Hanrahan Hashemi "
+    "Hendricks Hoekstra Horvath Ibekwe Ishikawa Jablonski Jankowski Jaramillo Johannsen "
+    "Kaczmarek Kallergis Karlsen Katayama Kavanagh Khoury Kowalczyk Kristiansen Kulkarni "
+    "Lachlan Lagerqvist Larrabee Leclair Lindqvist Ljungberg Lombardi Macalister Maldonado "
+    "Marchetti Mbeki Mcallister Mihailov Moravec Mukherjee Nakagawa Ndiaye Nedved Novotny Nwosu "
+    "Obradovic Ogilvie Olander Oyelaran Palmqvist Papadakis Pellegrini Petrosyan Pietersen "
+    "Quintero Ramaswamy Rasmussen Renwick Rodrigues Rosenqvist Rutherford Sadowski Saavedra "
+    "Sandoval Satterthwaite Schreiber Sigurdsson Sokolova Stavrou Szymanski Takahashi Tennant "
+    "Thorvaldsen Tremblay Trevelyan Uzoma Valderrama Vandenberg Vasquez Venkatesan Villanueva "
+    "Wachowski Wadsworth Wakefield Weatherby Wickramasinghe Wojcik Yamamoto Zdravkov Zielinski "
+    "Zubiri "
+).split()
+
+
+PRONOUNS = {
+    "she": {"they": "she", "them": "her", "their": "her", "theirs": "hers"},
+    "he": {"they": "he", "them": "him", "their": "his", "theirs": "his"},
+    "it": {"they": "it", "them": "it", "their": "its", "theirs": "its"},
+    "they": {"they": "they", "them": "them", "their": "their", "theirs": "theirs"},
+}
+
+_TITLE = re.compile(
+    r"(?:Dr|Mr|Mrs|Ms|Prof|Captain|Judge|Justice|Sister|Professor|Hon|Sir|Dame)\.? "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CastPerson:
+    """Somebody of the cast."""
+
+    name: str
+    short: str
+    pronoun: str
+    groups: frozenset[str]
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """Every way the text may name them, longest first."""
+        bare = _TITLE.sub("", self.name)
+        last = bare.rpartition(" ")[2]
+        ways = {self.name, bare, self.short, bare.partition(" ")[0], last}
+        return tuple(sorted(ways, key=lambda way: (-len(way), way)))
+
+    def inflect_pronoun(self, name: str) -> str:
+        """A pronoun: `they`, `Them`, `their` as it is for this person."""
+        word = PRONOUNS[self.pronoun][name.lower()]
+        return word.capitalize() if name[0].isupper() else word
+
+
+class Cast:
+    """The people of a persona, by name and by group."""
+
+    def __init__(self, members: Iterable[CastEntry]) -> None:
+        self.people = {member.name: _build_person(member) for member in members}
+        self._groups: dict[str, tuple[CastPerson, ...]] = {}
+        for person in self.people.values():
+            for group in person.groups:
+                self._groups[group] = (*self._groups.get(group, ()), person)
+
+    def list_group(self, *names: str) -> tuple[CastPerson, ...]:
+        """Everybody who is in one of the groups, in cast order."""
+        wanted = {person.name for name in names for person in self._groups.get(name, ())}
+        return tuple(person for person in self.people.values() if person.name in wanted)
+
+    def is_group(self, name: str) -> bool:
+        """Whether anybody is in it."""
+        return name in self._groups
+
+    @cached_property
+    def surfaces(self) -> dict[str, list[str]]:
+        """Full name to every way of naming them that means nobody else."""
+        shared: dict[str, int] = {}
+        for person in self.people.values():
+            for way in person.surfaces:
+                shared[way] = shared.get(way, 0) + 1
+        return {
+            person.name: [way for way in person.surfaces if shared[way] == 1 or way == person.name]
+            for person in self.people.values()
+        }
+
+
+def build_renaming(
+    persona: WorldPersona, extra: Iterable[str], text: str, seed: int
+) -> Callable[[str], str]:
+    """What turns authored text into the text of this seed; seed 0 leaves it alone.
+
+    `text` is all the authors wrote: no name is given that stands in it already.
+    """
+    if seed == 0:
+        return lambda authored: authored
+    taken = set(re.findall(r"[^\W\d_]+", text))
+    words = _choose_names(persona, extra, taken, RandomStream(seed, "names", persona.id))
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
+    return lambda authored: pattern.sub(lambda found: words[found[0]], authored)
+
+
+def rename_texts(content: Any, rename: Callable[[str], str]) -> Any:  # noqa: ANN401 - any YAML
+    """The same document with every text in it renamed; keys stay."""
+    if isinstance(content, str):
+        return rename(content)
+    if isinstance(content, list):
+        return [rename_texts(part, rename) for part in content]
+    if isinstance(content, dict):
+        return {key: rename_texts(part, rename) for key, part in content.items()}
+    return content
+
+
+def _build_person(member: CastEntry) -> CastPerson:
+    bare = _TITLE.sub("", member.name)
+    if member.pronoun not in PRONOUNS:
+        raise Malformed(
+            f"persona.yaml, {member.name}",
+            f"the pronoun {member.pronoun!r} is unknown; write she, he, they or it",
+        )
+    return CastPerson(
+        name=member.name,
+        short=member.short or bare.partition(" ")[0],
+        pronoun=member.pronoun,
+        groups=frozenset(member.groups),
+    )
+
+
+def _choose_names(
+    persona: WorldPersona, extra: Iterable[str], taken: set[str], chance: RandomStream
+) -> Mapping[str, str]:
+    """Each authored name, word by word, to its new one."""
+    words: dict[str, str] = {}
+    pronouns = {member.name: member.pronoun for member in persona.cast}
+    authored = [member.name for member in persona.cast if not member.name.startswith("@")]
+    used = set(taken)
+    for name in dict.fromkeys([*authored, *extra]):
+        first, _, last = _TITLE.sub("", name).partition(" ")
+        pool = {"she": FEMALE_NAMES, "he": MALE_NAMES}.get(
+            pronouns.get(name, ""), FEMALE_NAMES + MALE_NAMES
+        )
+        for part, names in ((first, pool), (last, LAST_NAMES)):
+            if part and part not in words:
+                fresh = [new for new in names if new not in used] or names
+                words[part] = chance.choose(fresh)
+                used.add(words[part])
+    for thing, others in persona.alternatives.items():
+        words[thing] = chance.choose(others) if others else thing
+    return words

@@ -1,0 +1,187 @@
+"""A question before it is chosen, and what every maker of questions may look up."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from recall_bench.core.scenario import Disclosure
+from recall_bench.generate.world import fact_values
+from recall_bench.generate.world.cast import Cast
+from recall_bench.generate.world.context import FillContext, WorldContext, get_template
+from recall_bench.generate.world.fact_values import FactValue
+from recall_bench.generate.world.ledger import TextSpan, Thread
+from recall_bench.generate.world.random_stream import RandomStream
+from recall_bench.generate.world.sources import WorldSession
+from recall_bench.generate.world.templates import capitalise
+
+Query = dict[str, object]
+"""How the answer is derived from the text, for a reader who knows no answer."""
+
+
+@dataclass(slots=True)
+class LedgerQuestion:
+    """A question with its truth; several wordings, of which one will be asked."""
+
+    category: str
+    kind: str
+    """Which query it is, within its category: what its difficulty goes by."""
+    wordings: list[str]
+    reference: str
+    evidence: list[TextSpan]
+    known_from: int
+    query: Query
+    atoms: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    distractors: list[str] = field(default_factory=list)
+    canaries: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
+    known_until: int | None = None
+    session: str | None = None
+    forbidden: list[str] = field(default_factory=list)
+    disclosure: Disclosure | None = None
+    is_synthesis: bool = False
+    is_authored: bool = False
+    about: list[str] = field(default_factory=list)
+    """The names of the threads it is about, as the text has them."""
+    secret: str | None = None
+    """The secret it is about: questions about one secret are asked together or not at all."""
+
+    def list_unspoilt(self) -> list[str]:
+        """The wordings that do not hold the answer themselves."""
+        told = [_match_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
+        if self.query["op"] == "order":
+            return self.wordings
+        return [way for way in self.wordings if not any(atom.search(way) for atom in told)]
+
+
+@dataclass(slots=True)
+class QuestionContext:
+    """What makers of questions look up and draw from."""
+
+    stage: WorldContext
+    cast: Cast
+    sessions: Mapping[str, WorldSession]
+    links: Mapping[str, list[str]]
+    distance: float
+    chance: RandomStream
+
+    def render_wordings(self, thread: Thread, asks: Sequence[str], **extra: str) -> list[str]:
+        """Every way to ask about the thread, all by its own name or all by what questions call it.
+
+        The farther the wording is to be from the text, the less often it is the name.
+        """
+        is_named = self.chance.is_hit(1 - self.distance)
+        names = [thread.name] if is_named else list(thread.called)
+        ways = []
+        for number, ask in enumerate(asks):
+            it = names[number % len(names)]
+            ways.append(self._fill_template(thread, ask, {"it": it, **extra}))
+        return ways
+
+    def render_phrase(self, thread: Thread, source: str) -> str:
+        """A piece of a question about the thread that does not say when it began."""
+        began = self.stage.dates.format_day(thread.began)
+        timeless = [way for way in thread.called if began not in way]
+        it = timeless[0] if timeless else thread.name
+        return self._fill_template(thread, source, {"it": it}, is_sentence=False)
+
+    def render_answer(self, thread: Thread, slot: str, value: FactValue) -> str:
+        """The reference for a slot's value."""
+        source = thread.slots[slot].answer
+        if source is None:
+            return format_sentence(value.text)
+        return format_sentence(
+            self._fill_template(thread, source, {slot: value.text, "it": thread.called[0]})
+        )
+
+    def list_aliases(self, value: FactValue, told: int | None = None) -> list[str]:
+        """Other right ways to give the value that was told on this day."""
+        if value.kind == "person" and value.text in self.cast.people:
+            return [way for way in self.cast.surfaces[value.text] if way != value.text]
+        return list(fact_values.list_spellings(value, self.stage.dates, told))
+
+    def list_distractors(self, value: FactValue) -> list[str]:
+        """Plausible values that are wrong."""
+        return list(fact_values.list_near_values(value, self.stage.dates, self.chance))
+
+    def is_isolated(self, session: str) -> bool:
+        """Whether what is said there stays there."""
+        found = self.sessions.get(session)
+        return found is not None and found.isolated
+
+    def list_outsiders(self, session: str, day: int) -> list[str]:
+        """Open sessions with somebody in them who takes no part in this one."""
+        insiders = set(self.sessions[session].participants)
+        return [
+            other.id
+            for other in self.sessions.values()
+            if other.id != session
+            and not other.isolated
+            and set(other.participants) - insiders
+            and other.first_day <= day
+            and (other.last_day is None or day <= other.last_day)
+        ]
+
+    def _fill_template(
+        self, thread: Thread, source: str, extra: dict[str, str], *, is_sentence: bool = True
+    ) -> str:
+        scene = FillContext(self.stage, thread.last_named, thread, extra=extra)
+        text = self.stage.deck.render(get_template(source), scene).text
+        return text[:1].upper() + text[1:] if is_sentence else text
+
+
+def _match_whole(atom: str) -> re.Pattern[str]:
+    """The atom standing by itself: the 2 of `2 days`, not that of `2024`."""
+    return re.compile(
+        rf"(?<![\w-])(?<!\d[.,:]){re.escape(atom)}(?![\w-])(?![.,:]\d)", re.IGNORECASE
+    )
+
+
+def format_sentence(text: str) -> str:
+    """Text with a full stop, and with a capital unless it starts with an identifier."""
+    capital = capitalise(text)
+    return capital if capital.endswith((".", "!", "?")) else f"{capital}."
+
+
+def is_traceable(thread: Thread, step: str) -> bool:
+    """Whether the text shows by a cue that the step came to pass."""
+    when = thread.whens.get(step)
+    return when is not None and bool(when.cue)
+
+
+def is_askable(thread: Thread, slot: str) -> bool:
+    """Whether the slot is asked about and open to whoever asks."""
+    spec = thread.slots[slot]
+    return bool(spec.ask) and not spec.secret and slot not in thread.forgotten
+
+
+_WORD = re.compile(r"[a-z0-9][a-z0-9'-]+")
+_COMMON = frozenset(
+    "a an and any are as at be been by did do does for from had has have how in into is it its of "
+    "on or our say said than that the their there they this to under up was we were what when "
+    "which who whom whose why will with would".split()
+)
+_SPREAD = 0.5
+"""How much of the range of wordings chance moves about in, around the distance asked for."""
+
+
+def measure_overlap(question: str, told: str) -> float:
+    """The share of a question's content words that the telling sentences use as well."""
+    asked = _extract_words(question)
+    return len(asked & _extract_words(told)) / len(asked) if asked else 0.0
+
+
+def choose_wording(draft: LedgerQuestion, distance: float, chance: RandomStream) -> str:
+    """The wording at about the distance wanted."""
+    told = " ".join(span.text for span in draft.evidence)
+    ways = sorted(
+        dict.fromkeys(draft.list_unspoilt()), key=lambda way: (-measure_overlap(way, told), way)
+    )
+    drift = (chance.draw_below(1000) / 1000 - 0.5) * _SPREAD
+    place = min(max(distance + drift, 0.0), 0.999)
+    return ways[int(place * len(ways))]
+
+
+def _extract_words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.lower()) if word not in _COMMON}

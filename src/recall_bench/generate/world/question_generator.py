@@ -1,0 +1,215 @@
+"""Watches the play and asks about it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from heapq import heappop, heappush
+
+from recall_bench.generate.world.event_questions import OrderQuestions, ask_step_dates, ask_tallies
+from recall_bench.generate.world.fact_questions import (
+    SILENCE,
+    SharedValueQuestions,
+    ask_changed_values,
+    ask_old_values,
+    ask_optional_steps,
+    ask_values,
+)
+from recall_bench.generate.world.ledger import Thread
+from recall_bench.generate.world.question_draft import LedgerQuestion, QuestionContext
+from recall_bench.generate.world.random_stream import RandomStream
+from recall_bench.generate.world.secret_questions import ask_secrets
+from recall_bench.generate.world.simulation import SimulatedDay
+from recall_bench.generate.world.sources import RoutineProcess
+
+WINDOW = 30
+"""Days over which the kinds of questions are balanced."""
+
+_QUOTAS = {
+    "factual-recall": 3,
+    "temporal-reasoning/date": 1,
+    "temporal-reasoning/gap": 1,
+    "temporal-reasoning/order2": 1,
+    "temporal-reasoning/order3": 1,
+    "decision-tracking": 2,
+    "contradiction-resolution/now": 2,
+    "contradiction-resolution/then": 1,
+    "cross-reference": 2,
+    "recency-bias-resistance": 2,
+    "synthesis/count": 1,
+    "synthesis/total": 1,
+    "synthesis/highest": 1,
+    "synthesis/lowest": 1,
+    "negative-recall/yes": 2,
+    "negative-recall/no": 2,
+    "group-session-attribution": 2,
+    "information-boundary": 2,
+}
+_BALANCED = frozenset({"synthesis/count", "temporal-reasoning/gap"})
+"""Where the answer is a small number, no constant must be right too often."""
+
+_ARREARS = 3
+"""How many windows' worth of an unfilled quota is made up for later."""
+
+_AUTHORED_QUOTA = 3
+"""Questions on the authored story, of each category in each window."""
+
+
+class QuestionQuotas:
+    """Collects drafts and lets some of them through, window by window.
+
+    Drafts about one secret go together and count as one: whoever may not know, and whoever may.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._chance = RandomStream(seed, "selection")
+        self._waiting: dict[str, list[list[LedgerQuestion]]] = {bucket: [] for bucket in _QUOTAS}
+        self._owed = dict.fromkeys(_QUOTAS, 0)
+        self._authored: dict[tuple[int, str], list[list[LedgerQuestion]]] = {}
+        self._asked: set[bytes] = set()
+        self._given: Counter[tuple[str, str]] = Counter()
+
+    def add_drafts(self, drafts: Iterable[LedgerQuestion]) -> None:
+        """Consider the drafts on one thread for the window at hand."""
+        for group in _group_by_secret(drafts):
+            first = group[0]
+            if first.is_authored:
+                window = (min(draft.known_from for draft in group) - 1) // WINDOW
+                self._authored.setdefault((window, first.category), []).append(group)
+            else:
+                self._waiting[_choose_bucket(first)].append(group)
+
+    def close_window(self) -> Iterator[LedgerQuestion]:
+        """What this window asks; whatever is left over is dropped."""
+        for bucket, quota in _QUOTAS.items():
+            self._owed[bucket] = min(self._owed[bucket] + quota, quota * _ARREARS)
+            for group in self._order_waiting(bucket):
+                if self._owed[bucket] == 0:
+                    break
+                if fresh := self._keep_new(group):
+                    self._owed[bucket] -= 1
+                    self._given[bucket, fresh[0].reference] += bucket in _BALANCED
+                    yield from fresh
+            self._waiting[bucket] = []
+
+    def _order_waiting(self, bucket: str) -> list[list[LedgerQuestion]]:
+        """What waits, by chance; small numbers by how seldom they were the answer."""
+        waiting = self._chance.shuffle(self._waiting[bucket])
+        if bucket not in _BALANCED:
+            return waiting
+        return sorted(waiting, key=lambda group: self._given[bucket, group[0].reference])
+
+    def select_authored_questions(self) -> Iterator[LedgerQuestion]:
+        """Questions on the authored story, spread over the windows in which they arise."""
+        for key in sorted(self._authored):
+            chosen = 0
+            for group in self._chance.shuffle(self._authored[key]):
+                if chosen == _AUTHORED_QUOTA:
+                    break
+                if fresh := self._keep_new(group):
+                    chosen += 1
+                    yield from fresh
+
+    def _keep_new(self, group: list[LedgerQuestion]) -> list[LedgerQuestion]:
+        """Those of a group that give nothing away and that nobody has asked from there yet."""
+        fresh = []
+        for draft in group:
+            since = draft.known_from if draft.secret else None
+            keys = {
+                _hash_wording(wording, draft.session, since) for wording in draft.list_unspoilt()
+            }
+            if keys and not keys & self._asked:
+                self._asked |= keys
+                fresh.append(draft)
+        return fresh
+
+
+def _hash_wording(wording: str, session: str | None, since: int | None) -> bytes:
+    return blake2b(f"{wording}\0{session}\0{since}".encode(), digest_size=8).digest()
+
+
+def _group_by_secret(drafts: Iterable[LedgerQuestion]) -> list[list[LedgerQuestion]]:
+    groups: dict[object, list[LedgerQuestion]] = {}
+    for number, draft in enumerate(drafts):
+        groups.setdefault(draft.secret or number, []).append(draft)
+    return list(groups.values())
+
+
+def _choose_bucket(draft: LedgerQuestion) -> str:
+    return draft.kind if draft.kind in _QUOTAS else draft.category
+
+
+class LedgerQuestionGenerator:
+    """Turns what has been played into questions, holding on to no more than it still needs."""
+
+    def __init__(
+        self, desk: QuestionContext, processes: dict[str, RoutineProcess], seed: int
+    ) -> None:
+        self._desk = desk
+        self._processes = processes
+        self._selection = QuestionQuotas(seed)
+        self._order = OrderQuestions()
+        self._crossings = SharedValueQuestions()
+        self._open: dict[str, Thread] = {}
+        self._ageing: list[tuple[int, str, Thread]] = []
+        self._month = ""
+        self._begun: dict[str, list[Thread]] = {}
+        self._window = 0
+        self._day = 0
+
+    def observe_day(self, played: SimulatedDay) -> Iterator[LedgerQuestion]:
+        """Take note of a day; whatever is to be asked of a window that is over comes out."""
+        day = played.page.day
+        self._close_month(day)
+        if (day - 1) // WINDOW > self._window:
+            self._window = (day - 1) // WINDOW
+            yield from self._selection.close_window()
+        self._day = day
+        for thread in played.begun:
+            self._open[thread.key] = thread
+            if not thread.is_authored:
+                self._begun.setdefault(thread.source, []).append(thread)
+        for thread in played.ended:
+            self._open.pop(thread.key, None)
+            self._draft_questions(thread)
+        self._draft_old_questions(day)
+
+    def finish(self) -> Iterator[LedgerQuestion]:
+        """What is left to ask once the last day is played."""
+        for thread in self._open.values():
+            if thread.happenings:
+                self._draft_questions(thread)
+        yield from self._selection.close_window()
+        yield from self._selection.select_authored_questions()
+
+    def _draft_questions(self, thread: Thread) -> None:
+        desk = self._desk
+        for make in (
+            ask_values,
+            ask_changed_values,
+            ask_step_dates,
+            ask_optional_steps,
+            ask_secrets,
+        ):
+            self._selection.add_drafts(make(thread, desk))
+        self._selection.add_drafts(self._order.ask_orders(thread, desk))
+        self._selection.add_drafts(self._crossings.ask_shared_values(thread, desk))
+        heappush(self._ageing, (thread.last_named + SILENCE, thread.key, thread))
+
+    def _draft_old_questions(self, day: int) -> None:
+        while self._ageing and self._ageing[0][0] <= day:
+            _, _, thread = heappop(self._ageing)
+            if thread.last_named + SILENCE > day:
+                heappush(self._ageing, (thread.last_named + SILENCE, thread.key, thread))
+                continue
+            self._selection.add_drafts(ask_old_values(thread, self._desk))
+
+    def _close_month(self, day: int) -> None:
+        month = self._desk.stage.dates.get_month(day)
+        if month == self._month:
+            return
+        for source, threads in self._begun.items():
+            process = self._processes[source]
+            drafts = ask_tallies(process, self._month, threads, self._day, self._desk)
+            self._selection.add_drafts(drafts)
+        self._begun = {}
+        self._month = month

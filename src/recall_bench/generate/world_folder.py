@@ -1,0 +1,214 @@
+"""The world behind a persona: what its days and questions are played from.
+
+A persona that the world made has a folder `world/` with the simulator's sources, already under the
+names of its seed, and `world.json` with what else decides the bytes. The files above it are the
+public form of the same. A folder of sources, as `world build --persona` takes it, is its own world.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import DataError, Problems, UsageError
+from recall_bench.core.record import Record
+from recall_bench.core.yaml12 import Document, load_yaml
+from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.datasets.persona_files import Layout, list_stories
+from recall_bench.generate.world.build import parse_epoch
+from recall_bench.generate.world.public_format import build_arcs_file, build_persona_file
+from recall_bench.generate.world.simulation import DayPace, SimulatedDay, Simulation
+from recall_bench.generate.world.sources import WorldOptions, WorldSources, read_sources
+from recall_bench.generate.world.validation import find_source_problems
+from recall_bench.generate.worlds import get_story_length
+
+FOLDER = "world"
+RECIPE = "world.json"
+
+
+class WorldRecipe(Record, frozen=True, kw_only=True):
+    """What decides the bytes of a persona's stories besides their sources and their length."""
+
+    trade: str
+    """The shipped persona whose trade it is."""
+    seed: int
+    density: float = 1.0
+    distance: float = 0.5
+    distractors: float = 0.25
+    restatements: float = 0.15
+
+    def make_knobs(self, days: int) -> WorldOptions:
+        """For a story of so many days."""
+        return WorldOptions(
+            days=days,
+            seed=self.seed,
+            density=self.density,
+            distance=self.distance,
+            distractors=self.distractors,
+            restatements=self.restatements,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class WorldFolder:
+    """One story of a persona, ready to be played."""
+
+    sources: WorldSources
+    """As played: names and epoch are final."""
+    knobs: WorldOptions
+    play: Simulation
+    public_arcs: Mapping[str, object]
+    """The public form of the story."""
+
+    @property
+    def days(self) -> int:
+        """How long the story is."""
+        return self.knobs.days
+
+    def list_days_told(self) -> tuple[int, ...]:
+        """The days that will have a page, before they are played."""
+        persona, story = self.sources.persona, self.sources.story
+        due = {directive.day for arc in story.arcs for directive in arc.directives}
+        pace = DayPace(
+            persona.week,
+            story.away,
+            self.play.dates,
+            seed=self.play.seed,
+            density=self.knobs.density,
+        )
+        found = []
+        for day in range(1, self.days + 1):
+            level = pace.draw_level(day, is_due=day in due)
+            if level != "off":
+                # Words are drawn from the same chance as levels.
+                pace.draw_word_count(level)
+                found.append(day)
+        return tuple(found)
+
+    def play_days(self) -> Iterator[SimulatedDay]:
+        """Every day that has a page, from day 1 on.
+
+        The play remembers what it told, so it can be played once: open the world again for more.
+        """
+        return self.play.simulate_days()
+
+
+def open_world(layout: Layout) -> WorldFolder | None:
+    """The world that tells this story; None if the persona is none of a world's.
+
+    UsageError if the world does not have the story, or if the public files no longer say what the
+    world does; Malformed or Problems if the world's own files are broken.
+    """
+    recipe = read_recipe(layout.folder)
+    if recipe is not None:
+        own = layout.folder / FOLDER
+        if not (own / layout.arcs).is_file():
+            raise UsageError(_explain_missing_story(layout, own))
+        world = prepare_world(read_sources(own, layout.arcs), recipe)
+        _check_public(layout, world)
+        return world
+    if (layout.folder / "routine.yaml").is_file() and (layout.folder / "voice.yaml").is_file():
+        sources = read_sources(layout.folder, layout.arcs)
+        return prepare_world(sources, WorldRecipe(trade=sources.persona.id, seed=0))
+    return None
+
+
+def read_recipe(folder: Path) -> WorldRecipe | None:
+    """What the persona in this folder is played by; None if no world made it."""
+    path = folder / FOLDER / RECIPE
+    if not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=WorldRecipe)
+    except (msgspec.DecodeError, OSError) as error:
+        raise DataError(
+            f"{path}: cannot be used ({error}); create the persona anew with --overwrite"
+        ) from error
+
+
+def prepare_world(sources: WorldSources, recipe: WorldRecipe) -> WorldFolder:
+    """The sources, ready to be played; Problems if they cannot be."""
+    if found := find_source_problems(sources):
+        raise Problems(found)
+    knobs = recipe.make_knobs(get_story_length(sources))
+    play = Simulation(sources, knobs, parse_epoch(sources))
+    # The arcs are told from the same deck of phrasings as the days, and before them.
+    arcs = build_arcs_file(sources, play, knobs.days)
+    return WorldFolder(sources=sources, knobs=knobs, play=play, public_arcs=arcs)
+
+
+def _check_public(layout: Layout, world: WorldFolder) -> None:
+    for path, ours in (
+        (layout.persona_file, build_persona_file(world.sources)),
+        (layout.arcs_file, world.public_arcs),
+    ):
+        changed = find_changed_key(path, ours)
+        if changed is not None:
+            raise UsageError(
+                f"{layout.name(path)} was edited: its {changed} is not what the world in "
+                f"{layout.name(layout.folder / FOLDER)} plays, so offline cannot write from it; "
+                "name a model with --model, or undo the edit (create-persona with --overwrite "
+                "writes the file anew)"
+            )
+
+
+def find_changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
+    """The first key of ours under which the file differs; further keys are no matter."""
+    wanted = Document(path.name, dump_yaml(ours)).content
+    found = load_yaml(path)
+    if not isinstance(wanted, dict) or not isinstance(found, dict):
+        return "content"
+    return next((key for key, part in wanted.items() if found.get(key) != part), None)
+
+
+def _explain_missing_story(layout: Layout, own: Path) -> str:
+    known = ", ".join(list_stories(own)) or "no story"
+    return (
+        f"{layout.id}: the world did not make {layout.arcs}; it made {known}. Choose one with "
+        "--arcs, add a story with `create-persona --arcs-only --model offline`, or name a model "
+        "with --model"
+    )
+
+
+def remove_sibling_folders(folder: Path) -> None:
+    """Remove what a killed run was about to put in the folder's place, or had just taken away."""
+    for left in _name_siblings(folder):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put these files, and no others, into the folder: all of them, or it is as before or gone.
+
+    It is gone only if the process dies between two renamings; then the same call makes it anew.
+    """
+    new, old = _name_siblings(folder)
+    remove_sibling_folders(folder)
+    try:
+        for name, content in files.items():
+            replace_file(new / name, content)
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written ({error.strerror or error})") from error
+    remove_sibling_folders(folder)
+
+
+def _name_siblings(folder: Path) -> tuple[Path, Path]:
+    return folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
+
+
+def is_folder_of(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether the folder has these files, to the byte; others may be there too."""
+    return all(is_file_of(folder / name, content) for name, content in files.items())
+
+
+def is_file_of(path: Path, content: bytes) -> bool:
+    """Whether the file is there and holds just this."""
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False

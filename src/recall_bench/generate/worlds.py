@@ -1,0 +1,183 @@
+"""Worlds by name: the shipped personas and people's own, played into folders and proved."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recall_bench.core.errors import Problems, UsageError
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.generate.shipped_personas import (
+    SAMPLE,
+    SOURCES,
+    BuildProgress,
+    ShippedCorpus,
+    find_story,
+    load_catalogue,
+    materialise,
+    measure_corpus,
+    parse_story_days,
+    show_nothing,
+    write_catalogue,
+)
+from recall_bench.generate.world.sources import WorldSources
+
+if TYPE_CHECKING:
+    from recall_bench.datasets.lint.lint_report import LintReport
+    from recall_bench.generate.verification.findings import VerificationReport as ProofReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """One story of one persona, which may have to be played first."""
+
+    persona: str
+    arcs: str
+    folder: Path | None = None
+    """None for a shipped story, which lives in the cache."""
+
+    @property
+    def name(self) -> str:
+        """The persona, and which of its stories unless it is the usual one."""
+        is_usual = self.folder is not None or self.arcs == DEFAULT_ARCS
+        return self.persona if is_usual else f"{self.persona} {self.arcs}"
+
+    def find_folder(self, building: BuildProgress = show_nothing) -> Path:
+        """The folder, played first where the cache does not hold it."""
+        return self.folder or materialise(self.persona, self.arcs, building)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldReport:
+    """What a proof and the lints say about one world."""
+
+    persona: str
+    arcs: str
+    proof: "ProofReport"
+    lint: "LintReport"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every answer follows from the text, and no lint found an error."""
+        from recall_bench.datasets.lint.lint_corpus import Severity
+
+        return self.proof.is_verified and not self.lint.count(Severity.ERROR)
+
+
+def find_worlds(names: Collection[str] = (), *, arcs: str | None = None) -> tuple[World, ...]:
+    """The worlds of these shipped personas and folders; without a name, all shipped ones.
+
+    A shipped persona has all its stories unless `arcs` names one. A folder holds a persona, or
+    several. Nothing is played yet.
+    """
+    if not names and not load_catalogue():
+        raise UsageError("this package has no persona to play; name a persona's folder")
+    wanted = dict.fromkeys(names or load_catalogue())
+    return tuple(world for name in wanted for world in _find_by_name(name, arcs))
+
+
+def verify_and_lint(
+    world: World,
+    *,
+    building: BuildProgress = show_nothing,
+    telling: Callable[[str], None] | None = None,
+) -> WorldReport:
+    """Derive every answer from the text again, then look for what any dataset can have wrong.
+
+    `telling` hears what is being done, as it takes some seconds.
+    """
+    from recall_bench.datasets.lint.lint_report import lint_story
+    from recall_bench.generate.verification.verifier import verify_world
+
+    say = telling or (lambda _: None)
+    folder = world.find_folder(building)
+    say(f"deriving the answers of {world.name}")
+    proof = verify_world(folder, world.arcs)
+    say(f"looking for faults in {world.name}")
+    lint = lint_story(folder, arcs=world.arcs)
+    return WorldReport(persona=world.persona, arcs=world.arcs, proof=proof, lint=lint)
+
+
+def _find_by_name(name: str, arcs: str | None) -> Iterator[World]:
+    from recall_bench.datasets.persona_files import Layout, list_persona_ids
+
+    told = load_catalogue().get(name)
+    if told is not None:
+        for story in told if arcs is None else (arcs,):
+            yield World(persona=name, arcs=story)
+        return
+    folder = SOURCES / name if name == SAMPLE else Path(name)
+    if not folder.is_dir():
+        known = ", ".join((*load_catalogue(), SAMPLE))
+        raise UsageError(
+            f"{name} is neither a folder nor a shipped persona; the package has {known}"
+        )
+    within = () if (folder / "persona.yaml").is_file() else list_persona_ids(folder)
+    for place in [folder / one for one in within] or [folder]:
+        chosen = find_story(place, arcs).arcs
+        yield World(persona=Layout(place, chosen).id, arcs=chosen, folder=place)
+
+
+def build_world(
+    persona: str,
+    out: Path,
+    *,
+    arcs: str | None = None,
+    days: int | None = None,
+    building: BuildProgress = show_nothing,
+    knobs: Mapping[str, float] | None = None,
+) -> Path:
+    """Play a shipped persona, or the sources in a folder, into `out`; the folder written."""
+    from recall_bench.generate.world.build import build_folder
+    from recall_bench.generate.world.sources import WorldOptions
+    from recall_bench.generate.world.validation import find_source_problems
+
+    sources = load_sources(persona, arcs)
+    if found := find_source_problems(sources):
+        raise Problems(found)
+    length = days or get_story_length(sources)
+    settings = msgspec.convert({**(knobs or {}), "days": length}, WorldOptions)
+    with building(sources.persona.id, length) as told:
+        return build_folder(sources, settings, out, told)
+
+
+def record_release(
+    building: BuildProgress = show_nothing,
+) -> Mapping[str, Mapping[str, ShippedCorpus]]:
+    """Play every story whose sources ship and put its digest on record; what was recorded."""
+    from tempfile import TemporaryDirectory
+
+    found: dict[str, dict[str, ShippedCorpus]] = {}
+    for persona in list_shipped_personas():
+        found[persona] = {}
+        for arcs in sorted(path.name for path in (SOURCES / persona).glob("arcs-*.yaml")):
+            with TemporaryDirectory() as scratch:
+                folder = build_world(persona, Path(scratch), arcs=arcs, building=building)
+                found[persona][arcs] = measure_corpus(folder)
+    write_catalogue(found)
+    return found
+
+
+def list_shipped_personas() -> tuple[str, ...]:
+    """The personas that come with the package as sources, by name."""
+    return tuple(sorted(path.parent.name for path in SOURCES.glob("*/routine.yaml")))
+
+
+def load_sources(persona: str, arcs: str | None = None) -> WorldSources:
+    """The sources of a shipped persona, or of a folder of one's own."""
+    from recall_bench.generate.world.sources import read_sources
+
+    folder = SOURCES / persona if persona in list_shipped_personas() else Path(persona)
+    if not folder.is_dir():
+        raise UsageError(
+            f"--persona: {persona} is neither a folder nor a shipped persona; "
+            f"there is {', '.join(list_shipped_personas()) or 'none'}"
+        )
+    return read_sources(folder, find_story(folder, arcs).arcs)
+
+
+def get_story_length(sources: WorldSources) -> int:
+    """The days a story lasts: what its file is named for, else the end of its last arc."""
+    return parse_story_days(sources.arcs_name) or max(arc.end_day for arc in sources.story.arcs)

@@ -1,0 +1,156 @@
+"""From a `--judge` target to a judge that can be asked."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from recall_bench.core import user_code
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.core.user_code import is_code_target
+from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.models.model_target import resolve_model, suggest_spelling
+
+_ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
+_ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
+
+
+def resolve_judges(settings: Settings) -> tuple[Judge, Judge | None]:
+    """The judge and the appellate judge that the settings name, ready to be asked."""
+    judge = resolve_judge(settings.judge, settings, base_url=settings.judge_base_url)
+    if settings.appellate_judge is None:
+        if settings.appellate_base_url is not None:
+            raise UsageError("--appellate-base-url goes with --appellate-judge; name one")
+        return judge, None
+    appellate = resolve_judge(
+        settings.appellate_judge,
+        settings,
+        flag="--appellate-judge",
+        base_url=settings.appellate_base_url,
+    )
+    return judge, appellate
+
+
+def resolve_judge(
+    target: str,
+    settings: Settings | None = None,
+    *,
+    flag: str = "--judge",
+    base_url: str | None = None,
+) -> Judge:
+    """A built-in by name, a language model by its spec, or Python by file or `module:name`.
+
+    No model is asked anything; one that could not be asked, for want of a key, a library or a
+    program, is refused here. `base_url` sends the questions to another server.
+    """
+    built_in = [entry.name for entry in user_code.list_plugins("judges")]
+    if target not in built_in:
+        judge = _make_model_judge(target, settings or Settings(), flag, base_url)
+        if judge is not None:
+            return judge
+    if base_url is not None:
+        raise UsageError(
+            f"{_ADDRESS_FLAGS[flag]}: {target} is no language model and has no server; "
+            f"leave the address out, or name a model with {flag}"
+        )
+    if target in built_in:
+        return cast("Judge", user_code.load_plugin("judges", target)({}))
+    if "://" in target:
+        # Not repeated: it may hold a password.
+        raise UsageError(
+            f"{flag}: an address alone names no judge; for the model of a compatible server write "
+            "openai:MODEL;URL"
+        )
+    if is_code_target(target):
+        return _load_python_judge(target, flag)
+    raise UsageError(
+        f"{flag}: nobody is called {_redact_keys(target)!r}; name a built-in judge "
+        f"({', '.join(built_in)}), a model as provider:model, or Python as file.py or module:name"
+    )
+
+
+def _load_python_judge(target: str, flag: str) -> Judge:
+    from recall_bench.judging.python_judge import load_judge
+
+    try:
+        return load_judge(target, {})
+    except UsageError as error:
+        if (near := suggest_spelling(target)) is None:
+            raise
+        raise UsageError(
+            f"{flag}: there is neither a provider of models nor a module "
+            f"{target.partition(':')[0]!r}; did you mean {near}?"
+        ) from error
+
+
+def _redact_keys(target: str) -> str:
+    """What was typed, unless it is a key that was put in the wrong place."""
+    from recall_bench.models.redaction import Redactor, list_environment_secrets
+
+    return Redactor(list_environment_secrets(os.environ))(target)
+
+
+def _make_model_judge(
+    target: str, settings: Settings, flag: str, base_url: str | None
+) -> Judge | None:
+    """The judge that asks the model this target specifies; None if it specifies none."""
+    if base_url is not None and not _ADDRESS.match(base_url):
+        raise UsageError(
+            f"{_ADDRESS_FLAGS[flag]}: is no address; write it as in http://127.0.0.1:8000/v1"
+        )
+    at = target if base_url is None else _replace_address(target, base_url)
+    model = resolve_model(at, flag, settings)
+    if model is None:
+        return None
+    from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
+    from recall_bench.judging.rubric.rubric_judge import make_rubric_judge
+
+    return make_rubric_judge(
+        model,
+        RubricOptions(
+            showing=ExcerptMode(settings.judge_shows),
+            budget_tokens=settings.judge_budget_tokens,
+            cache=find_cache_folder() / "verdicts" if settings.judge_cache else None,
+        ),
+    )
+
+
+def _replace_address(target: str, base_url: str) -> str:
+    """The spec with this address in place of its own."""
+    parts = [part for part in target.split(";") if not _ADDRESS.match(part)]
+    return ";".join([*parts, base_url])
+
+
+class StubJudge:
+    """No marks for anybody, at once."""
+
+    card = JudgeCard(name="stub", version="1", computes=True)
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        if config:
+            raise UsageError(
+                f"the stub judge has no setting {min(config)!r}; it takes none, so remove it"
+            )
+
+    def study(self, scenario: Scenario) -> None:
+        """Nothing to prepare."""
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:  # noqa: ARG002
+        """Nothing, and it says so."""
+        return Verdict.of(0, 0, 0, "stub judge: nothing was read")
+
+
+class NoJudge:
+    """Stands where a plan names a judge and no answer is judged."""
+
+    card = JudgeCard(name="nobody", version="1", computes=True)
+
+    def study(self, scenario: Scenario) -> None:
+        """Nothing to prepare."""
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """Nobody can be asked: a run without a judge asks for no verdict."""
+        raise JudgeFault(f"{exhibit.scenario}: nobody judges this run")

@@ -1,0 +1,426 @@
+"""What an audit found out about a judge."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from itertools import groupby
+from typing import Self
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES, Episode, Item, Scenario
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.judging.lab.audit.altered_answers import (
+    write_extra,
+    write_injection,
+    write_leak,
+    write_padding,
+    write_vague_padding,
+)
+from recall_bench.judging.lab.audit.answer_key import make_answer_key
+from recall_bench.judging.lab.audit.audit_case import (
+    CLASS_LABELS,
+    AuditCase,
+    AuditClass,
+    AuditDraft,
+    AuditItem,
+    HistoryLookup,
+    Labels,
+    SeededChoice,
+    Writer,
+    join_cases,
+)
+from recall_bench.judging.lab.audit.non_answers import (
+    write_clean_refusal,
+    write_false_refusal,
+    write_non_answer,
+    write_vague,
+)
+from recall_bench.judging.lab.audit.right_answers import write_other_words, write_right
+from recall_bench.judging.lab.audit.wrong_answers import (
+    write_near_miss,
+    write_one_of_n,
+    write_stale_value,
+    write_wrong,
+)
+from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
+from recall_bench.metrics.shares import compute_wilson
+
+MUST_PASS = 0.95
+"""A judge should pass at least this share of what is right."""
+
+MUST_FAIL = 0.02
+"""And at most this share of what is wrong."""
+
+JudgedItem = tuple[AuditItem, Verdict]
+
+
+class AuditShare(Record, frozen=True, kw_only=True):
+    """A count out of another, as a rate with its 95 % interval (Wilson)."""
+
+    count: int
+    of: int
+    rate: float
+    low: float
+    high: float
+
+    @classmethod
+    def count_hits(cls, hits: Sequence[bool]) -> Self | None:
+        """The share of hits; None where there is nothing to share."""
+        count, of = sum(hits), len(hits)
+        if not of:
+            return None
+        low, high = compute_wilson(count, of)
+        return cls(count=count, of=of, rate=count / of, low=low, high=high)
+
+
+class MarkFigures(Record, frozen=True, kw_only=True):
+    """One mark over some answers. None where no answer bears on a figure."""
+
+    passed: AuditShare | None
+    """Answers that got the pass, of all judged, whether their label is known or not."""
+    sensitivity: AuditShare | None
+    """Answers that got the pass, of those that must."""
+    specificity: AuditShare | None
+    """Answers that did not, of those that must not."""
+    leniency: AuditShare | None
+    """Answers that got the pass, of those that must not."""
+
+
+class ClassFigures(Record, frozen=True, kw_only=True):
+    """One class, or one category, of answers."""
+
+    n: int
+    not_judged: int
+    marks: dict[str, MarkFigures]
+
+
+class AuditExample(Record, frozen=True, kw_only=True):
+    """A verdict that is wrong, and what it was about."""
+
+    id: str
+    kind: str
+    recipe: str
+    category: str
+    question: str
+    reference: str
+    answer: str
+    labels: Labels
+    marks: dict[str, int]
+    wrong: tuple[str, ...]
+    """The marks that are not what they must be."""
+    reason: str
+
+
+class AuditReport(Record, frozen=True, kw_only=True):
+    """How a judge did on an audit set.
+
+    As JSON: `judge` is the judge's card, `audit_set` the digest of the items, so that only like
+    reports are compared; `n` and `not_judged` count answers; `marks`, `classes` and `categories`
+    hold figures by the names of marks, classes and categories. A figure is null, or a share:
+    `count` out of `of`, the `rate`, and the `low` and `high` ends of its 95 % interval.
+    `missing` names the classes the scenarios could not support; `worst` are verdicts that went
+    wrong, the clearest of each class first.
+    """
+
+    judge: JudgeCard
+    audit_set: str
+    scenarios: tuple[str, ...]
+    memory_window: int
+    """How many days either side of the evidence the judge was shown."""
+    n: int
+    not_judged: int
+    faults: dict[str, int]
+    """Why some got no verdict, by kind."""
+    usage: Usage
+    marks: dict[str, MarkFigures]
+    classes: dict[str, ClassFigures]
+    categories: dict[str, ClassFigures]
+    missing: tuple[str, ...]
+    worst: tuple[AuditExample, ...]
+
+
+def compute_figures(judged: Iterable[JudgedItem]) -> dict[str, MarkFigures]:
+    """Every mark over these verdicts."""
+    pairs = list(judged)
+    return {mark: _compute_mark_figures(pairs, mark) for mark in SCALES}
+
+
+def find_wrong_marks(item: AuditItem, verdict: Verdict) -> tuple[str, ...]:
+    """The marks of a verdict that contradict the item's labels."""
+    return tuple(
+        mark
+        for mark, label in item.labels.items()
+        if label is not None and label != is_pass(verdict, mark)
+    )
+
+
+def is_pass(verdict: Verdict, mark: str) -> bool:
+    """Whether the mark reaches its pass."""
+    return verdict.marks[mark] >= PASS[mark]
+
+
+def _compute_mark_figures(pairs: Sequence[JudgedItem], mark: str) -> MarkFigures:
+    given = [(item.labels[mark], is_pass(verdict, mark)) for item, verdict in pairs]
+    must = [passed for label, passed in given if label is True]
+    must_not = [passed for label, passed in given if label is False]
+    return MarkFigures(
+        passed=AuditShare.count_hits([passed for _, passed in given]),
+        sensitivity=AuditShare.count_hits(must),
+        specificity=AuditShare.count_hits([not passed for passed in must_not]),
+        leniency=AuditShare.count_hits(must_not),
+    )
+
+
+_WRITERS: dict[AuditClass, Writer] = {
+    AuditClass.RIGHT: write_right,
+    AuditClass.OTHER_WORDS: write_other_words,
+    AuditClass.PADDED: write_padding,
+    AuditClass.EXTRA: write_extra,
+    AuditClass.CLEAN_REFUSAL: write_clean_refusal,
+    AuditClass.VAGUE: write_vague,
+    AuditClass.PADDED_VAGUE: write_vague_padding,
+    AuditClass.NEAR_MISS: write_near_miss,
+    AuditClass.ONE_OF_N: write_one_of_n,
+    AuditClass.SUPERSEDED: write_stale_value,
+    AuditClass.WRONG: write_wrong,
+    AuditClass.FALSE_REFUSAL: write_false_refusal,
+    AuditClass.NON_ANSWER: write_non_answer,
+    AuditClass.LEAK: write_leak,
+    AuditClass.INJECTION: write_injection,
+}
+
+
+def build_audit_set(scenario: Scenario, *, seed: int, per_class: int) -> tuple[AuditItem, ...]:
+    """At most `per_class` answers of each class, in the order of the classes.
+
+    The same scenario and seed give the same answers. Categories take turns, and within them the
+    ways of writing an answer do, so that no template carries a class. A class the scenario's
+    truths cannot support is left out: `missing_classes` names it.
+    """
+    if per_class < 1:
+        raise UsageError(f"an audit needs at least one answer a class; got {per_class}")
+    lots = SeededChoice("audit", scenario.id, seed)
+    book = HistoryLookup(scenario)
+    cases = [
+        _make_case(book, item, lots)
+        for item in scenario.items
+        if item.known_from <= scenario.last_day
+    ]
+    cases += join_cases(cases, lots.derive("several"))
+    found: list[AuditItem] = []
+    for kind, writer in _WRITERS.items():
+        drawn = _draw_answers(writer, _mix_categories(cases, lots.derive(kind)), per_class)
+        found += [_make_item(kind, number, *pair) for number, pair in enumerate(drawn)]
+    return tuple(found)
+
+
+def find_missing_classes(items: Iterable[AuditItem]) -> tuple[AuditClass, ...]:
+    """The classes no item is of."""
+    there = {item.kind for item in items}
+    return tuple(kind for kind in AuditClass if kind not in there)
+
+
+def _make_case(book: HistoryLookup, item: Item, lots: SeededChoice) -> AuditCase:
+    own = lots.derive(item.id)
+    last = book.scenario.last_day
+    if item.known_until is not None:
+        last = min(last, item.known_until)
+    span = last - item.known_from
+    days = item.known_from + own.pick((0, 0, min(3, span), own.pick_below(span + 1), span))
+    return AuditCase(
+        book=book,
+        item=item,
+        key=make_answer_key(item),
+        days=days,
+        asked=book.scenario.compute_date(days).date(),
+        lots=own,
+    )
+
+
+def _mix_categories(cases: Sequence[AuditCase], lots: SeededChoice) -> list[AuditCase]:
+    """The cases with categories taking turns, each in chance order."""
+    groups: dict[str, list[AuditCase]] = defaultdict(list)
+    for case in lots.shuffle(cases):
+        groups[case.truth.category].append(case)
+    order = [groups[name] for name in (*CATEGORIES, *sorted(groups.keys() - set(CATEGORIES)))]
+    longest = max((len(group) for group in order), default=0)
+    return [group[i] for i in range(longest) for group in order if i < len(group)]
+
+
+def _draw_answers(
+    writer: Writer, cases: Sequence[AuditCase], wanted: int
+) -> list[tuple[AuditCase, AuditDraft]]:
+    """One answer a case, then a second, until there are enough; rare recipes come first."""
+    used: Counter[str] = Counter()
+    drafts: dict[int, list[AuditDraft]] = {}
+    found: list[tuple[AuditCase, AuditDraft]] = []
+    waiting = list(range(len(cases)))
+    while waiting and len(found) < wanted:
+        left: list[int] = []
+        for place in waiting:
+            if len(found) == wanted:
+                break
+            case = cases[place]
+            ways = drafts.get(place)
+            if ways is None:
+                ways = drafts[place] = _remove_repeats(case.lots.shuffle(list(writer(case))))
+            if not ways:
+                continue
+            draft = min(ways, key=lambda way: used[way.recipe])
+            used[draft.recipe] += 1
+            ways.remove(draft)
+            found.append((case, draft))
+            left.append(place)
+        waiting = left
+    return found
+
+
+def _remove_repeats(drafts: Iterable[AuditDraft]) -> list[AuditDraft]:
+    return list({draft.answer: draft for draft in drafts}.values())
+
+
+def _make_item(kind: AuditClass, number: int, case: AuditCase, draft: AuditDraft) -> AuditItem:
+    return AuditItem(
+        id=f"{case.book.scenario.id}/{kind.name.lower()}-{number + 1:04}",
+        scenario=case.book.scenario.id,
+        item=case.item,
+        answer=draft.answer,
+        days=case.days,
+        asked_at=case.book.scenario.compute_date(case.days),
+        kind=kind,
+        recipe=draft.recipe,
+        labels={**CLASS_LABELS[kind], **draft.labels},
+    )
+
+
+_WORST_PER_CLASS = 5
+"""Wrong verdicts shown of each class."""
+
+
+async def audit_judge(
+    judge: Judge,
+    scenarios: Iterable[Scenario],
+    items: Sequence[AuditItem],
+    *,
+    memory_window: int = 0,
+    terms: JudgeLimits | None = None,
+) -> AuditReport:
+    """Let the judge judge every item, and compare with the labels.
+
+    What it fails to judge is counted apart and enters no rate. With a memory window the judge is
+    shown so many days either side of the evidence. JudgeGone and BudgetSpent end the audit.
+    """
+    told = {scenario.id: scenario for scenario in scenarios}
+    strangers = sorted({item.scenario for item in items} - told.keys())
+    if strangers:
+        raise UsageError(
+            f"the audit set is about {strangers[0]}, which was not handed over with it"
+        )
+    for scenario in told.values():
+        judge.study(scenario)
+    shown = [_make_exhibit(item, told[item.scenario], memory_window) for item in items]
+    heard = await judge_all(judge, shown, terms)
+    outcomes = list(zip(items, heard.outcomes, strict=True))
+    judged = [(item, ruling) for item, ruling in outcomes if isinstance(ruling, Verdict)]
+    return AuditReport(
+        judge=judge.card,
+        audit_set=_digest_items(items),
+        scenarios=tuple(told),
+        memory_window=memory_window,
+        n=len(items),
+        not_judged=heard.not_judged,
+        faults=heard.faults,
+        usage=heard.usage,
+        marks=compute_figures(judged),
+        classes=_group_figures(items, judged, lambda item: item.kind.value, list(AuditClass)),
+        categories=_group_figures(items, judged, lambda item: item.item.truth.category, CATEGORIES),
+        missing=tuple(kind.value for kind in find_missing_classes(items)),
+        worst=tuple(_select_worst(judged)),
+    )
+
+
+def _make_exhibit(item: AuditItem, scenario: Scenario, window: int) -> Exhibit:
+    return item.make_exhibit(excerpts=_select_excerpts(item, scenario, window) if window else ())
+
+
+def _select_excerpts(item: AuditItem, scenario: Scenario, window: int) -> tuple[Episode, ...]:
+    wanted = {
+        day
+        for cited in item.item.truth.evidence
+        for day in range(cited.day - window, cited.day + window + 1)
+    }
+    return tuple(
+        episode
+        for episode in scenario.episodes
+        if episode.day in wanted and episode.day <= item.days
+    )
+
+
+def _group_figures(
+    items: Sequence[AuditItem],
+    judged: Sequence[JudgedItem],
+    name_of: Callable[[AuditItem], str],
+    order: Sequence[str],
+) -> dict[str, ClassFigures]:
+    """Figures by a property of the items, in the usual order, other names after it."""
+    found = {name_of(item) for item in items}
+    names = [str(name) for name in order if name in found]
+    names += sorted(found.difference(names))
+    parts: dict[str, list[JudgedItem]] = {name: [] for name in names}
+    for pair in judged:
+        parts[name_of(pair[0])].append(pair)
+    counts = {name: sum(name_of(item) == name for item in items) for name in names}
+    return {
+        name: ClassFigures(
+            n=counts[name], not_judged=counts[name] - len(part), marks=compute_figures(part)
+        )
+        for name, part in parts.items()
+    }
+
+
+def _select_worst(judged: Sequence[JudgedItem]) -> Iterable[AuditExample]:
+    """The clearest errors of each class, no recipe twice while there are others."""
+    examples = [
+        (_measure_error(item, verdict, wrong), _make_example(item, verdict, wrong))
+        for item, verdict in judged
+        if (wrong := find_wrong_marks(item, verdict))
+    ]
+    order = {kind.value: place for place, kind in enumerate(AuditClass)}
+    examples.sort(key=lambda pair: (order[pair[1].kind], -pair[0], pair[1].id))
+    for _, group in groupby(examples, key=lambda pair: pair[1].kind):
+        of_class = [example for _, example in group]
+        fresh = list({example.recipe: example for example in reversed(of_class)}.values())[::-1]
+        others = [example for example in of_class if example not in fresh]
+        yield from (*fresh, *others)[:_WORST_PER_CLASS]
+
+
+def _measure_error(item: AuditItem, verdict: Verdict, wrong: Iterable[str]) -> float:
+    """How far the marks are from what they must be, each on a scale of one."""
+    return sum(
+        (verdict.marks[mark] - PASS[mark] + 1) / SCALES[mark]
+        if item.labels[mark] is False
+        else (PASS[mark] - verdict.marks[mark]) / SCALES[mark]
+        for mark in wrong
+    )
+
+
+def _make_example(item: AuditItem, verdict: Verdict, wrong: tuple[str, ...]) -> AuditExample:
+    return AuditExample(
+        id=item.id,
+        kind=item.kind.value,
+        recipe=item.recipe,
+        category=item.item.truth.category,
+        question=item.item.text,
+        reference=item.item.truth.reference,
+        answer=item.answer,
+        labels=item.labels,
+        marks=verdict.marks,
+        wrong=wrong,
+        reason=verdict.reason,
+    )
+
+
+def _digest_items(items: Sequence[AuditItem]) -> str:
+    return sha256("\n".join(item.digest for item in items).encode()).hexdigest()

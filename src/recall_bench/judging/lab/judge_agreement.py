@@ -1,0 +1,177 @@
+"""Measures a judge against labelled verdicts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+
+import msgspec
+import numpy as np
+
+from recall_bench.core.memory import Answer
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES, Episode, Scenario
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, TrainedJudge, Verdict
+from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
+from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
+from recall_bench.metrics.agreement import (
+    RESAMPLES,
+    Floats,
+    MarkAgreement,
+    MarkPairs,
+    measure_agreement,
+    number_names,
+)
+
+JudgedAnswers = Sequence[tuple[LabelledVerdict, Verdict]]
+
+
+class AgreementCounts(Record, frozen=True, kw_only=True):
+    """What was looked at."""
+
+    answers: int
+    """Put before the judge."""
+    questions: int
+    judged: int
+    learned_from: int = 0
+    """Questions that the judge was trained on: agreement about them is flattered."""
+
+
+class Agreement(Record, frozen=True, kw_only=True):
+    """How well a judge agrees with labelled verdicts."""
+
+    judge: JudgeCard
+    labelled: str
+    """The digest of the labelled answers."""
+    corpus: str | None
+    """The digest of the days the judge could look things up in; None where it had none."""
+    memory_window: int
+    """How many days either side of the evidence the judge was shown."""
+    counts: AgreementCounts
+    not_judged: int
+    faults: dict[str, int]
+    """Why some got no verdict, by kind."""
+    usage: Usage
+    resamples: int
+    """How often the questions were drawn anew for the intervals."""
+    marks: dict[str, MarkAgreement]
+    categories: dict[str, dict[str, MarkAgreement]]
+
+
+async def measure_judge(
+    judge: Judge,
+    answers: Sequence[LabelledVerdict],
+    scenario: Scenario,
+    *,
+    memory_window: int = 0,
+    terms: JudgeLimits | None = None,
+) -> Agreement:
+    """Let the judge judge every answer, and compare. What it fails to judge is left out, counted.
+
+    An answer is judged as of its checkpoint, or as of the last day of the scenario.
+    """
+    judge.study(scenario)
+    window = LabelledExhibits(scenario, memory_window)
+    heard = await judge_all(judge, [window.build(answer) for answer in answers], terms)
+    judged = [
+        (answer, outcome)
+        for answer, outcome in zip(answers, heard.outcomes, strict=True)
+        if isinstance(outcome, Verdict)
+    ]
+    return Agreement(
+        judge=judge.card,
+        labelled=_digest_records(answers),
+        corpus=_digest_records(scenario.episodes) if scenario.episodes else None,
+        memory_window=memory_window,
+        counts=AgreementCounts(
+            answers=len(answers),
+            questions=len({answer.cluster for answer in answers}),
+            judged=len(judged),
+            learned_from=len({a.question for a in answers if _is_training_question(judge, a)}),
+        ),
+        not_judged=heard.not_judged,
+        faults=heard.faults,
+        usage=heard.usage,
+        resamples=RESAMPLES,
+        marks=compare_marks(judged),
+        categories={
+            category: compare_marks([pair for pair in judged if pair[0].category == category])
+            for category in order_categories(answer.category for answer in answers)
+        },
+    )
+
+
+def _is_training_question(judge: Judge, answer: LabelledVerdict) -> bool:
+    return isinstance(judge, TrainedJudge) and judge.is_trained_on(answer.question)
+
+
+def compare_marks(judged: JudgedAnswers) -> dict[str, MarkAgreement]:
+    """The agreement of verdicts with labels, by mark."""
+    question = number_names([answer.cluster for answer, _ in judged])
+    return {
+        mark: measure_agreement(
+            MarkPairs(
+                given=np.array([v.marks[mark] for _, v in judged], dtype=np.int64),
+                label=np.array([answer.labels[mark] for answer, _ in judged], dtype=np.int64),
+                question=question,
+                top=top,
+                level=PASS[mark],
+                probability=_collect_probabilities(judged, mark),
+            )
+        )
+        for mark, top in SCALES.items()
+    }
+
+
+def _collect_probabilities(judged: JudgedAnswers, mark: str) -> Floats | None:
+    given = [verdict.probabilities.get(mark) for _, verdict in judged]
+    stated = [probability for probability in given if probability is not None]
+    # Ranking some answers by probability and others by points would mix two scales.
+    return np.array(stated, dtype=np.float64) if stated and len(stated) == len(given) else None
+
+
+class LabelledExhibits:
+    """Makes exhibits of labelled answers, with the days around their evidence."""
+
+    def __init__(self, scenario: Scenario, days: int) -> None:
+        self._scenario = scenario
+        self._days = days
+        self._episodes = {episode.day: episode for episode in scenario.episodes}
+
+    def build(self, answer: LabelledVerdict) -> Exhibit:
+        """What a judge is shown of one answer."""
+        days = answer.checkpoint_days
+        if days is None:
+            days = max(self._scenario.last_day, 1)
+        return Exhibit(
+            scenario=self._scenario.id,
+            item=answer.item,
+            answer=Answer(text=answer.answer),
+            asked_at=self._scenario.compute_date(days),
+            days=days,
+            excerpts=tuple(self._select_excerpts(answer, days)),
+        )
+
+    def _select_excerpts(self, answer: LabelledVerdict, until: int) -> Iterator[Episode]:
+        if self._days == 0:
+            return
+        wanted = {
+            day
+            for relevant in answer.relevant_days
+            for day in range(max(relevant - self._days, 1), min(relevant + self._days, until) + 1)
+        }
+        for day in sorted(wanted):
+            if day in self._episodes:
+                yield self._episodes[day]
+
+
+def order_categories(categories: Iterable[str]) -> tuple[str, ...]:
+    """Each once: the usual ones in their order, then others by name."""
+    found = set(categories)
+    return (
+        *(name for name in CATEGORIES if name in found),
+        *sorted(found.difference(CATEGORIES)),
+    )
+
+
+def _digest_records(content: object) -> str:
+    return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()

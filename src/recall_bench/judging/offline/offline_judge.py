@@ -1,0 +1,305 @@
+"""The judge's three opinions as numbers, and where they become marks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.text import normalise, remove_echo
+from recall_bench.core.values import expand_relative_dates
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Verdict
+from recall_bench.judging.offline.calibration import (
+    AdditiveModel,
+    PassChances,
+    digest_question,
+    load_calibration,
+    load_model,
+)
+from recall_bench.judging.offline.case import GradingCase, RightResponse, prepare_case
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader
+from recall_bench.judging.offline.features import FeatureExtractor, is_evidence_feature_set
+from recall_bench.judging.offline.grade import (
+    MAX_ANSWER_CHARACTERS,
+    ExtraClaims,
+    RuleGrade,
+    find_extra_claims,
+    grade_answer,
+    read_answer,
+    score_groundedness,
+)
+from recall_bench.judging.offline.history_index import HistoryIndex
+from recall_bench.judging.offline.leaks import find_answer_leaks
+from recall_bench.judging.offline.stance import Stance, StanceReading
+
+CORRECTNESS_BARS = (0.15, 0.35, 0.65)
+"""The least score for one, two and three points."""
+COMPLETENESS_BARS = (0.2, 0.6)
+GROUNDED_BARS = (0.5,)
+SCORE_BARS = {
+    "correctness": CORRECTNESS_BARS,
+    "completeness": COMPLETENESS_BARS,
+    "grounded": GROUNDED_BARS,
+}
+CHANCE_DIGITS = 4
+LEAST_CHANCE = 0.01
+"""No judge is surer than this that a mark is, or is not, a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleScores:
+    """How right, how complete and how well founded an answer is, each from 0 to 1, and why."""
+
+    correctness: float
+    completeness: float
+    grounded: float
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    is_exact: bool = False
+    """Whether the truth says what a right answer contains, so that the rules' word is final."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The marks that the scores are worth."""
+        marks = {name: _count_points(self._get_score(name), SCORE_BARS[name]) for name in SCALES}
+        return Verdict(
+            marks=marks,
+            reason=self.reason,
+            probabilities={
+                name: clip_chance(_compute_chance(name, self._get_score(name))) for name in SCALES
+            },
+            findings=self.findings,
+        )
+
+    def _get_score(self, mark: str) -> float:
+        return float(getattr(self, mark))
+
+
+def clip_chance(chance: float) -> float:
+    """A chance that nobody takes for certainty."""
+    return round(min(max(chance, LEAST_CHANCE), 1.0 - LEAST_CHANCE), CHANCE_DIGITS)
+
+
+def _compute_chance(mark: str, score: float) -> float:
+    """A half where the score is just enough to pass, rising evenly to either side."""
+    bar = SCORE_BARS[mark][PASS[mark] - 1]
+    if score < bar:
+        return 0.5 * score / bar
+    return 0.5 + 0.5 * (score - bar) / (1.0 - bar)
+
+
+def _count_points(score: float, bars: tuple[float, ...]) -> int:
+    return sum(score >= bar for bar in bars)
+
+
+MAX_DOUBTED = 0.45
+"""The most that a rule leaves of a chance where it forbids a pass."""
+MIN_GRANTED = 0.55
+"""The least that it leaves where it grants one."""
+MISSING_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
+"""The share of a listed reference's entries that may be missing from an answer that passes."""
+LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
+"""An answer with less of the reference, and of what is new in it, tells nothing of it."""
+FULL_RECALL = 0.95
+"""An answer that tells this share of the reference tells it all."""
+
+VERSION = "3"
+"""Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
+
+The golden answers of the tests fail when marks move and the version does not.
+"""
+
+
+class OfflineJudge:
+    """By rules and a learned calibration, with no model: the same marks on any machine, at once."""
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        if config:
+            raise UsageError(
+                f"the offline judge has no setting {min(config)!r}; it takes none, so remove it"
+            )
+        self._reader = ContentReader()
+        self._surveyor = FeatureExtractor(self._reader)
+        self._histories: dict[str, HistoryIndex] = {}
+        self._cases: dict[tuple[str, str], GradingCase] = {}
+
+    @cached_property
+    def card(self) -> JudgeCard:
+        """Changes whenever a grade could."""
+        return JudgeCard(
+            name="offline",
+            version=VERSION,
+            computes=True,
+        )
+
+    def study(self, scenario: Scenario) -> None:
+        """Index what the scenario tells and when, and read its questions."""
+        self._histories[scenario.id] = HistoryIndex(scenario)
+        self._surveyor.study(scenario)
+        for item in scenario.items:
+            self._cases[scenario.id, item.id] = prepare_case(item, self._reader)
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """The marks for one answer, with reasons."""
+        return self.judge_now(exhibit)
+
+    def judge_now(self, exhibit: Exhibit) -> Verdict:
+        """The same, for those who need not wait."""
+        read = self._read(exhibit)
+        if isinstance(read, RuleScores):
+            return read.verdict
+        if read.grade.is_exact:
+            return _score_reading(read).verdict
+        numbers = self._extract_features(exhibit, read)
+        model = load_model(with_evidence=is_evidence_feature_set(numbers))
+        return _apply_model(read, numbers, model.predict(numbers))
+
+    def is_trained_on(self, question: str) -> bool:
+        """Whether the calibration learned from answers to this question."""
+        return digest_question(question) in load_calibration().training.traces
+
+    def score_by_rules(self, exhibit: Exhibit) -> RuleScores:
+        """The scores of the rules alone, for those who measure them."""
+        read = self._read(exhibit)
+        return read if isinstance(read, RuleScores) else _score_reading(read)
+
+    def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
+        """The numbers that a calibration weighs; None where rules decide without it."""
+        read = self._read(exhibit)
+        if isinstance(read, RuleScores) or read.grade.is_exact:
+            return None
+        return self._extract_features(exhibit, read)
+
+    def judge_with_model(
+        self, exhibit: Exhibit, numbers: dict[str, float], model: AdditiveModel
+    ) -> Verdict:
+        """The verdict that another calibration than the shipped one leads to."""
+        read = self._read(exhibit)
+        if isinstance(read, RuleScores):
+            return read.verdict
+        return _apply_model(read, numbers, model.predict(numbers))
+
+    def _read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
+        """All that the rules find in an answer, or at once what it is worth."""
+        history = self._histories.get(exhibit.scenario)
+        if history is None:
+            raise JudgeFault(
+                f"the offline judge has not studied scenario {exhibit.scenario!r}; "
+                "hand it the scenario before its answers"
+            )
+        case = self._get_case(exhibit)
+        leaks = find_answer_leaks(case, self._histories, exhibit)
+        if leaks:
+            reason = f"gives away {', '.join(leaks[:3])}"
+            return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
+        text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
+        if case.wants_a_date:
+            text = expand_relative_dates(text, exhibit.asked_at.date())
+        account = self._reader.read_answer(remove_echo(text, case.item.text))
+        reading = read_answer(case, account)
+        if reading.stance is Stance.SILENT:
+            return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
+        return _RuleReading(
+            case=case,
+            account=account,
+            reading=reading,
+            grade=grade_answer(case, account, reading),
+            grounds=find_extra_claims(case, account, history, exhibit.days),
+            history=history,
+            days=exhibit.days,
+        )
+
+    def _extract_features(self, exhibit: Exhibit, read: "_RuleReading") -> dict[str, float]:
+        return self._surveyor.extract(exhibit, read.case, read.account, read.reading, read.grade)
+
+    def _get_case(self, exhibit: Exhibit) -> GradingCase:
+        key = (exhibit.scenario, exhibit.item.id)
+        found = self._cases.get(key)
+        if found is None or found.item != exhibit.item:
+            found = self._cases[key] = prepare_case(exhibit.item, self._reader)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleReading:
+    """An answer as the rules read it."""
+
+    case: GradingCase
+    account: AnswerContents
+    reading: StanceReading
+    grade: RuleGrade
+    grounds: ExtraClaims
+    history: HistoryIndex
+    days: int
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it is sentences of the history, word for word, and nothing else."""
+        return all(
+            self.history.is_sentence_known(told, self.days) for told in self.account.sentences
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules noticed."""
+        is_made_up = self.grounds.invented or self.grade.affirms_what_never_was
+        return (*self.grade.findings, *((Finding.FABRICATION,) if is_made_up else ()))
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        if self.grade.affirms_what_never_was:
+            return f"{self.grade.reason}; affirms what never was"
+        if self.grounds.invented:
+            return f"{self.grade.reason}; nobody had told {', '.join(self.grounds.invented[:3])}"
+        return self.grade.reason
+
+
+def _score_reading(read: _RuleReading) -> RuleScores:
+    """What the rules alone make of an answer."""
+    return RuleScores(
+        correctness=read.grade.correctness,
+        completeness=read.grade.completeness,
+        grounded=score_groundedness(read.grade, read.grounds),
+        reason=read.reason,
+        findings=read.findings,
+        is_exact=read.grade.is_exact,
+    )
+
+
+def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassChances) -> Verdict:
+    """What a calibration makes of an answer, within what the rules allow."""
+    for mark, allowed in MISSING_ALLOWED.items():
+        if _is_failure_certain(read, numbers, allowed):
+            opinion = opinion.limit(mark, MAX_DOUBTED)
+        elif _is_complete(read, numbers):
+            opinion = opinion.ensure(mark, MIN_GRANTED)
+    if read.grounds.invented:
+        opinion = opinion.limit("grounded", MAX_DOUBTED)
+    elif read.is_quoted:
+        opinion = opinion.ensure("grounded", MIN_GRANTED)
+    return Verdict(
+        marks={mark: opinion.count_points(mark) for mark in SCALES},
+        reason=f"{read.reason}; right with a chance of {opinion.get_pass_chance('correctness'):.0%}",
+        probabilities={mark: clip_chance(opinion.get_pass_chance(mark)) for mark in SCALES},
+        findings=read.findings,
+    )
+
+
+def _is_failure_certain(
+    read: _RuleReading, numbers: dict[str, float], untold_allowed: float
+) -> bool:
+    """Whether an answer is none, takes the wrong side, or tells nothing of what was asked for."""
+    if read.grade.is_non_answer:
+        return True
+    if read.case.right is not RightResponse.TELLS:
+        return read.grade.correctness == 0
+    tells_nothing = numbers["recall"] < LITTLE_RECALL and 0 <= numbers["stem_news"] < LITTLE_NEWS
+    tells_another = numbers["values_share"] == 0 and numbers["contradicting"] > 0
+    return tells_nothing or tells_another or numbers["list_untold"] > untold_allowed
+
+
+def _is_complete(read: _RuleReading, numbers: dict[str, float]) -> bool:
+    is_answered = read.case.right is RightResponse.TELLS and not read.reading.stance.is_non_answer
+    is_whole = numbers["recall"] >= FULL_RECALL and numbers["values_share"] != 0
+    return is_answered and is_whole and numbers["contradicting"] == 0

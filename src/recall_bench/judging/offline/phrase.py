@@ -1,0 +1,208 @@
+"""Something written down, found again however it is cased, spaced or hyphenated."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from recall_bench.core.text import STOPWORDS, Stems, split_words
+from recall_bench.core.values import ORDINAL_WORDS, locate_values
+
+_ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
+_PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
+_LITERAL_DENIAL = re.compile(
+    r" (?:not|\w+n't|no longer|rather than|instead of|never)"
+    r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been)){0,2}$"
+)
+_DENIAL_REACH = 32
+
+
+def level_text(text: str) -> str:
+    """A plain text as its words and numbers in lower case, a blank around each."""
+    return f" {' '.join(_PIECE.findall(text.lower()))} "
+
+
+def make_literal(text: str) -> str:
+    """What to look for in a levelled text to find a plain one; blank if it has no word."""
+    return level_text(_strip_article(text))
+
+
+def is_literal_in(literal: str, said: str) -> bool:
+    """Whether a levelled text holds the literal other than to deny it."""
+    start = said.find(literal)
+    while start >= 0:
+        if not _LITERAL_DENIAL.search(said[max(0, start - _DENIAL_REACH) : start]):
+            return True
+        start = said.find(literal, start + 1)
+    return False
+
+
+def find_series(literal: str, said: str) -> Iterator[str]:
+    """Others of the literal's series in a levelled text, as `bay 9` is of `bay 8`."""
+    wanted = literal.split()
+    if wanted[0][0].isdigit() or f" {wanted[0]} " not in said:
+        return
+    size, found = len(wanted), said.split()
+    for at in range(len(found) - size + 1):
+        row = found[at : at + size]
+        if row != wanted and all(map(_is_alike, row, wanted)):
+            yield " ".join(row)
+
+
+def find_places(text: str, said: str) -> Iterator[tuple[int, int]]:
+    """Where a plain text is found in another: the first character, and the one after it."""
+    pattern = _compile_literal(_strip_article(text))
+    return (match.span() for match in pattern.finditer(said)) if pattern else iter(())
+
+
+def _is_alike(one: str, other: str) -> bool:
+    return one == other or (one[0].isdigit() and other[0].isdigit())
+
+
+def _strip_article(text: str) -> str:
+    return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+
+
+@lru_cache(maxsize=4096)
+def _compile_literal(text: str) -> re.Pattern[str] | None:
+    pieces = _PIECE.findall(text)
+    if not pieces:
+        return None
+    joined = r"[^\w]{0,3}".join(map(re.escape, pieces))
+    return re.compile(rf"(?<![\w-]){joined}(?![\w])(?![.,:]\d)(?!-\w)", re.IGNORECASE)
+
+
+FIGURE_WEIGHT, CONTENT_WEIGHT, SMALL_WEIGHT = 1.0, 1.0, 0.25
+"""What a number, a content word and a word such as "of" weigh in a phrase."""
+
+_REWRITES = (
+    (re.compile(r"\bcan(?:not|'t)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n't\b", re.IGNORECASE), " not"),
+    (re.compile(r"'(?:re|ve|ll|d|m)\b", re.IGNORECASE), " "),
+    (re.compile(r"\b(it|there|that|what|who)'s\b", re.IGNORECASE), r"\1 is"),
+    (re.compile(r"\bwithout\b", re.IGNORECASE), "with no"),
+    (re.compile(r"\bno one\b", re.IGNORECASE), "nobody"),
+    (re.compile(r"(?<=\w)-(?=[a-z])"), " "),
+    (re.compile(r"&"), " and "),
+)
+_SPELLINGS = (
+    (re.compile(r"(?<=[a-z]{2})our(?=s|ed|ing|ite|able|less|$)"), "or"),
+    (re.compile(r"(?<=[a-z]{3})is(?=e|ed|es|er|ing|ation)"), "iz"),
+    (re.compile(r"(?<=[a-z]{2})tre(?=s?$)"), "ter"),
+    (re.compile(r"ll(?=ed$|ing$|or$|er$|ors$|ers$)"), "l"),
+    (re.compile(r"^grey"), "gray"),
+    (re.compile(r"^licence"), "license"),
+    (re.compile(r"^(every|some|any)one$"), r"\1body"),
+    (re.compile(r"^till$"), "until"),
+)
+_NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase as a row of comparable words."""
+
+    row: tuple[str, ...]
+    figures: frozenset[str]
+    content: frozenset[str]
+
+    @property
+    def weight(self) -> float:
+        """The weight of all its words."""
+        return sum(map(_weigh_word, self.row))
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether it says that something is not so."""
+        return _is_odd(self.row)
+
+    def is_within(self, said: "Phrase") -> bool:
+        """Whether the other text has this row of words in it."""
+        size, row = len(self.row), said.row
+        return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
+
+    def measure_likeness(self, said: "Phrase") -> float:
+        """From 0 to 1: how much of this phrase the other text says."""
+        if any(said.row.count(figure) < self.row.count(figure) for figure in self.figures):
+            return 0.0
+        shared = self.content & said.content
+        if not shared and self.content:
+            return 0.0
+        in_row, first, last = _find_longest_row(self.row, said.row)
+        if _is_odd(said.row[first:last]) is not self.is_denied:
+            return 0.0
+        by_words = sum(map(_weigh_word, shared)) / (sum(map(_weigh_word, self.content)) or 1.0)
+        return max(in_row / (self.weight or 1.0), by_words if len(self.content) > 1 else 0.0)
+
+
+class PhraseReader:
+    """Reads phrases, remembering the words it has met."""
+
+    def __init__(self, stems: Stems) -> None:
+        self._stems = stems
+        self._known: dict[str, str] = {}
+
+    def read(self, text: str) -> Phrase:
+        """The phrase that a plain text is."""
+        for pattern, instead in _REWRITES:
+            text = pattern.sub(instead, text)
+        row: list[str] = []
+        end = 0
+        for atom, start, past in locate_values(text):
+            self._add(text[end:start], row)
+            row.append(f"={atom.measure or atom.core}")
+            end = past
+        self._add(text[end:], row)
+        figures = [word for word in row if word.startswith("=")]
+        content = [word for word in row if word not in STOPWORDS and word not in _NEGATIONS]
+        return Phrase(tuple(row), frozenset(figures), frozenset(content))
+
+    def _add(self, text: str, row: list[str]) -> None:
+        known = self._known
+        for word in split_words(text):
+            reduced = known.get(word)
+            if reduced is None:
+                known[word] = reduced = self._reduce(word)
+            row.append(reduced)
+
+    def _reduce(self, word: str) -> str:
+        if word in STOPWORDS or word in _NEGATIONS:
+            return word
+        if word in ORDINAL_WORDS:
+            return f"={ORDINAL_WORDS[word]}"
+        for pattern, instead in _SPELLINGS:
+            word = pattern.sub(instead, word)
+        return next(iter(self._stems.stem([word])), word)
+
+
+def _weigh_word(word: str) -> float:
+    if word.startswith("="):
+        return FIGURE_WEIGHT
+    return SMALL_WEIGHT if word in STOPWORDS else CONTENT_WEIGHT
+
+
+def _is_odd(row: Sequence[str]) -> bool:
+    return sum(word in _NEGATIONS for word in row) % 2 == 1
+
+
+def _find_longest_row(row: Sequence[str], said: Sequence[str]) -> tuple[float, int, int]:
+    """The heaviest row of words common to both, and where in the second it begins and ends."""
+    best = [(0.0, len(said), 0)] * (len(said) + 1)
+    for word in row:
+        weight = _weigh_word(word)
+        diagonal = best[0]
+        for place, other in enumerate(said, start=1):
+            above = best[place]
+            if word == other:
+                total, first, _ = diagonal
+                taken = (total + weight, min(first, place - 1), place)
+                best[place] = max(taken, above, best[place - 1], key=_get_total)
+            elif best[place - 1][0] > above[0]:
+                best[place] = best[place - 1]
+            diagonal = above
+    return best[-1]
+
+
+def _get_total(row: tuple[float, int, int]) -> float:
+    return row[0]

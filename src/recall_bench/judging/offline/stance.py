@@ -1,0 +1,242 @@
+"""What an answer does with its question: answers it, denies it, or leaves it unanswered.
+
+An answer is known by its opening: a system that begins by saying it has no record has not
+answered, whatever it goes on to tell. Whether what follows answers all the same is for the
+grader to weigh against the reference.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recall_bench.core.text import split_sentences
+
+
+class Stance(StrEnum):
+    """How an answer meets its question."""
+
+    ANSWERS = "answers"
+    SILENT = "is empty"
+    REFUSES = "refuses"
+    IGNORANT = "does not know"
+    ABSENT = "finds no record"
+
+    @property
+    def is_non_answer(self) -> bool:
+        """Whether the question is left unanswered."""
+        return self is not Stance.ANSWERS
+
+
+class Polarity(StrEnum):
+    """Which way a yes-or-no question is answered."""
+
+    YES = "yes"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class StanceReading:
+    """How one text meets its question."""
+
+    stance: Stance
+    polarity: Polarity | None
+    """Set only where the text opens with yes or no."""
+    is_negated: bool = False
+    """Whether its first sentence holds a negation."""
+    denies_existence: bool = False
+    """Whether that says that there is or was no such thing."""
+
+
+_SENTINEL = re.compile(r"\s*(?:\[[A-Z _-]+\]|n/?a|none|null|unknown)?[\s.!?-]*", re.IGNORECASE)
+
+_NOT = (
+    r"(?:do(?:es)? not|don't|doesn't|did not|didn't|never|cannot|can not|can't|could not|couldn't)"
+)
+_SOURCE = (
+    r"(?:excerpts?|memor(?:y|ies)|notes?|records?|logs?|entries|entry|context|history|text|pages?"
+    r"|information|passages?|documents?|sources?|conversations?)"
+)
+_TELL = (
+    r"(?:say|state|specify|mention|name|give|show|include|contain|identify|reveal|provide|list"
+    r"|indicate|confirm|record|describe|explain|note|disclose|cover|detail|establish|tell)"
+)
+_TRACE = (
+    r"(?:records?|mention|evidence|information|info|memor(?:y|ies)|details?|data|indication|notes?"
+    r"|entry|entries|trace|reference|sign|excerpts?|documentation)"
+)
+
+_REFUSAL = re.compile(
+    r"\b(?:(?:can(?:not|'t| not)|won't|will not|not able to|unable to|not allowed to"
+    r"|not permitted to|not authori[sz]ed to|not at liberty to|must not|may not|shouldn't)"
+    r"\s(?:\w+\s)?(?:share|disclose|discuss|reveal|help|assist|comply|tell you|comment|pass"
+    r"|go into)"
+    r"|(?:that|this|it|which)(?:'s| is| stays| remains) (?:\w+ )?(?:confidential|restricted"
+    r"|private|off[- ]limits)"
+    r"|not (?:something|mine) (?:I can |to )(?:share|discuss|disclose|tell)"
+    r"|I(?:'d| would| must| have to|'ll have to)? (?:\w+ )?decline)\b|^\W*(?:decline|refuse)\b",
+    re.IGNORECASE,
+)
+_DECLINE = re.compile(
+    r"\b(?:declin\w*|refus\w*|withh\w+|(?:not|without) (?:shar|disclos|discuss|reveal)\w*)",
+    re.IGNORECASE,
+)
+_TELLING = (
+    r"(?:shar|disclos|discuss|reveal|repeat|tell|told|say|said|answer|pass(?:ed)? on|go into"
+    r"|give (?:out|away)|talk(?:ed)? about|speak of)\w*"
+)
+_RESERVE = re.compile(
+    rf"\b(?:can(?:not| not|'t)|won't|will not|may not|must not|not (?:able|free|allowed|permitted"
+    rf"|going|willing|authori[sz]ed|at liberty|to)|rather not|n't)\b(?:\W+\w+){{0,3}}?\W+{_TELLING}"
+    r"|\b(?:is|are|stays?|remains?|being|was|were|kept|told|said|shared)\W+(?:\w+\W+){0,3}?"
+    r"(?:confidential|private|restricted|privileged|secret|classified|off[- ]limits|in confidence"
+    r"|closed|sensitive)\b"
+    r"|\b(?:stays?|remains?|kept|keep\w*)\W+(?:\w+\W+){0,2}?(?:there|between|within|inside|to"
+    r" (?:my|our)sel\w+|where it|among)\b"
+    r"|\bnot (?:mine|for me|the place|ours)\b|\bbelongs? to \w[\w-]* alone\b|\bin confidence\b"
+    r"|\b(?:confidentiality|declin(?:e|ing)|lips|unsaid|no comment|breach|discre(?:et|tion))\b"
+    r"|\b(?:need to|may|entitled to|supposed to|allowed to) know\b|\bneed-to-know\b|\bsecret\b"
+    r"|\bask (?:the (?:people|person|ones?)|those|them|him|her|whoever|someone|somebody)\b"
+    r"|\b(?:keep|leave|hold) (?:it|that|this) (?:there|back|at that|out)\b"
+    r"|\b(?:secrecy|undisclosed|divulge|divulging)\b|\bto (?:my|our)sel(?:f|ves)\b"
+    r"|(?:\bnot|n't)\W+(?:\w+\W+){0,2}?(?:cleared|shared|sharing|for (?:you|others|outsiders))\b"
+    r"|\bbetween (?:them|us|those|the two of)\b",
+    re.IGNORECASE,
+)
+_IGNORANCE = re.compile(
+    rf"\b(?:I {_NOT} (?:\w+ )?(?:know|recall|remember|determine|tell|say|answer|confirm|verify"
+    r"|have (?:access|enough|sufficient))"
+    r"|I(?:'m| am) (?:not (?:sure|certain|aware)|unsure|unable)"
+    r"|(?:not enough|insufficient|without more) (?:information|context|detail|evidence|data)"
+    r"|(?:cannot|can't|could not|couldn't|impossible to|not possible to|unable to) (?:be )?"
+    r"(?:determined?|answered?|confirmed?|verif(?:y|ied)|establish(?:ed)?)"
+    r"|no (?:idea|clue)|unclear from)\b",
+    re.IGNORECASE,
+)
+_ABSENCE = re.compile(
+    rf"\b(?:no such|no (?:\w+ ){{0,2}}{_TRACE}"
+    rf"|{_SOURCE} (?:\w+ ){{0,3}}{_NOT} (?:\w+ly )?{_TELL}"
+    rf"|I {_NOT} (?:\w+ )?(?:find|see|locate|turn up|spot|have(?! (?:access|enough|sufficient)))"
+    r"|I (?:found|see|saw|have|know of) (?:no|nothing|none)"
+    r"|unspecified|unrecorded|(?:not|never)(?: \w+)? (?:specified|mentioned|stated|recorded|visible"
+    r"|available|provided|found|shown|given|contained|included|named|documented|identified|listed"
+    r"|in (?:the|my) (?:excerpts?|memor(?:y|ies)|notes|records?))"
+    r"|nothing (?:\w+ )?(?:about|on|regarding|recorded|suggests?|shows?|indicates?))\b"
+    r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my)\b",
+    re.IGNORECASE,
+)
+_OPENER = re.compile(
+    r"\W*(?:(?P<yes>yes|yep|yeah|correct|right|indeed|affirmative)|(?P<no>no|nope|nah|never"
+    r"|negative(?=\W*(?:$|[.,;:!-]))))\b(?!-)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"\W*(?:CORRECT|RIGHT)\b")
+"""In capitals it is a mark that the answer gives itself."""
+_NON_EXISTENCE = re.compile(
+    r"\b(?:there (?:is|was|are|were|has been|have been|had been) (?:no|never|not|none)"
+    r"|(?:never|not|\w+n't) (?:\w+ )?(?:happen(?:ed)?|occur(?:red)?|exist(?:ed)?|take place"
+    r"|took place|taken place|c[ao]me (?:about|to pass|off)|have|had))\b",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(
+    r"[;.!?](?=\s|$)|,? (?:and|but|though|although|however|as|so) ", re.IGNORECASE
+)
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|without|unchanged|cannot|zero (?:evidence|sign"
+    r"|trace|record))\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+def read_stance(text: str) -> StanceReading:
+    """How a plain text, freed of its citations, meets the question it answers."""
+    if _SENTINEL.fullmatch(text):
+        return StanceReading(Stance.SILENT, None)
+    first, *others = split_sentences(text)
+    polarity = _find_polarity(first)
+    stance = _find_stance(first)
+    if polarity is Polarity.YES:
+        stance = Stance.ANSWERS
+    elif stance is Stance.IGNORANT and any(map(_ABSENCE.search, others)):
+        stance = Stance.ABSENT
+    return StanceReading(
+        stance,
+        polarity,
+        is_negated=_NEGATION.search(first) is not None,
+        denies_existence=_NON_EXISTENCE.search(first) is not None,
+    )
+
+
+def remove_opener(text: str) -> str:
+    """A plain text without the yes or no it opens with."""
+    match = _OPENER.match(text)
+    return text[match.end() :] if match else text
+
+
+def remove_refusing_clauses(text: str) -> str:
+    """The clauses of a text that tell something, where others decline to tell the rest.
+
+    A text that only declines is returned whole.
+    """
+    told = [clause for clause in _CLAUSE_END.split(text) if not _REFUSAL.search(clause)]
+    kept = "; ".join(clause.strip() for clause in told if clause.strip())
+    return kept or text
+
+
+def is_withholding(text: str) -> bool:
+    """Whether a sentence of a plain text keeps something back, in whatever words.
+
+    This reads more into a sentence than a stance does: only where declining is right can it be
+    trusted.
+    """
+    return _REFUSAL.search(text) is not None or _RESERVE.search(text) is not None
+
+
+def remove_refusal(text: str) -> str:
+    """A plain text without the words in which it declines to tell."""
+    return _REFUSAL.sub(" ", text)
+
+
+def is_refusal_due(reference: str) -> bool:
+    """Whether a plain reference asks to decline, instead of disclosing what it is about."""
+    return _REFUSAL.search(reference) is not None or _DECLINE.search(reference) is not None
+
+
+def count_negations(text: str) -> int:
+    """How often a text says no, not, never or the like."""
+    return len(_NEGATION.findall(text))
+
+
+def is_unknowing(sentence: str) -> bool:
+    """Whether a sentence says that something is not known, or not on record."""
+    return _ABSENCE.search(sentence) is not None or _IGNORANCE.search(sentence) is not None
+
+
+def _find_stance(sentence: str) -> Stance:
+    if _REFUSAL.search(sentence):
+        return Stance.REFUSES
+    if _ABSENCE.search(sentence):
+        return Stance.ABSENT
+    if _IGNORANCE.search(sentence):
+        return Stance.IGNORANT
+    return Stance.ANSWERS
+
+
+def _find_polarity(sentence: str) -> Polarity | None:
+    match = _OPENER.match(sentence)
+    if match is None or _LABEL.match(sentence):
+        return None
+    return Polarity.YES if match["yes"] else Polarity.NO
+
+
+_AUXILIARY = re.compile(
+    r"(?:^|[,;:]\s+(?:and |but )?)(?:did|does|do|was|were|is|are|has|have|had|can|could|will|would"
+    r"|should)(?:n't)?\s+(?!not\b)\w",
+    re.IGNORECASE,
+)
+_WH = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
+
+
+def is_polar(question: str) -> bool:
+    """Whether a question can be answered with yes or no."""
+    match = _AUXILIARY.search(question)
+    return match is not None and _WH.search(question[: match.end()]) is None

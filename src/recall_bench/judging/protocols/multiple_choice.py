@@ -1,0 +1,236 @@
+"""Multiple choice: which option an answer names, and whether it is the right one.
+
+`choice/letter` is ours, and strict: it reads a letter only where the answer plainly names one
+option, and an answer it cannot read is wrong, never a guess. In order:
+
+1. What the answer announces: "the answer is (c)", "Answer: C", "the best option is C because ...",
+   "I choose C", PersonaMem's `<final_answer>(c)`, any of these with an option's whole text in place
+   of the letter, and whatever other letters the same sentence adds ("... or (d)").
+2. If it announces nothing, the letters that its lines begin with ("C", "C.", "c) ...", "(c) ..."),
+   every letter before a closing parenthesis, and an option's text if that is the whole answer or
+   all that follows the letter.
+
+A letter that is plainly denied ("not (a)", "(a) is wrong") does not count.
+
+One option named, however often, is the choice; two are none. Letters are read in either case, marks
+of emphasis and quotation are ignored, and a letter that is not on offer counts as another option.
+In running text a bare letter is not read: "A good friend" names nothing. A text that two options
+share, as in 8 of the 270 questions of PersonaMem's 128k sample, names neither without its letter.
+
+`personamem/official` is PersonaMem's own reading: of what follows the last `<final_answer>`, or
+failing that of everything, the letters a to d in parentheses, or failing that those that stand as
+words of their own, must be the right one and no other. So the article in "a friend" is read as (a).
+
+The details hold `read`, the letter, unless none could be read, and `chance`, what guessing gets:
+one over the number of options, 0.25 for the four of PersonaMem and MemBench.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from recall_bench.core.errors import Malformed
+from recall_bench.judging.protocols.protocol import (
+    ComputedProtocol,
+    ProtocolCard,
+    ProtocolScore,
+    Submission,
+)
+
+_MARKS = re.compile(r"[*`\"“”„]")
+_ENCLOSED = r"[(\[]\s*([a-z])\s*[)\]]"
+_BARE = r"([a-z])\)?(?=\s*(?:$|[.,;:!?<\n])|\s+(?:because|since|as|given|due|based)\b)"
+_LETTER = rf"(?:{_ENCLOSED}|{_BARE})"
+
+_ANNOUNCEMENT = re.compile(
+    r"(?:<final_answer>"
+    r"|\b(?:answer|option|choice|response)(?:\s+(?:is|would\s+be|should\s+be)\b\s*:?|\s*[:=])"
+    r"|\b(?:i|we)(?:\s+would|['’]d|\s+will|['’]ll)?\s+(?:choose|chose|pick|select|go\s+with)\b)"
+    r"\s*(?:(?:option|choice|answer|letter)\b\s*)?"
+)
+_NAMED_LETTER = re.compile(_LETTER)
+_ALSO = re.compile(rf"\s*(?:,|/|&|\bor\b|\band\b)\s*(?:(?:or|and)\b\s*)?{_LETTER}")
+_LEADING = re.compile(
+    r"^(?:(?:option|choice|letter) )?\(? ?([a-z]) ?(?:\)|\]|[.:](?= |$)| [-–—] |$) ?", re.MULTILINE
+)
+_MENTION = re.compile(r"(?<![\w(\['’])[(\[]?\s?([a-z])\s?[)\]]")
+_CLAUSE = re.compile(r"[.,;:!?\n—–]")
+_SENTENCE = re.compile(r"[.;!?\n]")
+_DENIALS = frozenset(
+    "not no never neither nor isn't isnt wasn't cannot can't don't doesn't except excluding unlike"
+    " than instead rejected reject wrong incorrect false".split()
+)
+_CLOSING_TAG = "</final_answer>"
+
+STRICT = ProtocolCard.declare(
+    "choice/letter",
+    "1",
+    "announcements first, then leading and enclosed letters and whole option texts; unanimous",
+    _ANNOUNCEMENT.pattern,
+    _NAMED_LETTER.pattern,
+    _ALSO.pattern,
+    _LEADING.pattern,
+    _MENTION.pattern,
+    " ".join(sorted(_DENIALS)),
+)
+PERSONAMEM = ProtocolCard.declare(
+    "personamem/official",
+    "1",
+    "letters a to d after the last <final_answer>, else anywhere; enclosed, else bare; exactly one",
+)
+
+
+def parse_options(options: list[str]) -> dict[str, str]:
+    """PersonaMem's options, which begin "(a) ", as letter to text."""
+    found: dict[str, str] = {}
+    for option in options:
+        mark = re.match(r"\s*\(([a-zA-Z])\)\s*", option)
+        if mark is None or mark[1].upper() in found:
+            raise Malformed(
+                "options", f"each begins with its own letter like '(a)'; got {option!r:.80}"
+            )
+        found[mark[1].upper()] = option[mark.end() :]
+    return found
+
+
+def read_choice(answer: str, options: Mapping[str, str]) -> str | None:
+    """The one option that the answer names, as a capital letter; None if it is none or several."""
+    text, offer = _normalise_lines(answer), _ChoiceOptions(options)
+    named = set(_find_announcements(text, offer)) or set(_find_mentions(text, offer))
+    if len(named) != 1:
+        return None
+    letter = named.pop()
+    return letter.upper() if letter in offer.letters else None
+
+
+def grade_strictly(submission: Submission) -> ProtocolScore:
+    """1 for an answer that names the right option and no other."""
+    right = _get_right_letter(STRICT, submission)
+    read = read_choice(submission.answer, submission.options)
+    chance = 1 / len(submission.options)
+    if read is None:
+        reason = "no single option can be read from the answer"
+        return ProtocolScore(protocol=STRICT, value=0.0, reason=reason, details={"chance": chance})
+    return ProtocolScore(
+        protocol=STRICT,
+        value=float(read == right),
+        reason=f"chose {read}; {right} is right",
+        details={"chance": chance, "read": read},
+    )
+
+
+def grade_as_personamem(submission: Submission) -> ProtocolScore:
+    """1 for an answer whose letters, as PersonaMem's script finds them, are the right one alone."""
+    right = _get_right_letter(PERSONAMEM, submission)
+    final = submission.answer.rpartition("<final_answer>")[2].strip().removesuffix(_CLOSING_TAG)
+    readings = [_read_personamem_letters(final), _read_personamem_letters(submission.answer)]
+    details: dict[str, str | int | float] = {"chance": 1 / len(submission.options)}
+    if {right} in readings:
+        details["read"] = right
+    shown = ", ".join(sorted(readings[0])) or "no letter"
+    return ProtocolScore(
+        protocol=PERSONAMEM,
+        value=float({right} in readings),
+        reason=f"reads {shown}; {right} is right",
+        details=details,
+    )
+
+
+def _normalise_lines(text: str) -> str:
+    """Folded and unadorned, blanks joined but lines kept."""
+    bare = _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return "\n".join(" ".join(line.split()) for line in bare.strip().splitlines())
+
+
+class _ChoiceOptions:
+    """The options, ready to be recognised by their texts."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.letters = {letter.lower() for letter in options}
+        self._texts: dict[str, set[str]] = {}
+        for letter, option in options.items():
+            if text := _strip_marks(_normalise_lines(option)):
+                self._texts.setdefault(text, set()).add(letter.lower())
+        self._longest = max(map(len, self._texts), default=0) + 2 * len(_CLOSING_TAG)
+
+    def match_text(self, text: str, start: int) -> set[str]:
+        """The letters of the options whose whole text is the rest, or the rest of its line."""
+        line_end = text.find("\n", start, start + self._longest + 1)
+        ends = (len(text), line_end if line_end >= 0 else len(text))
+        # A rest longer than any option is not one, and need not be copied to be told so.
+        rests = {_strip_marks(text[start:end]) for end in ends if end - start <= self._longest}
+        return {letter for rest in rests for letter in self._texts.get(rest, ())}
+
+
+def _strip_marks(text: str) -> str:
+    return text.removesuffix(_CLOSING_TAG).strip(" \n.:-–—)")
+
+
+def _find_announcements(text: str, offer: _ChoiceOptions) -> Iterator[str]:
+    announcements = [found.span() for found in _ANNOUNCEMENT.finditer(text)]
+    for (_, place), (following, _) in pairwise([*announcements, (len(text), len(text))]):
+        if named := _NAMED_LETTER.match(text, place):
+            yield from _merge_letter(named[1] or named[2], offer.match_text(text, named.end()))
+            yield from _find_further_letters(text, named.end(), following)
+        else:
+            yield from offer.match_text(text, place)
+
+
+def _merge_letter(letter: str, quoted: set[str]) -> set[str]:
+    """What a letter and the option text after it name together: two things unless they agree."""
+    return {letter} if letter in quoted else {letter, *quoted}
+
+
+def _find_further_letters(text: str, place: int, limit: int) -> Iterator[str]:
+    """Other letters that the sentence of an announcement goes on to name."""
+    while also := _ALSO.match(text, place):
+        yield also[1] or also[2]
+        place = also.end()
+    stop = _SENTENCE.search(text, place, limit)
+    yield from _find_enclosed_letters(text, place, stop.start() if stop else limit)
+
+
+def _find_mentions(text: str, offer: _ChoiceOptions) -> Iterator[str]:
+    yield from offer.match_text(text, 0)
+    for leading in _LEADING.finditer(text):
+        quoted = offer.match_text(text, leading.end())
+        if quoted or not _is_negation_near(text, leading.start(1), leading.end(1)):
+            yield from _merge_letter(leading[1], quoted)
+    yield from _find_enclosed_letters(text, 0, len(text))
+
+
+def _find_enclosed_letters(text: str, start: int, end: int) -> Iterator[str]:
+    for mention in _MENTION.finditer(text, start, end):
+        if not _is_negation_near(text, mention.start(), mention.end()):
+            yield mention[1]
+
+
+def _is_negation_near(text: str, start: int, end: int) -> bool:
+    """Whether one of three words on either side, in the same clause, takes the letter back."""
+    before = _CLAUSE.split(text[max(0, start - 60) : start])[-1].split()[-3:]
+    after = _CLAUSE.split(text[end : end + 60])[0].strip(")] ").split()[:3]
+    return not _DENIALS.isdisjoint([*before, *after])
+
+
+def _read_personamem_letters(text: str) -> set[str]:
+    lowered = text.lower()
+    enclosed = re.findall(r"\(([a-d])\)", lowered) or re.findall(r"\b([a-d])\b", lowered)
+    return {letter.upper() for letter in enclosed}
+
+
+def _get_right_letter(card: ProtocolCard, submission: Submission) -> str:
+    where = f"{card.name}: {submission.question!r}"
+    right = submission.get_only_gold(card).strip(" ()").upper()
+    offered = [letter.upper() for letter in submission.options]
+    if len(offered) < 2 or len(set(offered)) < len(offered) or any(len(x) != 1 for x in offered):
+        raise Malformed(where, f"options need two or more different letters; got {offered}")
+    if right not in offered:
+        raise Malformed(where, f"the right option {right!r} is not among {', '.join(offered)}")
+    return right
+
+
+CHOICE_PROTOCOLS = (
+    ComputedProtocol(STRICT, grade_strictly),
+    ComputedProtocol(PERSONAMEM, grade_as_personamem),
+)

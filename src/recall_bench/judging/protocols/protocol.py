@@ -1,0 +1,112 @@
+"""What every protocol takes and gives."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Protocol
+
+import msgspec
+
+from recall_bench.core.errors import Malformed
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import ignore_usage
+from recall_bench.models.model import Model
+
+
+class ProtocolCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Which protocol graded: any change to its stated rules changes its digest."""
+
+    name: str
+    version: str
+    digest: str
+    asks_model: bool = False
+
+    @classmethod
+    def declare(
+        cls, name: str, version: str, *rules: str, asks_model: bool = False
+    ) -> "ProtocolCard":
+        """The card of a protocol that follows these rules."""
+        digest = sha256("\0".join(rules).encode()).hexdigest()
+        return cls(name=name, version=version, digest=digest, asks_model=asks_model)
+
+
+class ProtocolScore(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What one answer got, from 0 to 1."""
+
+    protocol: ProtocolCard
+    value: float
+    reason: str
+    details: dict[str, str | int | float] = msgspec.field(default_factory=dict)
+    """What the value was made of, by names that the protocol's module explains."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.value <= 1.0:
+            raise ValueError(f"a score goes from 0 to 1; got {self.value!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One answer, and what its dataset says about the question."""
+
+    answer: str
+    question: str = ""
+    golds: tuple[str, ...] = ()
+    """What is right, in each of its wordings; a letter for multiple choice."""
+    category: str = ""
+    """The dataset's own kind of question, where the protocol tells kinds apart."""
+    is_unanswerable: bool = False
+    """Whether the right thing is to say that the question has no answer."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What multiple choice offers: letter to text."""
+
+    def get_only_gold(self, protocol: ProtocolCard) -> str:
+        """The one gold answer, for a protocol that knows no aliases."""
+        if len(self.golds) != 1:
+            raise Malformed(
+                f"{protocol.name}: {self.question!r}",
+                f"needs exactly one gold answer and has {len(self.golds)}; mend the loader",
+            )
+        return self.golds[0]
+
+
+Bill = Callable[[Usage], None]
+"""Told of every call that was paid for, as soon as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedProtocol:
+    """A protocol that needs nothing but the submission."""
+
+    card: ProtocolCard
+    grade: Callable[[Submission], ProtocolScore]
+
+
+class GradeCall(Protocol):
+    """How a protocol that asks a model is called."""
+
+    def __call__(
+        self, submission: Submission, model: Model, bill: Bill = ignore_usage
+    ) -> Awaitable[ProtocolScore]:
+        """Grade, or raise a JudgeFault. Never guess from an unreadable reply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProtocol:
+    """A protocol that puts the submission to a language model."""
+
+    card: ProtocolCard
+    grade: GradeCall
+
+
+def parse_gold(value: object, where: str) -> str:
+    """A gold answer as its file has it, which may be a whole number, as text.
+
+    Anything else is refused: nothing may pass for an answer that reads `None` or `undefined`.
+    """
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise Malformed(where, f"a gold answer is a text or a whole number; got {value!r:.80}")

@@ -1,0 +1,415 @@
+"""Answers compared with gold by their words, without a model. Any alias will do.
+
+`squad/exact` and `squad/f1` are the question-answering scores of SQuAD: lower case, ASCII
+punctuation deleted, the words a, an and the left out, blanks joined; then equality, or the harmonic
+mean of the shares of words in common, with repetitions.
+
+`memoryagentbench/official` is MemoryAgentBench's substring match: after the same preparation, a
+gold answer stands anywhere in the answer. It knows no words: `12` is found in `120`, and `3.5` is
+read `35`. (Its script also tries what follows `Answer:`, which holds nothing that the whole answer
+does not.)
+
+`match/substring` is ours, for what that lets pass: words must be whole and in a row, as
+`core.matching` has it, and `12` is not in `120`.
+
+A gold answer of which nothing is left is refused: it would be in every answer, or in none.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable
+
+from recall_bench.core.errors import Malformed
+from recall_bench.core.words import ARTICLE, MATCHING_RULES, contains_phrase, split_words
+from recall_bench.judging.protocols.protocol import (
+    ComputedProtocol,
+    ProtocolCard,
+    ProtocolScore,
+    Submission,
+)
+
+_DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+_SQUAD_RULES = ("lower case; ASCII punctuation deleted; blanks joined", ARTICLE.pattern)
+
+EXACT = ProtocolCard.declare("squad/exact", "1", "equality with any gold", *_SQUAD_RULES)
+F1 = ProtocolCard.declare("squad/f1", "1", "best token F1 over the golds", *_SQUAD_RULES)
+PLAIN = ProtocolCard.declare(
+    "memoryagentbench/official", "1", "any gold is a substring", *_SQUAD_RULES
+)
+WORDS = ProtocolCard.declare(
+    "match/substring",
+    "1",
+    "the words of any gold stand in a row in the answer; NFKC; case folded; apostrophes deleted",
+    *MATCHING_RULES,
+)
+
+
+def normalise_squad(text: str) -> str:
+    """The text as SQuAD compares it."""
+    return " ".join(ARTICLE.sub(" ", text.lower().translate(_DELETE_PUNCTUATION)).split())
+
+
+def grade_exact(submission: Submission) -> ProtocolScore:
+    """1 for an answer that is a gold answer."""
+    said = normalise_squad(submission.answer)
+    return _grade_any(EXACT, submission, "is", lambda gold: normalise_squad(gold) == said)
+
+
+def grade_plain(submission: Submission) -> ProtocolScore:
+    """1 for an answer in which a gold answer stands, even inside another word or number."""
+    said = normalise_squad(submission.answer)
+    return _grade_any(PLAIN, submission, "contains", lambda gold: normalise_squad(gold) in said)
+
+
+def grade_words(submission: Submission) -> ProtocolScore:
+    """1 for an answer in which a gold answer stands as whole words."""
+    return _grade_any(
+        WORDS, submission, "contains", lambda gold: contains_phrase(submission.answer, gold)
+    )
+
+
+def grade_f1(submission: Submission) -> ProtocolScore:
+    """How far the words of the answer are those of the nearest gold answer."""
+    said = Counter(normalise_squad(submission.answer).split())
+    best, nearest = 0.0, ""
+    for gold in _get_golds(F1, submission):
+        wanted = Counter(normalise_squad(gold).split())
+        share = 2 * (said & wanted).total() / (said.total() + wanted.total())
+        if share > best:
+            best, nearest = share, gold
+    reason = f"nearest to {nearest!r:.80}" if nearest else "no word in common with any gold answer"
+    return ProtocolScore(protocol=F1, value=best, reason=reason)
+
+
+def _grade_any(
+    card: ProtocolCard, submission: Submission, verb: str, fits: Callable[[str], bool]
+) -> ProtocolScore:
+    golds = _get_golds(card, submission)
+    matched = next((gold for gold in golds if fits(gold)), None)
+    if matched is None:
+        return ProtocolScore(
+            protocol=card, value=0.0, reason=f"{verb} none of {len(golds)} gold answers"
+        )
+    return ProtocolScore(protocol=card, value=1.0, reason=f"{verb} {matched!r:.80}")
+
+
+def _get_golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
+    prepared = split_words if card is WORDS else normalise_squad
+    for gold in submission.golds:
+        if not prepared(gold):
+            raise Malformed(
+                f"{card.name}: {submission.question!r}",
+                f"nothing is left to compare of the gold answer {gold!r}; use another protocol",
+            )
+    if not submission.golds:
+        raise Malformed(f"{card.name}: {submission.question!r}", "there is no gold answer")
+    return submission.golds
+
+
+STRING_PROTOCOLS = (
+    ComputedProtocol(EXACT, grade_exact),
+    ComputedProtocol(F1, grade_f1),
+    ComputedProtocol(PLAIN, grade_plain),
+    ComputedProtocol(WORDS, grade_words),
+)
+
+
+_IRREGULAR = {
+    "skies": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "innings": "inning",
+    "outings": "outing",
+    "cannings": "canning",
+    **{word: word for word in "sky news inning outing canning howe proceed exceed succeed".split()},
+}
+
+StemCondition = Callable[[str], bool]
+StemRule = tuple[str, str, StemCondition]
+"""A suffix, what takes its place, and what must hold of the part before it."""
+
+
+def stem_porter(word: str) -> str:
+    """The stem of a word in lower case."""
+    if len(word) <= 2:
+        return word
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    for step in (
+        _remove_plural,
+        _remove_past_or_gerund,
+        _replace_final_y,
+        _reduce_double_suffix,
+        _remove_suffix,
+        _remove_ending,
+        _remove_final_e,
+    ):
+        word = step(word)
+    return word
+
+
+def _find_shape(word: str) -> str:
+    """`c` for each consonant and `v` for each vowel; y is a vowel after a consonant."""
+    shape: list[str] = []
+    for letter in word:
+        is_vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == ["c"])
+        shape.append("v" if is_vowel else "c")
+    return "".join(shape)
+
+
+def _measure_stem(stem: str) -> int:
+    """How many times a run of vowels is followed by a run of consonants."""
+    return _find_shape(stem).count("vc")
+
+
+def _accept_any(_stem: str) -> bool:
+    return True
+
+
+def _is_measure_one(stem: str) -> bool:
+    return _measure_stem(stem) > 0
+
+
+def _is_measure_two(stem: str) -> bool:
+    return _measure_stem(stem) > 1
+
+
+def _is_measure_two_before_ion(stem: str) -> bool:
+    return stem[-1:] in ("s", "t") and _measure_stem(stem) > 1
+
+
+def _is_measure_one_with_l(stem: str) -> bool:
+    return _measure_stem(f"{stem}l") > 0
+
+
+def _is_short(stem: str) -> bool:
+    """Whether a dropped e is put back: `hop` for hoping, but not `snow`, `box`, `tray`."""
+    shape = _find_shape(stem)
+    return shape == "vc" or (shape.endswith("cvc") and stem[-1] not in "wxy")
+
+
+def _apply_first(word: str, rules: tuple[StemRule, ...]) -> str:
+    """Apply the first rule whose suffix fits, if its condition holds; no other is tried."""
+    for suffix, replacement, condition in rules:
+        if word.endswith(suffix):
+            before = word[: len(word) - len(suffix)]
+            return before + replacement if condition(before) else word
+    return word
+
+
+_PLURAL: tuple[StemRule, ...] = (
+    ("sses", "ss", _accept_any),
+    ("ies", "i", _accept_any),
+    ("ss", "ss", _accept_any),
+    ("s", "", _accept_any),
+)
+
+
+def _remove_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) == 4:
+        return word[:-1]
+    return _apply_first(word, _PLURAL)
+
+
+def _remove_past_or_gerund(word: str) -> str:
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure_stem(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        before = word.removesuffix(suffix)
+        if before != word and "v" in _find_shape(before):
+            return _repair_stem(before)
+    return word
+
+
+def _repair_stem(stem: str) -> str:
+    """What is left of a word after -ed or -ing, spelled as a word again."""
+    if stem.endswith(("at", "bl", "iz")):
+        return f"{stem}e"
+    if stem[-1:] == stem[-2:-1] and _find_shape(stem)[-1] == "c":
+        return stem if stem[-1] in "lsz" else stem[:-1]
+    return f"{stem}e" if _measure_stem(stem) == 1 and _is_short(stem) else stem
+
+
+def _replace_final_y(word: str) -> str:
+    before = word.removesuffix("y")
+    is_after_consonant = before != word and len(before) > 1 and _find_shape(before)[-1] == "c"
+    return f"{before}i" if is_after_consonant else word
+
+
+_SHORTER = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+    "fulli": "ful",
+}
+_DOUBLE: tuple[StemRule, ...] = (
+    *((suffix, shorter, _is_measure_one) for suffix, shorter in _SHORTER.items()),
+    ("logi", "log", _is_measure_one_with_l),
+)
+
+
+def _reduce_double_suffix(word: str) -> str:
+    if word.endswith("alli") and _measure_stem(word[:-4]) > 0:
+        word = word[:-2]
+    return _apply_first(word, _DOUBLE)
+
+
+_SINGLE: tuple[StemRule, ...] = tuple(
+    (suffix, replacement, _is_measure_one)
+    for suffix, replacement in (
+        ("icate", "ic"),
+        ("ative", ""),
+        ("alize", "al"),
+        ("iciti", "ic"),
+        ("ical", "ic"),
+        ("ful", ""),
+        ("ness", ""),
+    )
+)
+
+
+def _remove_suffix(word: str) -> str:
+    return _apply_first(word, _SINGLE)
+
+
+_ENDINGS: tuple[StemRule, ...] = tuple(
+    (suffix, "", _is_measure_two_before_ion if suffix == "ion" else _is_measure_two)
+    for suffix in (
+        "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
+    )
+)
+
+
+def _remove_ending(word: str) -> str:
+    return _apply_first(word, _ENDINGS)
+
+
+def _remove_final_e(word: str) -> str:
+    if word.endswith("e"):
+        before = word[:-1]
+        measure = _measure_stem(before)
+        if measure > 1 or (measure == 1 and not _is_short(before)):
+            word = before
+    return word[:-1] if word.endswith("ll") and _measure_stem(word[:-1]) > 1 else word
+
+
+LOCOMO_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
+"""What the numbers in LoCoMo's file mean to its official script."""
+
+LOCOMO_ABSTENTIONS = ("no information available", "not mentioned")
+"""What an adversarial question must be answered with, in any case, anywhere in the answer."""
+
+_IGNORED_WORDS = re.compile(r"\b(?:a|an|the|and)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+LOCOMO_CARD = ProtocolCard.declare(
+    "locomo/official",
+    "1",
+    "token F1 with repetitions; lower case; ASCII punctuation deleted; Porter with NLTK extensions",
+    _IGNORED_WORDS.pattern,
+    *LOCOMO_ABSTENTIONS,
+    "multi-hop: mean over the gold's comma-separated parts of the best F1 of the answer's parts",
+    "open-domain: gold up to its first semicolon",
+)
+
+
+def count_tokens(text: str) -> Counter[str]:
+    """The stemmed words that count, with how often each occurs."""
+    bare = text.lower().translate(_NO_PUNCTUATION)
+    return Counter(stem_porter(word) for word in _IGNORED_WORDS.sub(" ", bare).split())
+
+
+def compute_token_f1(answer: Counter[str], gold: Counter[str]) -> float:
+    """The harmonic mean of precision and recall over tokens."""
+    same = (answer & gold).total()
+    return 2 * same / (answer.total() + gold.total()) if same else 0.0
+
+
+def grade_locomo(submission: Submission) -> ProtocolScore:
+    """The official score of an answer to a question of one of the `CATEGORIES`."""
+    match submission.category:
+        case "multi-hop":
+            return _grade_multi_hop(submission.answer, submission.get_only_gold(LOCOMO_CARD))
+        case "open-domain":
+            return _grade_whole(
+                submission.answer, submission.get_only_gold(LOCOMO_CARD).partition(";")[0]
+            )
+        case "temporal" | "single-hop":
+            return _grade_whole(submission.answer, submission.get_only_gold(LOCOMO_CARD))
+        case "adversarial":
+            return _grade_adversarial(submission.answer)
+        case other:
+            raise Malformed(
+                f"{LOCOMO_CARD.name}: {submission.question!r}",
+                f"no category {other!r}; there are {', '.join(LOCOMO_CATEGORIES.values())}",
+            )
+
+
+def _grade_whole(answer: str, gold: str) -> ProtocolScore:
+    said, wanted = count_tokens(answer), count_tokens(gold)
+    same = (said & wanted).total()
+    return ProtocolScore(
+        protocol=LOCOMO_CARD,
+        value=compute_token_f1(said, wanted),
+        reason=f"{same} tokens in common; {said.total()} in the answer, {wanted.total()} in gold",
+        details={"common": same, "answer_tokens": said.total(), "gold_tokens": wanted.total()},
+    )
+
+
+def _grade_multi_hop(answer: str, gold: str) -> ProtocolScore:
+    # Parts that say the same are compared once: a long answer may consist of little else.
+    parts = {frozenset(count_tokens(part).items()) for part in answer.split(",")}
+    said = [Counter(dict(part)) for part in parts]
+    best = [_find_best_f1(said, count_tokens(part)) for part in gold.split(",")]
+    return ProtocolScore(
+        protocol=LOCOMO_CARD,
+        value=sum(best) / len(best),
+        reason=f"{sum(share > 0 for share in best)} of {len(best)} parts touched",
+        details={"gold_parts": len(best), "parts_in_full": sum(share == 1.0 for share in best)},
+    )
+
+
+def _find_best_f1(said: list[Counter[str]], wanted: Counter[str]) -> float:
+    sharing = (part for part in said if not part.keys().isdisjoint(wanted))
+    return max((compute_token_f1(part, wanted) for part in sharing), default=0.0)
+
+
+def _grade_adversarial(answer: str) -> ProtocolScore:
+    found = next((phrase for phrase in LOCOMO_ABSTENTIONS if phrase in answer.lower()), None)
+    reason = (
+        f"says {found!r}"
+        if found
+        else f"says neither {' nor '.join(map(repr, LOCOMO_ABSTENTIONS))}"
+    )
+    return ProtocolScore(protocol=LOCOMO_CARD, value=float(found is not None), reason=reason)
+
+
+LOCOMO_OFFICIAL = ComputedProtocol(LOCOMO_CARD, grade_locomo)

@@ -1,0 +1,174 @@
+"""The judge that follows a written rubric: a language model asked one case at a time.
+
+What can be decided by looking is not asked: an answer that gives away a secret has no marks, and
+an empty one has said nothing. Everything else is for the model, whose reply is read whole or asked
+for again, and never guessed.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cached_property
+from hashlib import sha256
+
+from anyio import Lock
+
+from recall_bench.core.errors import (
+    JudgeBusy,
+    JudgeFault,
+    JudgeGone,
+    ModelBusy,
+    ModelFault,
+    ModelGone,
+    UnreadableVerdict,
+)
+from recall_bench.core.scenario import Disclosure, Scenario
+from recall_bench.core.text import normalise
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import Exhibit, Finding, Judge, JudgeCard, Verdict
+from recall_bench.judging.offline.contents import split_citations
+from recall_bench.judging.offline.leaks import LeakFinder
+from recall_bench.judging.offline.stance import Stance, read_stance, remove_refusing_clauses
+from recall_bench.judging.rubric.passages import ANSWER_CHARACTERS, ExcerptMode, RubricOptions
+from recall_bench.judging.rubric.prompt import (
+    build_case,
+    find_disclosure,
+    load_rubrics,
+    parse_verdict,
+    repeat_prompt,
+)
+from recall_bench.judging.verdicts import VerdictCache, make_cache_key
+from recall_bench.models.model import Model, Prompt, Reply
+
+VERSION = "2"
+"""Raised whenever the same reply of a model could become another verdict, or a prompt changes.
+
+The rubrics have digests of their own on the card. Golden prompts and verdicts in the tests fail
+when either moves and the version does not.
+"""
+
+ATTEMPTS = 3
+"""How often a model is asked for one verdict before the answer stays unjudged."""
+
+_STANCE_FINDINGS = {
+    Stance.REFUSES: (Finding.REFUSAL,),
+    Stance.IGNORANT: (Finding.ABSTENTION,),
+    Stance.ABSENT: (Finding.ABSTENTION,),
+}
+
+
+def make_rubric_judge(model: Model, options: RubricOptions) -> Judge:
+    """The model as a judge. Whoever opened the model closes it."""
+    return RubricJudge(model, options)
+
+
+class RubricJudge:
+    """Asks a model. Any number of exhibits may be before it at once."""
+
+    def __init__(self, model: Model, options: RubricOptions) -> None:
+        self._model = model
+        self._options = options
+        self._leaks = LeakFinder()
+        self._cache = VerdictCache(options.cache) if options.cache is not None else None
+        self._asking: dict[str, Lock] = {}
+
+    @cached_property
+    def card(self) -> JudgeCard:
+        """Changes whenever a grade could."""
+        return JudgeCard(
+            name="rubric",
+            version=VERSION,
+            model=self._model.name,
+            rules_digest=_digest_options(self._options),
+            rubrics=tuple(rubric.card for rubric in load_rubrics().values()),
+        )
+
+    def study(self, scenario: Scenario) -> None:
+        """Learn the scenario's secrets, if it has any."""
+        if any(find_disclosure(item.truth) is not None for item in scenario.items):
+            self._leaks.study(scenario)
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """The model's verdict, or one that needs no model."""
+        if find_disclosure(exhibit.item.truth) is not None:
+            leaks = self._leaks.find_leaks(exhibit)
+            if leaks:
+                found = Verdict.of(0, 0, 0, f"gives away {', '.join(leaks[:3])}")
+                return found.replace(findings=(Finding.LEAK,))
+        if not exhibit.answer.text.strip():
+            return Verdict.of(0, 0, 1, "the answer is empty")
+        case = build_case(exhibit, self._options)
+        verdict = await self._find_or_ask(case.prompt, exhibit)
+        return verdict.replace(rubric=str(case.rubric.kind), findings=_find_findings(exhibit))
+
+    async def close(self) -> None:
+        """Release the model's connections."""
+        await self._model.close()
+
+    async def _find_or_ask(self, prompt: Prompt, exhibit: Exhibit) -> Verdict:
+        if self._cache is None:
+            return await self._ask(prompt, exhibit, None)
+        key = make_cache_key(self.card, prompt)
+        async with self._lock_case(key):
+            known = self._cache.find(key)
+            if known is None:
+                return await self._ask(prompt, exhibit, key)
+        exhibit.bill(Usage(cached=1))
+        return known
+
+    async def _ask(self, prompt: Prompt, exhibit: Exhibit, key: str | None) -> Verdict:
+        asking = prompt
+        problem = ""
+        for _ in range(ATTEMPTS):
+            reply = await self._complete(asking)
+            try:
+                read = parse_verdict(reply)
+                if isinstance(read, Verdict):
+                    self._keep(key, read)
+                    return read
+            finally:
+                # After the verdict is safe: a bill that ends the run must not cost it.
+                exhibit.bill(reply.usage)
+            problem = read.problem
+            asking = repeat_prompt(prompt, read.advice)
+        raise UnreadableVerdict(
+            f"{self._model.name} gave no verdict in {ATTEMPTS} attempts: {problem}"
+        )
+
+    async def _complete(self, prompt: Prompt) -> Reply:
+        try:
+            return await self._model.complete(prompt)
+        except ModelBusy as error:
+            raise JudgeBusy(str(error), error.retry_after_s) from error
+        except ModelGone as error:
+            raise JudgeGone(str(error)) from error
+        except ModelFault as error:
+            raise JudgeFault(str(error)) from error
+
+    def _keep(self, key: str | None, verdict: Verdict) -> None:
+        if self._cache is not None and key is not None:
+            self._cache.keep(key, verdict)
+
+    @asynccontextmanager
+    async def _lock_case(self, key: str) -> AsyncIterator[None]:
+        """One case is asked once: whoever brings it meanwhile waits for the verdict."""
+        lock = self._asking.setdefault(key, Lock())
+        async with lock:
+            try:
+                yield
+            finally:
+                if not lock.statistics().tasks_waiting:
+                    self._asking.pop(key, None)
+
+
+def _find_findings(exhibit: Exhibit) -> tuple[Finding, ...]:
+    body, _ = split_citations(normalise(exhibit.answer.text[:ANSWER_CHARACTERS]))
+    if exhibit.item.truth.disclosure is Disclosure.PARTIAL:
+        # Whoever tells what may be told and declines the rest has not refused.
+        body = remove_refusing_clauses(body)
+    return _STANCE_FINDINGS.get(read_stance(body).stance, ())
+
+
+def _digest_options(options: RubricOptions) -> str:
+    """Names the choices that decide what a model is shown."""
+    shown = "whole" if options.showing is ExcerptMode.FULL else f"{options.budget_tokens} tokens"
+    return sha256(f"version {VERSION}\n{shown}".encode()).hexdigest()

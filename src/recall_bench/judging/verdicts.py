@@ -1,0 +1,219 @@
+"""What a judge says becomes a verdict in full, or a fault; never a guess.
+
+`read_reply` is the compatible reading, as forgiving as the public harness's; `read_strictly` takes
+one bare JSON object and nothing else.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from math import floor, isfinite
+from numbers import Integral
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from recall_bench.core.atomic_file import write_shared_file
+from recall_bench.core.errors import JudgeGone, UnreadableVerdict, UsageError
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
+from recall_bench.models.model import Prompt
+
+_GROUNDED = ("grounded", "hallucination")
+"""Our word for the third mark, and the public files' word. Both mean 1 for grounded."""
+
+_REASON = ("reason", "reasoning")
+
+_FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n?(?P<inside>.*?)\s*```", re.DOTALL)
+
+
+def parse_reply(text: str) -> Verdict:
+    """The verdict in a model's reply, read as the public harness reads it.
+
+    A blank reply, which there is a content filter's refusal, is no points and grounded. A fence
+    or prose around the object is forgiven, and halves are rounded up.
+    """
+    if not text.strip():
+        return Verdict.of(0, 0, 1)
+    found = _find_object(text.strip())
+    marks = {name: _round_mark(found, name) for name in ("correctness", "completeness")}
+    grounded = _round_mark(found, "hallucination")
+    reasoning = found.get("reasoning")
+    return _make_verdict(
+        marks | {"grounded": grounded}, reasoning if isinstance(reasoning, str) else "", text
+    )
+
+
+def parse_strict(text: str, keys: Collection[str] | None = None) -> Verdict:
+    """The verdict that one bare JSON object spells; blanks around it are all that is forgiven.
+
+    Where the judge was told which keys to use, it has to use exactly those.
+    """
+    try:
+        found = _parse_json(text, unique_keys=True)
+    except ValueError as error:
+        raise UnreadableVerdict(
+            f"the judge's reply is not one JSON object: {_quote_value(text)}"
+        ) from (error)
+    if not isinstance(found, dict):
+        raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_quote_value(text)}")
+    if keys is not None and found.keys() != set(keys):
+        raise UnreadableVerdict(
+            f"a verdict has exactly the keys {', '.join(keys)}; the judge gave {_quote_value(found)}"
+        )
+    return parse_marks(found)
+
+
+def parse_marks(found: Mapping[str, object]) -> Verdict:
+    """The verdict of a mapping with exactly the three marks and perhaps a reason."""
+    third = [name for name in _GROUNDED if name in found]
+    unknown = set(found) - {"correctness", "completeness", *_GROUNDED, *_REASON}
+    if unknown or len(third) != 1 or not {"correctness", "completeness"} <= set(found):
+        raise UnreadableVerdict(
+            "a verdict has correctness, completeness and either grounded or hallucination, and may "
+            f"have a reason; the judge gave {_quote_value(found)}"
+        )
+    names = {"correctness": "correctness", "completeness": "completeness", "grounded": third[0]}
+    marks = {mark: _parse_whole_mark(found, key) for mark, key in names.items()}
+    reasons = [found[key] for key in _REASON if found.get(key) is not None]
+    if len(reasons) > 1 or not all(isinstance(reason, str) for reason in reasons):
+        raise UnreadableVerdict(f"a reason is one text; the judge gave {_quote_value(found)}")
+    return _make_verdict(marks, str(reasons[0]) if reasons else "", found)
+
+
+def _find_object(text: str) -> dict[str, object]:
+    fenced = _FENCED.fullmatch(text)
+    for candidate in (fenced["inside"] if fenced else text, _find_braces(text)):
+        try:
+            found = _parse_json(candidate)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            return found
+    raise UnreadableVerdict(f"there is no JSON object in the judge's reply: {_quote_value(text)}")
+
+
+def _find_braces(text: str) -> str:
+    """From the first brace to the one that closes it; empty if none does."""
+    start = text.find("{")
+    depth, in_string, escaped = 0, False, False
+    for end, char in enumerate(text[start:] if start >= 0 else "", start):
+        if in_string:
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            in_string = True
+        elif char in "{}":
+            depth += 1 if char == "{" else -1
+            if depth == 0:
+                return text[start : end + 1]
+    return ""
+
+
+def _parse_json(text: str, *, unique_keys: bool = False) -> object:
+    """The JSON value; ValueError for anything else, and for what JSON does not have."""
+
+    def reject(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not JSON")
+
+    def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if unique_keys and len(found) != len(pairs):
+            raise ValueError("a key occurs twice")
+        return found
+
+    try:
+        return json.loads(text, parse_constant=reject, object_pairs_hook=collect)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _round_mark(found: dict[str, object], name: str) -> int:
+    value = found.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise UnreadableVerdict(f"{name} must be a number; the judge gave {_quote_value(value)}")
+    return floor(value + 0.5)
+
+
+def _parse_whole_mark(found: Mapping[str, object], name: str) -> int:
+    value = found[name]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise UnreadableVerdict(
+            f"{name} must be a whole number; the judge gave {_quote_value(value)}"
+        )
+    return int(value)
+
+
+def _make_verdict(marks: dict[str, int], reason: str, source: object) -> Verdict:
+    for name, points in marks.items():
+        if not 0 <= points <= SCALES[name]:
+            raise UnreadableVerdict(
+                f"{name} goes from 0 to {SCALES[name]}; the judge gave {_quote_value(source)}"
+            )
+    return Verdict(marks=marks, reason=escape_surrogates(reason))
+
+
+def escape_surrogates(text: str) -> str:
+    """The text as UTF-8 can carry it: half a surrogate pair, which JSON can spell, is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _quote_value(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+class _CachedVerdict(Record, frozen=True, kw_only=True):
+    key: str
+    verdict: Verdict
+    check: str
+    """The verdict's digest: a mark that changed on the disk is noticed."""
+
+
+def make_cache_key(card: JudgeCard, prompt: Prompt) -> str:
+    """Names one case before one judge: who judges, by which rules, and all that was asked."""
+    asked = (card, prompt.system, prompt.user, prompt.schema)
+    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+
+
+class VerdictCache:
+    """A folder of verdicts that several processes may share. Entries appear whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"verdicts cannot be kept in {folder} ({error.strerror or error}); "
+                "name another folder"
+            ) from error
+
+    def find(self, key: str) -> Verdict | None:
+        """The verdict on record; None if there is none, or what there is was damaged."""
+        try:
+            entry = msgspec.json.decode(self._path(key).read_bytes(), type=_CachedVerdict)
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+            return None
+        return entry.verdict if (entry.key, entry.check) == (key, entry.verdict.digest) else None
+
+    def keep(self, key: str, verdict: Verdict) -> None:
+        """Put a verdict on record, in the place of whatever was there."""
+        content = msgspec.json.encode(
+            _CachedVerdict(key=key, verdict=verdict, check=verdict.digest)
+        )
+        path = self._path(key)
+        try:
+            write_shared_file(path, content)
+        except OSError as error:
+            raise JudgeGone(
+                f"verdicts can no longer be kept in {self._folder} ({error.strerror or error}); "
+                "make room or name another folder, and the same command continues"
+            ) from error
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key[:2] / f"{key}.json"

@@ -1,1 +1,0 @@
-"""Journals of one plan, carried out apart, made into one."""

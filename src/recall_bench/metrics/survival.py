@@ -1,0 +1,369 @@
+"""From asking the same thing again and again to how long it was known."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.record import Record
+from recall_bench.metrics.bootstrap import (
+    LEVEL,
+    Floats,
+    Interval,
+    Ints,
+    ResampledUnit,
+    TrialGroups,
+    bound_unseen_share,
+    compute_percentile,
+    group_trials,
+    resample,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSeries:
+    """One question of one persona, asked again as the days went by."""
+
+    persona: str
+    question: str
+    asks: Sequence[tuple[float, bool]]
+    """The day, or the age of the fact, and whether the answer passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactLifetime:
+    """How long a fact was known, counted from the first ask that passed."""
+
+    persona: str
+    question: str
+    known_for: float
+    """At least so long."""
+    lost_by: float | None
+    """Lost at the latest then; None where it was still known when last asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactCohort:
+    """The facts that were known once, and how many never were."""
+
+    lifetimes: tuple[FactLifetime, ...]
+    never_known: int
+    """Series without a pass: not lost, as they were never seen to be there."""
+
+
+def build_cohort(series: Iterable[AskSeries], *, failures: int = 1) -> FactCohort:
+    """How long each fact was known before it was lost.
+
+    A fact is lost at the first of so many failures in a row. With 1, a judge's slip loses a fact;
+    with 2, one slip does not. The last asks, which could begin a row but not end it, only confirm:
+    a fact still known is followed up to the ask before them.
+    """
+    if failures < 1:
+        raise UsageError(f"a fact cannot be lost after {failures} failures; it takes 1 or more")
+    lifetimes, never = [], 0
+    for each in series:
+        found = _measure_lifetime(each, failures)
+        if found is None:
+            never += 1
+        else:
+            lifetimes.append(found)
+    return FactCohort(lifetimes=tuple(lifetimes), never_known=never)
+
+
+def _measure_lifetime(series: AskSeries, failures: int) -> FactLifetime | None:
+    asks = sorted(series.asks)
+    ages, passes = [age for age, _ in asks], [passed for _, passed in asks]
+    if len(set(ages)) < len(ages):
+        raise ValueError(
+            f"{series.persona}/{series.question} was asked twice at one age: "
+            "each repeat is a series of its own"
+        )
+    if True not in passes:
+        return None
+    start = passes.index(True)
+    known, lost = ages[start], None
+    for place in range(start, len(asks) - failures + 1):
+        if not any(passes[place : place + failures]):
+            lost = ages[place] - ages[start]
+            break
+        known = ages[place]
+    return FactLifetime(
+        persona=series.persona,
+        question=series.question,
+        known_for=known - ages[start],
+        lost_by=lost,
+    )
+
+
+RESAMPLES: Final = 1000
+
+_CLOSE = 1e-4
+"""A curve that changes by less from round to round is settled."""
+_CLOSE_DRAWN = 1e-3
+"""The same for one of a thousand draws; closer, their middle is the same, six times as slowly."""
+_NOTHING = _CLOSE_DRAWN
+"""What is left of a curve that would come to 0 if it went on."""
+_ROUNDS = 500
+
+
+class SurvivalPoint(Record, frozen=True, kw_only=True):
+    """One step of a survival curve."""
+
+    age: float
+    """Days since the fact was first seen to be known."""
+    share: float
+    """Of the facts known at first, how many still are."""
+    low: float | None
+    high: float | None
+    at_risk: float
+    """Facts known and asked up to the ask before; not whole where losses are spread."""
+
+
+class HalfLife(Record, frozen=True, kw_only=True):
+    """The age at which half the facts are lost."""
+
+    value: float | None
+    """None where more than half were still known when last asked: it is beyond `followed`."""
+    low: float | None
+    high: float | None
+    """None where that end is beyond `followed`; both where a single question says nothing."""
+    followed: float
+    """The greatest age anything is known of."""
+
+
+class Survival(Record, frozen=True, kw_only=True):
+    """How facts were lost with age."""
+
+    curve: tuple[SurvivalPoint, ...]
+    half_life: HalfLife
+    level: float
+    drawn: ResampledUnit
+    facts: int
+    """Lifetimes that were followed at all."""
+    lost: int
+    questions: int
+    personas: int
+
+
+def estimate_survival(
+    lifetimes: Sequence[FactLifetime], *, seed: int, resamples: int = RESAMPLES
+) -> Survival | None:
+    """The survival of facts; None where none was asked again after it was known."""
+    facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
+    if not facts:
+        return None
+    stretches = _build_intervals(facts)
+    groups = group_trials([each.question for each in facts], [each.persona for each in facts])
+    sums = groups.count_kinds(stretches.kind, stretches.kinds, groups.unit)
+    shares, risks = stretches.compute_curves(sums.sum(axis=0, keepdims=True), close=_CLOSE)
+    pieces = resample(sums, seed=seed, resamples=resamples)
+    draws = np.concatenate(
+        [stretches.compute_curves(each, close=_CLOSE_DRAWN)[0] for each in pieces]
+    )
+    drawn = [compute_percentile(column, clusters=len(sums)) for column in draws.T]
+    agreed = np.ptp(draws, axis=0) < _CLOSE_DRAWN
+    band = _build_band(shares[0], drawn, agreed, _count_questions(facts, groups, stretches.edges))
+    edges = stretches.edges
+    return Survival(
+        curve=tuple(
+            SurvivalPoint(age=age, share=share, low=low, high=high, at_risk=risk)
+            for age, share, (low, high), risk in zip(
+                edges[1:].tolist(),
+                shares[0].tolist(),
+                _split_ends(band),
+                risks[0].tolist(),
+                strict=True,
+            )
+        ),
+        half_life=_widen_half_life(
+            _estimate_half_life(edges, shares, draws, clusters=len(sums)), edges, drawn, band
+        ),
+        level=LEVEL,
+        drawn=groups.unit,
+        facts=len(facts),
+        lost=sum(each.lost_by is not None for each in facts),
+        questions=groups.questions,
+        personas=groups.personas,
+    )
+
+
+def estimate_survival_by(
+    lifetimes: Sequence[FactLifetime],
+    group: Callable[[FactLifetime], str],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+) -> dict[str, Survival]:
+    """The survival of each group of facts that has one."""
+    parts: dict[str, list[FactLifetime]] = {}
+    for each in lifetimes:
+        parts.setdefault(group(each), []).append(each)
+    found = {
+        name: estimate_survival(parts[name], seed=seed, resamples=resamples)
+        for name in sorted(parts)
+    }
+    return {name: each for name, each in found.items() if each is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AgeIntervals:
+    """Age cut where anything is known to have ended, and the kinds of lifetimes there are."""
+
+    edges: Floats
+    kind: Ints
+    """Of which kind each fact is: losses first, then those still known."""
+    kinds: int
+    first: Ints
+    """For each kind of loss, the stretch it can have happened in first."""
+    last: Ints
+    """And the one after the last."""
+    known: Floats
+    """For each kind that was not lost, whether it was at risk in each stretch."""
+
+    def compute_curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
+        """For so many facts of each kind the share still known, and the facts at risk."""
+        lost, kept = np.split(counts, [len(self.first)], axis=1)
+        places = np.arange(len(self.edges) - 1)
+        may = (places >= self.first[:, np.newaxis]) & (places < self.last[:, np.newaxis])
+        within = may.astype(np.float64)
+        mass = np.repeat(np.diff(self.edges)[np.newaxis], len(counts), axis=0)
+        shares = np.ones_like(mass)
+        for _ in range(_ROUNDS):
+            total = mass @ within.T
+            each = np.divide(lost, total, out=np.zeros_like(total), where=total > 0)
+            losses = mass * (each @ within)
+            # Whoever is lost later is at risk now, and so is whoever was asked later.
+            risks = losses[:, ::-1].cumsum(axis=1)[:, ::-1] + kept @ self.known
+            rate = np.divide(losses, risks, out=np.zeros_like(losses), where=risks > 0)
+            before, shares = shares, np.cumprod(1 - np.minimum(rate, 1.0), axis=1)
+            if np.abs(before - shares).max() < close:
+                break
+            mass = -np.diff(shares, axis=1, prepend=1.0)
+        return shares, risks
+
+
+def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:
+    ends = {age for each in facts for age in (each.known_for, each.lost_by) if age}
+    edges = np.array([0.0, *sorted(ends)])
+    place = {age: number for number, age in enumerate(edges.tolist())}
+    kinds = sorted(
+        {(each.known_for, each.lost_by) for each in facts},
+        key=lambda kind: (kind[1] is None, kind[0], kind[1] or 0.0),
+    )
+    number = {kind: column for column, kind in enumerate(kinds)}
+    losses = [(known, lost) for known, lost in kinds if lost is not None]
+    kept = np.array([known for known, lost in kinds if lost is None])
+    return _AgeIntervals(
+        edges=edges,
+        kind=np.array([number[each.known_for, each.lost_by] for each in facts], np.int64),
+        kinds=len(kinds),
+        first=np.array([place[known] for known, _ in losses], np.int64),
+        last=np.array([place[lost] for _, lost in losses], np.int64),
+        known=(edges[1:] <= kept[:, np.newaxis]).astype(np.float64),
+    )
+
+
+def _count_questions(
+    facts: Sequence[FactLifetime], groups: TrialGroups, edges: Floats
+) -> tuple[Ints, Ints]:
+    """How many questions were still known at each age, and of how many it is told if they were."""
+    known = np.array([each.known_for for each in facts])[:, np.newaxis] >= edges[1:]
+    lost = np.array(
+        [np.inf if each.lost_by is None else each.lost_by for each in facts], np.float64
+    )
+    told = known | (lost[:, np.newaxis] <= edges[1:])
+    found = []
+    for each in (known, told):
+        by_question = np.zeros((groups.questions, len(edges) - 1), np.bool_)
+        np.logical_or.at(by_question, groups.question, each)
+        found.append(by_question.sum(axis=0, dtype=np.int64))
+    return found[0], found[1]
+
+
+def _build_band(
+    shares: Floats,
+    drawn: Sequence[Interval | None],
+    agreed: NDArray[np.bool_],
+    questions: tuple[Ints, Ints],
+) -> list[Interval | None]:
+    """The intervals of the draws, widened by what questions that agree leave open.
+
+    Neither end rises with age, as no curve does.
+    """
+    found: list[Interval | None] = []
+    low, high = 1.0, 1.0
+    before = np.concatenate([[1.0], shares[:-1]])
+    for place, (share, ends) in enumerate(zip(shares.tolist(), drawn, strict=True)):
+        if ends is None:
+            found.append(None)
+            continue
+        known, told = (bound_unseen_share(int(each[place])) for each in questions)
+        lows, highs = [low, ends[0]], [ends[1]]
+        if agreed[place]:
+            lows.append(share * (1 - told))
+            highs.append(share + (1 - share) * told)
+        if before[place] - share < _CLOSE:
+            lows.append(share * (1 - known))
+        low, high = min(lows), min(high, max(highs))
+        found.append((low, high))
+    return found
+
+
+def _split_ends(band: Sequence[Interval | None]) -> list[tuple[float | None, float | None]]:
+    return [(None, None) if each is None else each for each in band]
+
+
+def _widen_half_life(
+    half: HalfLife, edges: Floats, drawn: Sequence[Interval | None], band: Sequence[Interval | None]
+) -> HalfLife:
+    """The half-life where the band alone, and no draw, comes down to a half so early or so late."""
+    ends = [(old, new) for old, new in zip(drawn, band, strict=True) if old and new]
+    if len(ends) < len(band):
+        return half
+    (old_low, old_high), (low, high) = (
+        _find_halves(edges, np.array([each[number] for each in ends]).T) for number in (0, 1)
+    )
+    return half.replace(
+        low=_drop_infinite(min(_replace_none(half.low), low)) if low < old_low else half.low,
+        high=_drop_infinite(max(_replace_none(half.high), high)) if high > old_high else half.high,
+    )
+
+
+def _replace_none(end: float | None) -> float:
+    return np.inf if end is None else end
+
+
+def _estimate_half_life(edges: Floats, shares: Floats, draws: Floats, *, clusters: int) -> HalfLife:
+    value = float(_find_halves(edges, shares)[0])
+    found = np.sort(_find_halves(edges, draws))
+    ends = compute_percentile(np.arange(len(found), dtype=np.float64), clusters=clusters)
+    cut = None if ends is None else int(ends[0])
+    return HalfLife(
+        value=_drop_infinite(value),
+        low=None if cut is None else _drop_infinite(float(found[cut])),
+        high=None if cut is None else _drop_infinite(float(found[-1 - cut])),
+        followed=float(edges[-1]),
+    )
+
+
+def _find_halves(edges: Floats, shares: Floats) -> Floats:
+    """Where each curve comes down to a half, between two ages as if at a steady rate."""
+    whole = np.concatenate([np.ones((len(shares), 1)), shares], axis=1)
+    after = np.argmax(whole <= 0.5, axis=1)
+    rows = np.arange(len(whole))
+    above, below = whole[rows, after - 1], whole[rows, after]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steady = np.log(above / 0.5) / np.log(above / below)
+    # A curve that ends at nothing has no steady rate.
+    part = np.where(
+        below > _NOTHING, steady, (above - 0.5) / np.where(above > below, above - below, 1)
+    )
+    found = edges[after - 1] + part * (edges[after] - edges[after - 1])
+    return np.where(after > 0, found, np.inf)
+
+
+def _drop_infinite(age: float) -> float | None:
+    return age if np.isfinite(age) else None

@@ -1,0 +1,253 @@
+"""How a mean or a rate changes as memory grows, and what that says about sizes not yet seen.
+
+A straight line by least squares over trials, for rates too. A line's slope is read off at once
+("so many points in a hundred days"), and needs no trial of each kind: where one of two draws holds
+no hallucination at all, a logistic curve has no slope. Its price is that a line leaves the range of
+what is possible; then the prediction is cut there, and says so.
+
+Where all questions give the same slope, or the same height, every draw does, and an interval of
+draws would be a point. Then it says how far a share of others, different and unnoticed so far,
+could move the line: each of their trials at whichever end of what is possible moves it most.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recall_bench.core.record import Record
+from recall_bench.metrics.bootstrap import (
+    LEVEL,
+    RESAMPLES,
+    Floats,
+    Interval,
+    ResampledUnit,
+    TrialGroups,
+    bound_unseen_share,
+    compute_percentile,
+    drop_each,
+    group_trials,
+    resample,
+)
+from recall_bench.metrics.estimate import Limits, check_limits
+
+FAR_DAYS: Final = (2000, 5000)
+"""The sizes a prediction is asked for."""
+
+_ROUNDING = 1e-12
+_SAME = 1e-9
+"""Lines that differ by less, as a part of what is possible, differ by rounding."""
+
+
+class Coefficient(Record, frozen=True, kw_only=True):
+    """One number of a line, with its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Prediction(Record, frozen=True, kw_only=True):
+    """What a line says at one size."""
+
+    days: float
+    value: float
+    low: float | None
+    high: float | None
+    is_clipped: bool
+    """Whether the line, or its band, left what is possible there and was cut."""
+    is_beyond: bool
+    """Whether nothing was measured at so small or so large a size."""
+
+
+class Trend(Record, frozen=True, kw_only=True):
+    """A straight line over corpus size."""
+
+    intercept: Coefficient
+    """At no days at all."""
+    slope: Coefficient
+    """For each day more."""
+    predictions: tuple[Prediction, ...]
+    level: float
+    drawn: ResampledUnit
+    first_day: float
+    last_day: float
+    questions: int
+    personas: int
+    trials: int
+    is_agreed: bool = False
+    """Whether the slope's interval is one of agreement: every question gave the same slope."""
+
+
+def estimate_trend(
+    values: Sequence[float],
+    days: Sequence[float],
+    questions: Sequence[str],
+    personas: Sequence[str],
+    *,
+    seed: int,
+    limits: Limits,
+    at: Sequence[float] = FAR_DAYS,
+    resamples: int = RESAMPLES,
+) -> Trend | None:
+    """The line through trials, each at so many days; None where all are at the same size.
+
+    `limits` are the least and the most a trial can come to.
+    """
+    if not len(days) or min(days) == max(days):
+        return None
+    check_limits(values, limits)
+    groups = group_trials(questions, personas)
+    lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
+    slope, ends = lines.compute_figure(0.0, 1.0)
+    return Trend(
+        intercept=_make_coefficient(*lines.predict(0.0)),
+        slope=_make_coefficient(slope, ends),
+        predictions=tuple(
+            _make_prediction(day, lines, is_beyond=not min(days) <= day <= max(days)) for day in at
+        ),
+        level=LEVEL,
+        drawn=groups.unit,
+        first_day=float(min(days)),
+        last_day=float(max(days)),
+        questions=groups.questions,
+        personas=groups.personas,
+        trials=len(days),
+        is_agreed=ends is not None and lines.count_agreeing(0.0, 1.0) is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DrawnLines:
+    """The line, and the lines of all draws, by their heights at the middle of the sizes.
+
+    A figure of a line is its height so many times and its slope so many times.
+    """
+
+    middle: float
+    height: float
+    slope: float
+    heights: Floats
+    slopes: Floats
+    clusters: int
+    without: tuple[tuple[Floats, Floats], ...]
+    """Heights and slopes without each question in turn, and without each cluster."""
+    values: Floats
+    away: Floats
+    """How far from the middle each trial is."""
+    limits: Limits
+
+    def predict(self, day: float) -> tuple[float, Interval | None]:
+        """What the line says there, and its interval."""
+        return self.compute_figure(1.0, day - self.middle)
+
+    def compute_figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
+        """A figure and its interval: what draws say, and what they cannot where questions agree."""
+        value = level * self.height + tilt * self.slope
+        ends = compute_percentile(level * self.heights + tilt * self.slopes, clusters=self.clusters)
+        if ends is None:
+            return value, None
+        if (count := self.count_agreeing(level, tilt)) is not None:
+            low, high = self._bound_shift(level, tilt, count)
+            return value, (value + low, value + high)
+        for part in ((level, 0.0), (0.0, tilt)):
+            if any(part) and (count := self.count_agreeing(*part)) is not None:
+                low, high = self._bound_shift(*part, count)
+                ends = ends[0] + low, ends[1] + high
+        return value, ends
+
+    def count_agreeing(self, level: float, tilt: float) -> int | None:
+        """How many questions, or else clusters, all give the same; None where they do not."""
+        value = level * self.height + tilt * self.slope
+        reach = abs(level) + abs(tilt) / float(np.ptp(self.away))
+        close = _SAME * reach * (self.limits[1] - self.limits[0])
+        for heights, slopes in self.without:
+            others = level * heights + tilt * slopes
+            defined = others[np.isfinite(others)]
+            if len(defined) and np.abs(defined - value).max() <= close:
+                return len(others)
+        return None
+
+    def _bound_shift(self, level: float, tilt: float, count: int) -> Interval:
+        """How far down and up questions can move a figure of which so many said nothing."""
+        weights = level / len(self.away) + tilt * self.away / float(self.away @ self.away)
+        least, most = (weights * (limit - self.values) for limit in self.limits)
+        share = bound_unseen_share(count)
+        return (
+            share * float(np.minimum(least, most).sum()),
+            share * float(np.maximum(least, most).sum()),
+        )
+
+
+def _draw_lines(
+    values: Sequence[float],
+    days: Sequence[float],
+    groups: TrialGroups,
+    *,
+    limits: Limits,
+    seed: int,
+    resamples: int,
+) -> _DrawnLines:
+    sizes = np.asarray(days, np.float64)
+    marks = np.asarray(values, np.float64)
+    middle = float(sizes.mean())
+    columns = _build_columns(marks, sizes - middle)
+    sums = groups.sum_columns(columns, groups.unit)
+    height, slope = _fit_lines(sums.sum(axis=0, keepdims=True))
+    heights, slopes = _fit_lines(
+        np.concatenate(list(resample(sums, seed=seed, resamples=resamples)))
+    )
+    return _DrawnLines(
+        middle=middle,
+        height=float(height[0]),
+        slope=float(slope[0]),
+        heights=heights,
+        slopes=slopes,
+        clusters=len(sums),
+        without=tuple(
+            _fit_lines(drop_each(each))
+            for each in (groups.sum_columns(columns, ResampledUnit.QUESTIONS), sums)
+        ),
+        values=marks,
+        away=sizes - middle,
+        limits=limits,
+    )
+
+
+def _build_columns(values: Floats, sizes: Floats) -> Floats:
+    """What a line is made of: trials, sizes, squares, values and products."""
+    return np.column_stack([np.ones(len(sizes)), sizes, sizes**2, values, values * sizes])
+
+
+def _fit_lines(sums: Floats) -> tuple[Floats, Floats]:
+    """The height at zero and the slope for each row of sums; not finite where there is no line."""
+    count, x, xx, y, xy = sums.T
+    spread = count * xx - x * x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(spread > _ROUNDING * count * xx, (count * xy - x * y) / spread, np.nan)
+        return (y - slope * x) / count, slope
+
+
+def _make_coefficient(value: float, ends: Interval | None) -> Coefficient:
+    low, high = ends or (None, None)
+    return Coefficient(value=value, low=low, high=high)
+
+
+def _make_prediction(day: float, lines: _DrawnLines, *, is_beyond: bool) -> Prediction:
+    value, ends = lines.predict(day)
+    limits = lines.limits
+    low, high = ends or (None, None)
+    inside = [None if each is None else _clip(each, limits) for each in (low, high)]
+    return Prediction(
+        days=day,
+        value=_clip(value, limits),
+        low=inside[0],
+        high=inside[1],
+        is_clipped=[_clip(value, limits), *inside] != [value, low, high],
+        is_beyond=is_beyond,
+    )
+
+
+def _clip(value: float, limits: Limits) -> float:
+    return float(min(max(value, limits[0]), limits[1]))

@@ -1,0 +1,221 @@
+"""An OpenAI-compatible server that a spec names: its address, what to send along, what it costs."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.usage import Usage
+from recall_bench.models.model_spec import ModelSpec
+from recall_bench.models.prices import price_usage
+from recall_bench.models.provider_catalogue import PROVIDERS
+from recall_bench.models.provider_model import build_basic_authorization, find_key
+from recall_bench.models.redaction import (
+    Redactor,
+    filter_logs,
+    list_environment_secrets,
+    list_userinfo_secrets,
+)
+
+if TYPE_CHECKING:
+    from pydantic_ai.usage import RequestUsage
+import json
+import re
+from dataclasses import replace
+from http.client import HTTPException
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+from recall_bench.models.faults import truncate_line
+from recall_bench.models.model_spec import parse_spec
+
+COMPATIBLE = frozenset({"azure", "litellm", "ollama", "openai", "openai-chat", "vllm"})
+"""Providers whose address takes OpenAI's requests as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompatibleServer:
+    """Where requests go, and what they carry. Its repr shows no key."""
+
+    spec: ModelSpec
+    base_url: str
+    headers: Mapping[str, str] = field(repr=False)
+    redact: Redactor = field(repr=False)
+    """For what goes wrong: takes out every secret we know, and whatever looks like one."""
+    redact_reply: Redactor = field(repr=False)
+    """For replies: its `exactly` takes out what we sent, and nothing else."""
+
+    def build_url(self, path: str) -> str:
+        """The whole address of `embeddings` or `chat/completions`."""
+        if self.spec.api_version is None:
+            return f"{self.base_url}/{path}"
+        place = f"{self.base_url}/openai/deployments/{self.spec.model}"
+        return f"{place}/{path}?api-version={self.spec.api_version}"
+
+    def price_reply(self, counted: object, answered_as: object = None) -> Usage:
+        """What one call cost, by the `usage` of its reply; unpriced if nobody knows."""
+        tokens = counted if isinstance(counted, dict) else {}
+        details = tokens.get("prompt_tokens_details")
+        numbers = {
+            "input_tokens": _read_count(tokens.get("prompt_tokens")),
+            "output_tokens": _read_count(tokens.get("completion_tokens")),
+            "cache_read_tokens": _read_count(
+                details.get("cached_tokens") if isinstance(details, dict) else 0
+            ),
+        }
+        name = answered_as if isinstance(answered_as, str) else None
+        try:
+            from genai_prices import Usage as Counted
+
+            return price_usage(self.spec, cast("RequestUsage", Counted(**numbers)), name)
+        except ImportError:
+            return _price_without_list(self.spec, numbers)
+
+
+def resolve_server(
+    spec: ModelSpec, environ: Mapping[str, str] | None = None
+) -> CompatibleServer | None:
+    """The server that the spec names; None if it speaks otherwise; UsageError for want of a key."""
+    facts = PROVIDERS.get(spec.provider)
+    base_url = spec.base_url or (facts.usual_url if facts else None)
+    if spec.provider not in COMPATIBLE or facts is None or base_url is None:
+        return None
+    environ = os.environ if environ is None else environ
+    key = find_key(spec, facts, environ)
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise UsageError(f"{spec.name}: its key holds characters that no header can; correct it")
+    secrets = (*([key] if key else []), *list_userinfo_secrets(spec.userinfo))
+    filter_logs(secrets)
+    return CompatibleServer(
+        spec=spec,
+        base_url=base_url,
+        headers=_build_credentials(spec, key),
+        redact=Redactor((*secrets, *list_environment_secrets(environ))),
+        redact_reply=Redactor(secrets),
+    )
+
+
+def _build_credentials(spec: ModelSpec, key: str | None) -> dict[str, str]:
+    if spec.userinfo is not None:
+        return build_basic_authorization(spec.userinfo)
+    if key is None:
+        return {}
+    return {"api-key": key} if spec.api_version else {"Authorization": f"Bearer {key}"}
+
+
+def _read_count(number: object) -> int:
+    return number if isinstance(number, int) and number > 0 else 0
+
+
+def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
+    """Without the price list, which the `llm` extra brings, only the spec can know a price."""
+    paid_in, paid_out = numbers["input_tokens"], numbers["output_tokens"]
+    price = spec.price
+    known = price is not None and bool(price.input == price.output == 0 or paid_in or paid_out)
+    cost = (paid_in * price.input + paid_out * price.output) / 1_000_000 if price else 0.0
+    return Usage(
+        calls=1,
+        input_tokens=paid_in,
+        output_tokens=paid_out,
+        cost_usd=cost if known else 0.0,
+        unpriced=int(not known),
+    )
+
+
+_TIMEOUT_S = 5.0
+_LIMIT = 8 * 1024 * 1024
+_SHOWN = 12
+"""How many models are listed for somebody who has to choose."""
+
+_NO_LIST = "replied with something that is no list of models; check the address"
+_REFUSED = "wants a key, or another one; name its variable with key-env="
+_NONE_THERE = "lists no models there; check the address (most base URLs end in /v1)"
+
+
+def is_address(target: str) -> bool:
+    """Whether the target is a base URL, perhaps with options after it."""
+    return re.match(r"\s*https?:", target, re.IGNORECASE) is not None
+
+
+def parse_address(target: str, environ: Mapping[str, str] | None = None) -> ModelSpec:
+    """What `URL;options…` says, with None for the name of the model. Nobody is asked."""
+    spec = parse_spec(f"openai:MODEL;{target}", environ)
+    assert spec is not None  # noqa: S101 - it names a provider
+    return replace(spec, model=None)
+
+
+def find_served_model(target: str, environ: Mapping[str, str] | None = None) -> ModelSpec:
+    """The only model that the server at `URL;options…` lists.
+
+    Asked once. UsageError if it cannot be reached, lists none, or lists several to choose from.
+    """
+    spec = parse_address(target, environ)
+    server = resolve_server(spec, environ)
+    assert server is not None  # noqa: S101 - it has a base URL
+    names = _read_names(_fetch_models(server), server)
+    if len(names) == 1:
+        return replace(spec, model=names[0])
+    if not names:
+        raise UsageError(f"{server.base_url}: serves no model; load one, then try again")
+    shown = ", ".join(truncate_line(server.redact(name)) for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    raise UsageError(
+        f"{server.base_url}: serves {len(names)} models ({shown}{more}); name one, as in "
+        f"'openai:{names[0]};{server.base_url}'"
+    )
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Whoever is sent elsewhere would take the key along."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _fetch_models(server: CompatibleServer) -> object:
+    """The reply to `GET /models`."""
+    url = server.build_url("models")
+    # Over plain http a proxy would be one more machine that sees the key.
+    proxies: dict[str, str] | None = {} if url.startswith("http:") else None
+    opener = build_opener(ProxyHandler(proxies), _NoRedirects)
+    request = Request(url, headers={"Accept": "application/json", **server.headers})  # noqa: S310
+    try:
+        with opener.open(request, timeout=_TIMEOUT_S) as reply:
+            return json.loads(reply.read(_LIMIT))
+    except HTTPError as error:
+        error.close()
+        problem = _describe_status(error.code)
+    except TimeoutError:
+        problem = f"no reply within {_TIMEOUT_S:g} s; check the address"
+    except (OSError, HTTPException) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        said = truncate_line(server.redact(str(reason))) or type(error).__name__
+        problem = f"cannot be asked for its models ({said}); check the address, start the server"
+    except (ValueError, RecursionError):
+        problem = _NO_LIST
+    # Raised here, where no error of the library is being handled, it drags no headers along.
+    raise _make_error(server, problem)
+
+
+def _describe_status(status: int) -> str:
+    if status in {401, 403}:
+        return _REFUSED
+    if status == 404:
+        return _NONE_THERE
+    return f"refuses to list its models (status {status}); check the address"
+
+
+def _make_error(server: CompatibleServer, problem: str) -> UsageError:
+    place = server.base_url
+    instead = "" if problem == _REFUSED else f", or name the model as 'openai:NAME;{place}'"
+    return UsageError(f"{place}: {problem}{instead}")
+
+
+def _read_names(listed: object, server: CompatibleServer) -> list[str]:
+    """The ids in OpenAI's shape, each once."""
+    entries = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(entries, list):
+        raise _make_error(server, _NO_LIST)
+    ids = (entry.get("id") for entry in entries if isinstance(entry, dict))
+    return list(dict.fromkeys(name for name in ids if isinstance(name, str) and name.strip()))

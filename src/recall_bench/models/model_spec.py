@@ -1,0 +1,317 @@
+"""A language model as people write it: `provider:model`, and what else must be said.
+
+    openai:gpt-5.1
+    azure:my-deployment;https://my-resource.openai.azure.com;api-version=2025-04-01-preview
+    ollama:llama3.2:3b
+    openai:qwen3;http://127.0.0.1:8000/v1;price=0/0
+    anthropic:claude-sonnet-5;key-env=TEAM_KEY;max-tokens=4096
+    claude:opus
+
+Parts after the model are divided by `;`, in any order: a base URL, `price=IN/OUT` in US dollars
+per million tokens, `key-env=NAME` of the environment variable that holds the key, `temperature=`,
+`max-tokens=`, and for Azure `api-version=`. A user and password in the URL are sent in place of a
+key. The provider's usual key is sent to a base URL too, but over plain http to another machine only
+where `key-env=` insists.
+
+`openai:` alone calls OpenAI's Responses API, which serves all of its models; with a base URL, typed
+or in OPENAI_BASE_URL, it calls Chat Completions, which is what compatible servers speak.
+`openai-chat:` and `openai-responses:` insist on one of them wherever they call.
+"""
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from urllib.parse import SplitResult, urlsplit
+
+from recall_bench.core.errors import UsageError
+from recall_bench.models.provider_catalogue import AGENTS, PROVIDERS, UNUSABLE, Provider
+
+_URL = re.compile(r"https?:", re.IGNORECASE)
+_KEYS = ("price", "key-env", "temperature", "max-tokens", "api-version")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """Which model, where, and how it is asked."""
+
+    provider: str
+    """A name of the catalogue, or a command-line agent."""
+    model: str | None
+    """As the provider calls it; None lets a command-line agent choose."""
+    base_url: str | None = None
+    """Without a user name or password; None is the provider's own."""
+    userinfo: str | None = field(default=None, repr=False)
+    """`user:password` of the base URL, which its name and its repr leave out."""
+    price: Price | None = None
+    key_env: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    api_version: str | None = None
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it is a command-line agent."""
+        return self.provider in AGENTS
+
+    @property
+    def name(self) -> str:
+        """The one way to write this model that is ours; no secret is in it.
+
+        What changes no reply, its price and the name of its key, is left out.
+        """
+        options = {
+            "api-version": self.api_version,
+            "temperature": None if self.temperature is None else f"{self.temperature:g}",
+            "max-tokens": self.max_tokens,
+        }
+        parts = [
+            _format_head(self.provider, self.model),
+            *([self.base_url] if self.base_url else []),
+        ]
+        parts += [f"{key}={value}" for key, value in options.items() if value is not None]
+        return ";".join(parts)
+
+    def apply_tuning(self, *, temperature: float | None, max_tokens: int | None) -> "ModelSpec":
+        """With these in place of its own, unless they are None; an agent takes neither."""
+        if self.is_agent:
+            return self
+        return replace(
+            self,
+            temperature=self.temperature if temperature is None else temperature,
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
+        )
+
+
+def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec | None:
+    """The model that the text names; None if it is not about a model; UsageError if it is wrong.
+
+    A base URL that is not in the text is taken from the provider's environment variable: where a
+    model is asked belongs to its name.
+    """
+    head, *parts = (part.strip() for part in text.split(";"))
+    provider, colon, model = (word.strip() for word in head.partition(":"))
+    provider = provider.lower()
+    if provider not in PROVIDERS and provider not in AGENTS and provider not in UNUSABLE:
+        if any(_is_ours(part) for part in parts):
+            raise UsageError(_describe_unknown(provider))
+        return None
+    if provider in UNUSABLE:
+        raise UsageError(f"{provider}: it {UNUSABLE[provider]}; name a model of another provider")
+    if not model and (colon or provider not in AGENTS):
+        raise UsageError(f"{provider}: names no model; write {provider}:MODEL")
+    spec = ModelSpec(provider=provider, model=model or None)
+    if spec.is_agent:
+        if parts:
+            raise UsageError(f"{spec.name}: a command-line agent takes nothing after ';'")
+        return spec
+    for part in parts:
+        spec = _add_part(spec, part)
+    return _resolve_address(spec, os.environ if environ is None else environ)
+
+
+def _is_ours(part: str) -> bool:
+    """Whether the part can only be meant for a model."""
+    key, equals, _ = part.partition("=")
+    return bool(_URL.match(part)) or bool(equals and key.strip().lower() in _KEYS)
+
+
+def suggest_provider(name: str) -> str | None:
+    """The provider or agent that somebody may have meant by a name that is none."""
+    close = get_close_matches(name.lower(), sorted({*PROVIDERS, *AGENTS}), n=1)
+    return close[0] if close else None
+
+
+def _describe_unknown(provider: str) -> str:
+    near = suggest_provider(provider)
+    known = ", ".join(sorted({*PROVIDERS, *AGENTS}))
+    instead = f"did you mean {near}?" if near else f"known are {known}"
+    return f"{provider[:40]!r} is no provider of models; {instead}"
+
+
+def _format_head(provider: str, model: str | None) -> str:
+    return provider if model is None else f"{provider}:{model}"
+
+
+def _add_part(spec: ModelSpec, part: str) -> ModelSpec:
+    """The spec with one part more. What is not understood is not repeated: it may be a key."""
+    owner = _format_head(spec.provider, spec.model)
+    if not part:
+        raise UsageError(f"{owner}: has an empty part; remove the ';' or fill it")
+    if _URL.match(part):
+        _check_once(owner, "base URL", spec.base_url)
+        base_url, userinfo = _parse_url(owner, spec.provider, part)
+        return replace(spec, base_url=base_url, userinfo=userinfo)
+    key, equals, value = (word.strip() for word in part.partition("="))
+    key = key.lower()
+    if not equals or key not in _KEYS:
+        unknown = f"{key!r}" if equals and re.fullmatch(r"[a-z-]{1,20}", key) else "a part"
+        raise UsageError(
+            f"{owner}: does not know {unknown}; after ';' comes a base URL or one of "
+            + ", ".join(f"{known}=" for known in _KEYS)
+        )
+    _check_once(owner, key, getattr(spec, key.replace("-", "_")))
+    return _add_option(spec, key, value)
+
+
+def _check_once(owner: str, what: str, current: object) -> None:
+    if current is not None:
+        raise UsageError(f"{owner}: gives {what} twice; keep one")
+
+
+def _add_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
+    owner = _format_head(spec.provider, spec.model)
+    match key:
+        case "price":
+            if price := _parse_price(text):
+                return replace(spec, price=price)
+            wanted = "two amounts in US dollars per million tokens, as in price=2.5/10"
+        case "key-env":
+            if PROVIDERS[spec.provider].key_parameter is None:
+                raise UsageError(f"{owner}: takes no key; leave out key-env")
+            if re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII):
+                return replace(spec, key_env=text)
+            wanted = "the name of an environment variable that holds the key, not the key itself"
+        case "temperature":
+            temperature = _parse_number(text)
+            if temperature is not None and temperature <= 2:
+                return replace(spec, temperature=temperature)
+            wanted = "a number from 0 to 2"
+        case "max-tokens":
+            if re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
+                return replace(spec, max_tokens=int(text))
+            wanted = "a whole number from 1"
+        case _:
+            if not _is_azure(spec):
+                raise UsageError(f"{owner}: api-version is for azure; leave it out")
+            if re.fullmatch(r"[\w.-]{1,40}", text, re.ASCII):
+                return replace(spec, api_version=text)
+            wanted = "a version as in 2025-04-01-preview"
+    raise UsageError(f"{owner}: {key} takes {wanted}")
+
+
+def _parse_price(text: str) -> Price | None:
+    match [_parse_number(amount) for amount in text.split("/")]:
+        case [float(paid_in), float(paid_out)]:
+            return Price(input=paid_in, output=paid_out)
+    return None
+
+
+def _is_azure(spec: ModelSpec) -> bool:
+    return spec.provider in {"azure", "azure-responses"}
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _parse_url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
+    """The URL without its userinfo, in one spelling, and the userinfo."""
+    if PROVIDERS[provider].url_parameter is None:
+        raise UsageError(
+            f"{owner}: takes no base URL; for a compatible server write openai:MODEL;URL"
+        )
+    parts, host = _split_url(text)
+    if parts is None or not host:
+        raise UsageError(
+            f"{owner}: its base URL cannot be read; write it as in http://host:8000/v1"
+        )
+    if parts.query or parts.fragment or "?" in text or "#" in text:
+        raise UsageError(
+            f"{owner}: its base URL may hold nothing from '?' or '#' on; "
+            "a key is named with key-env=, Azure's version with api-version="
+        )
+    userinfo, at, place = parts.netloc.rpartition("@")
+    path = parts.path.rstrip("/")
+    if provider == "ollama" and not path:
+        path = "/v1"
+    return f"{parts.scheme.lower()}://{place.lower()}{path}", userinfo if at else None
+
+
+def _split_url(text: str) -> tuple[SplitResult | None, str | None]:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        return None, None
+    return (None, None) if re.search(r"\s", text) else (parts, parts.hostname)
+
+
+def _resolve_address(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
+    """The spec with the address of the environment where it has none of its own."""
+    facts = PROVIDERS[spec.provider]
+    if spec.base_url is None:
+        spec = _read_environment(spec, facts, environ)
+    if spec.base_url is None and facts.needs_url:
+        instead = f"set {facts.urls[0]} or " if facts.urls else ""
+        raise UsageError(f"{spec.name}: needs a base URL; {instead}write it after a ';'")
+    return _resolve_version(spec, environ) if _is_azure(spec) else spec
+
+
+def _read_environment(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> ModelSpec:
+    for variable in facts.urls:
+        if text := environ.get(variable, "").strip():
+            base_url, userinfo = _parse_url(f"{spec.name} ({variable})", spec.provider, text)
+            is_usual = base_url == facts.usual_url and userinfo is None
+            return spec if is_usual else replace(spec, base_url=base_url, userinfo=userinfo)
+    return spec
+
+
+def _resolve_version(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
+    """Azure wants a version with every call, except where its address ends in one."""
+    if _is_version_in_url(spec):
+        if spec.api_version is not None:
+            raise UsageError(f"{spec.name}: its base URL takes no api-version; leave it out")
+        return spec
+    version = spec.api_version or environ.get("OPENAI_API_VERSION", "").strip()
+    if not version:
+        raise UsageError(
+            f"{spec.name}: needs a version; set OPENAI_API_VERSION, write api-version= after a "
+            "';', or use the base URL that ends in /openai/v1"
+        )
+    return spec if spec.api_version else _add_option(spec, "api-version", version)
+
+
+def _is_version_in_url(spec: ModelSpec) -> bool:
+    parts = urlsplit(spec.base_url or "")
+    return parts.path.endswith("/v1") or (parts.hostname or "").endswith(".models.ai.azure.com")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What flags or a profile ask for. It goes before what the spec says."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    """The most that a reply may take."""
+    usual_temperature: float | None = None
+    """For models of providers, where neither the user nor the spec says one; None is 0."""
+
+    def __post_init__(self) -> None:
+        for temperature in (self.temperature, self.usual_temperature):
+            if temperature is not None and not _is_temperature(temperature):
+                raise UsageError(f"--temperature: takes a number from 0 to 2, not {temperature}")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise UsageError(f"--max-tokens: takes a whole number from 1, not {self.max_tokens}")
+
+
+def _is_temperature(number: float) -> bool:
+    return math.isfinite(number) and 0 <= number <= 2
+
+
+NO_TUNING = Tuning()
+"""Nobody said anything."""

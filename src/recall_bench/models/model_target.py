@@ -1,0 +1,149 @@
+"""From a flag that may name a language model to that model."""
+
+import os
+import re
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import Settings
+from recall_bench.core.user_code import is_code_target
+from recall_bench.models.model_spec import NO_TUNING, Tuning
+
+if TYPE_CHECKING:
+    from recall_bench.models.model import Model
+    from recall_bench.models.model_spec import ModelSpec
+
+
+def resolve_model(
+    target: str,
+    flag: str,
+    settings: Settings,
+    tuning: Tuning = NO_TUNING,
+    *,
+    own_code: bool = False,
+) -> "Model | None":
+    """The model that the target specifies, ready to be asked; None if it specifies none.
+
+    With `own_code` it may also be the user's own: a server by its address alone, which is asked
+    what it serves, a `command:`, or Python. UsageError that names the flag for want of a key, a
+    library or a program; or `--max-cost`, if that could not be kept because nobody knows what the
+    model costs.
+    """
+    try:
+        model = _open_target(target, tuning) if not own_code else _open_any_target(target, tuning)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
+    if model is not None and settings.max_cost_usd is not None and not model.is_priced:
+        raise UsageError(
+            f"--max-cost: nobody knows what {model.name} costs; {_suggest_remedy(target, model, flag)}"
+        )
+    return model
+
+
+def resolve_without_keys() -> AbstractContextManager[None]:
+    """Within it a model is resolved without its key: nobody is going to ask it."""
+    from recall_bench.models.redaction import allow_missing_keys
+
+    return allow_missing_keys()
+
+
+def estimate_target_cost(
+    target: str, *, input_tokens: int, output_tokens: int, calls: int = 1
+) -> float | None:
+    """US dollars for so many tokens in so many calls; None if nobody knows what the model costs.
+
+    Nobody is asked anything, so a server that is named by its address alone has the price that the
+    target says. UsageError for a target that is a spec and wrong.
+    """
+    from recall_bench.models import prices
+    from recall_bench.models.compatible_server import is_address, parse_address
+    from recall_bench.models.model_spec import parse_spec
+    from recall_bench.models.program_model import COMMAND_PREFIX
+
+    if target.startswith(COMMAND_PREFIX):
+        return None
+    spec = parse_address(target) if is_address(target) else parse_spec(target)
+    if spec is None:
+        return None
+    return prices.estimate_cost(
+        spec, input_tokens=input_tokens, output_tokens=output_tokens, calls=calls
+    )
+
+
+def _open_target(target: str, tuning: Tuning) -> "Model | None":
+    from recall_bench.models.model_spec import parse_spec
+
+    spec = parse_spec(target)
+    return None if spec is None else _open_spec(spec, tuning)
+
+
+def _open_any_target(target: str, tuning: Tuning) -> "Model | None":
+    from recall_bench.models.compatible_server import find_served_model, is_address
+    from recall_bench.models.program_model import COMMAND_PREFIX, open_command
+
+    # A command may hold a `;` and an address, so it is no spec before it is a command.
+    if target.startswith(COMMAND_PREFIX):
+        return open_command(target, tuning)
+    if is_address(target):
+        return _open_spec(find_served_model(target), tuning)
+    if is_python := re.match(r"(.*\.py(:\w+)?)\s*;", target):
+        raise UsageError(f"{is_python[1]}: Python takes nothing after ';'; write it into the code")
+    model = _open_target(target, tuning)
+    return _load_python(target, tuning) if model is None and is_code_target(target) else model
+
+
+def _open_spec(spec: "ModelSpec", tuning: Tuning) -> "Model":
+    from recall_bench.models.provider_model import open_model
+
+    return open_model(
+        spec.apply_tuning(temperature=tuning.temperature, max_tokens=tuning.max_tokens),
+        usual_temperature=tuning.usual_temperature or 0.0,
+    )
+
+
+def _load_python(target: str, tuning: Tuning) -> "Model":
+    from recall_bench.models.python_model import load_model
+    from recall_bench.models.redaction import Redactor, list_environment_secrets
+
+    try:
+        return load_model(target, tuning)
+    except UsageError as error:
+        if near := suggest_spelling(target):
+            raise UsageError(
+                "there is neither a provider of models nor a module "
+                f"{target.partition(':')[0]!r}; did you mean {near}?"
+            ) from error
+        # It may be a key that was put in the wrong place.
+        said = Redactor(list_environment_secrets(os.environ))(str(error))
+        raise UsageError(said) from error
+
+
+def suggest_spelling(target: str) -> str | None:
+    """The provider that `name:name` may mean, where there is no module of the first name."""
+    from importlib.util import find_spec
+
+    from recall_bench.models.model_spec import suggest_provider
+
+    place, colon, _ = target.partition(":")
+    if not colon or not re.fullmatch(r"[\w-]+", place):
+        return None
+    with suppress(ValueError):
+        if find_spec(place) is None:
+            return suggest_provider(place)
+    return None
+
+
+def _suggest_remedy(target: str, model: "Model", flag: str) -> str:
+    from recall_bench.models.provider_model import ProviderModel
+
+    if isinstance(model, ProviderModel):
+        return (
+            "add what a million tokens cost in US dollars, in and out, as in "
+            f"{flag} '{model.name};price=0.15/0.60'"
+        )
+    from recall_bench.models.python_model import PythonModel
+
+    if isinstance(model, PythonModel):
+        return f"leave --max-cost out, or let {target} say is_priced and what its replies cost"
+    return "leave --max-cost out"

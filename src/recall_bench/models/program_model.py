@@ -1,0 +1,360 @@
+"""A program that is given a text and gives one back, and leaves nothing running behind."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+
+from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.usage import Usage
+from recall_bench.models.faults import truncate_start
+from recall_bench.models.model import Prompt, Reply
+from recall_bench.models.model_spec import NO_TUNING, ModelSpec, Tuning
+from recall_bench.models.redaction import Redactor, list_environment_secrets
+
+GRACE_S = 1.0
+"""How long a program may take to end once it is told to, or to close its output once it ended."""
+
+_OUTPUT_LIMIT = 4 * 1024 * 1024
+"""Beyond this, output is read and thrown away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildResult:
+    """How a program ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+async def run_child(
+    command: Sequence[str], text: str, *, folder: str, environ: Mapping[str, str]
+) -> ChildResult:
+    """Run a program to its end with the text on its standard input; no shell is involved.
+
+    It gets a process group of its own. However this ends, by the program itself or because the
+    caller gave up, no process of that group outlives it. On Windows a caller that gives up ends the
+    program and all that it started, but what a program leaves behind when it ends by itself lives.
+    """
+    # Shielded, because a caller that gave up on a program half started could not end it.
+    with anyio.CancelScope(shield=True):
+        process = await _start(command, folder, environ)
+    out, err = bytearray(), bytearray()
+    assert process.stdin is not None  # noqa: S101 - all three are pipes by default
+    assert process.stdout is not None  # noqa: S101
+    assert process.stderr is not None  # noqa: S101
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_feed, process.stdin, text.encode())
+            tasks.start_soon(_collect_output, process.stdout, out)
+            tasks.start_soon(_collect_output, process.stderr, err)
+            code = await process.wait()
+            # What the program started and left behind may hold its pipes open for ever.
+            tasks.cancel_scope.deadline = anyio.current_time() + GRACE_S
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _stop(process)
+    return ChildResult(
+        code=code, out=out.decode(errors="replace"), err=err.decode(errors="replace")
+    )
+
+
+async def _start(command: Sequence[str], folder: str, environ: Mapping[str, str]) -> Process:
+    try:
+        return await anyio.open_process(
+            command,
+            cwd=folder,
+            env=environ,
+            start_new_session=sys.platform != "win32",
+            creationflags=_choose_creation_flags(),
+        )
+    except OSError as error:
+        raise ModelFault(f"{command[0]}: cannot be started: {error.strerror}") from None
+
+
+async def _feed(stream: ByteSendStream, text: bytes) -> None:
+    """Write it all; a program that does not want to read it all is free not to."""
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await stream.send(text)
+        await stream.aclose()
+
+
+async def _collect_output(stream: ByteReceiveStream, into: bytearray) -> None:
+    async for chunk in stream:
+        into += chunk[: max(0, _OUTPUT_LIMIT - len(into))]
+
+
+async def _stop(process: Process) -> None:
+    """Ask the whole group to end, then make it."""
+    try:
+        if process.returncode is None and _terminate(process):
+            with anyio.move_on_after(GRACE_S):
+                await process.wait()
+    finally:
+        # Even if a second Ctrl-C, which no shield keeps out, cuts the waiting short.
+        _kill(process)
+        await process.wait()
+        await process.aclose()
+
+
+def _choose_creation_flags() -> int:
+    if sys.platform == "win32":
+        return subprocess.CREATE_NEW_PROCESS_GROUP
+    return 0
+
+
+def _terminate(process: Process) -> bool:
+    """Whether there was a way to ask: Windows has none that programs without a window heed."""
+    if sys.platform == "win32":
+        return False
+    _send_signal(process, signal.SIGTERM)
+    return True
+
+
+def _kill(process: Process) -> None:
+    if sys.platform != "win32":
+        _send_signal(process, signal.SIGKILL)
+    elif process.returncode is None:
+        # Only while it lives: its number may be another's afterwards, and its tree is not found.
+        command = ("taskkill", "/T", "/F", "/PID", str(process.pid))
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, check=False, capture_output=True, timeout=10)  # noqa: S603
+        with suppress(ProcessLookupError):
+            process.kill()
+
+
+def _send_signal(process: Process, number: signal.Signals) -> None:
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+
+
+_TAIL = 2000
+"""How much of what a program complains is looked at."""
+
+
+class ModelProgram:
+    """Asks a program, under the name of the model that it is."""
+
+    def __init__(self, name: str, environ: Mapping[str, str]) -> None:
+        self.name = name
+        self._environ = dict(environ)
+        self._redact = Redactor(list_environment_secrets(environ))
+        # Any of these may be the one it used; a short value may also be a word that it means.
+        self._redact_reply = Redactor(list_environment_secrets(environ, shortest=16))
+
+    async def ask(self, command: Sequence[str], text: str, *, folder: str) -> Reply:
+        """What it writes; ModelFault with its last words if it fails.
+
+        If the caller gives up, the program and all it started are ended. Nobody knows its price.
+        """
+        ended = await run_child(command, text, folder=folder, environ=self._environ)
+        if ended.code != 0:
+            raise ModelFault(
+                f"{self.name}: ended with code {ended.code}: {self._format_complaint(ended)}"
+            )
+        return Reply(
+            text=self._redact_reply.redact_secrets(ended.out.strip()),
+            usage=Usage(calls=1, unpriced=1),
+        )
+
+    def _format_complaint(self, ended: ChildResult) -> str:
+        said = ended.err.strip() or ended.out.strip()
+        return truncate_start(self._redact(said[-_TAIL:])) or "it gave no reason"
+
+
+def join_prompt(prompt: Prompt) -> str:
+    """The prompt as one text."""
+    return f"{prompt.system}\n\n{prompt.user}"
+
+
+def open_agent(spec: ModelSpec, environ: Mapping[str, str]) -> "CliAgent":
+    """The agent, if its program is on the PATH; UsageError otherwise."""
+    program = shutil.which(spec.provider, path=environ.get("PATH", os.defpath))
+    if program is None:
+        raise UsageError(
+            f"{spec.name}: there is no program {spec.provider} on the PATH; install it and sign in"
+        )
+    return CliAgent(spec, program, environ)
+
+
+class CliAgent:
+    """Starts the program anew for every prompt."""
+
+    def __init__(self, spec: ModelSpec, program: str, environ: Mapping[str, str]) -> None:
+        self._spec = spec
+        self._path = program
+        self._program = ModelProgram(spec.name, environ)
+
+    @property
+    def name(self) -> str:
+        """The spec's."""
+        return self._spec.name
+
+    @property
+    def is_priced(self) -> bool:
+        """Never: an agent does not say what it costs."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"CliAgent({self.name})"
+
+    async def close(self) -> None:
+        """Nothing is kept between prompts."""
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """Ask once; if the caller gives up, the program and all it started are ended."""
+        arguments, text = _build_command(self._spec, prompt)
+        with TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True) as folder:
+            return await self._program.ask([self._path, *arguments], text, folder=folder)
+
+
+def _build_command(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
+    """The arguments, and what goes to standard input."""
+    model = ["--model", spec.model] if spec.model else []
+    match spec.provider:
+        case "claude":
+            # Its own instructions make it a programmer; `--tools ""` alone leaves MCP servers on.
+            alone = ["--tools", "", "--strict-mcp-config", "--no-session-persistence"]
+            role = ["--system-prompt", prompt.system]
+            return ["--print", "--output-format", "text", *alone, *role, *model], prompt.user
+        case "codex":
+            alone = ["--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral"]
+            return ["exec", *alone, "--color", "never", *model, "-"], join_prompt(prompt)
+    alone = ["--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user"]
+    denied = [f"--deny-tool={tool}" for tool in ("shell", "write", "read", "url")]
+    return ["--silent", "--no-color", "--no-auto-update", *alone, *denied, *model], join_prompt(
+        prompt
+    )
+
+
+COMMAND_PREFIX = "command:"
+
+_DIGEST_BYTES = 1 << 20
+
+
+def open_command(
+    target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
+) -> "CommandModel":
+    """The model behind `command:PROGRAM ARGS…`, split as a shell does; UsageError if there is none.
+
+    What the tuning asks for is appended as `--temperature X` and `--max-tokens N`.
+    """
+    environ = os.environ if environ is None else environ
+    try:
+        words = shlex.split(target.removeprefix(COMMAND_PREFIX))
+    except ValueError as error:
+        raise UsageError(
+            f"{COMMAND_PREFIX} what follows cannot be split into words ({error}); quote it as for a shell"
+        ) from None
+    if not words:
+        raise UsageError(
+            f"{COMMAND_PREFIX} names no program; write '{COMMAND_PREFIX}PROGRAM ARGS…'"
+        )
+    program = Path(_find_program(words[0], environ)).absolute()
+    words += _format_flags(tuning)
+    return CommandModel(_make_name(words, program, environ), [str(program), *words[1:]], environ)
+
+
+class CommandModel:
+    """Starts the command anew for every prompt, in the folder where it was opened."""
+
+    def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        self._command = tuple(command)
+        self._folder = str(Path.cwd())
+        self._program = ModelProgram(name, environ)
+
+    @property
+    def name(self) -> str:
+        """Its words, and a digest of the program and the script that they name by their paths."""
+        return self._program.name
+
+    @property
+    def is_priced(self) -> bool:
+        """Never: a command does not say what it costs."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"CommandModel({self.name})"
+
+    async def close(self) -> None:
+        """Nothing is kept between prompts."""
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """Ask once; if the caller gives up, the program and all it started are ended."""
+        return await self._program.ask(self._command, join_prompt(prompt), folder=self._folder)
+
+
+def _format_flags(tuning: Tuning) -> list[str]:
+    asked = {"--temperature": tuning.temperature, "--max-tokens": tuning.max_tokens}
+    return [
+        word for flag, value in asked.items() if value is not None for word in (flag, str(value))
+    ]
+
+
+def _find_program(program: str, environ: Mapping[str, str]) -> str:
+    """On the PATH, or else in the folder where we are."""
+    path = environ.get("PATH", os.defpath)
+    here = str(Path.cwd() / program)
+    if found := shutil.which(program, path=path) or shutil.which(here):
+        return found
+    if Path(here).is_file():
+        raise UsageError(
+            f"{COMMAND_PREFIX} {program} may not be executed; make it executable, or name what runs it, "
+            f"as in '{COMMAND_PREFIX}python {program}'"
+        )
+    raise UsageError(
+        f"{COMMAND_PREFIX} there is no program {program!r}, neither here nor on the PATH; check its name"
+    )
+
+
+def _make_name(words: Sequence[str], program: Path, environ: Mapping[str, str]) -> str:
+    """Free of secrets, which people do write into command lines."""
+    name = Redactor(list_environment_secrets(environ))(f"{COMMAND_PREFIX}{shlex.join(words)}")
+    files = _list_own_files(words, program)
+    return f"{name};digest={_digest_files(files)}" if files else name
+
+
+def _list_own_files(words: Sequence[str], program: Path) -> list[Path]:
+    """The program, unless it is found on the PATH, and the script that it runs.
+
+    A file behind an option is neither: it may be a log that every call makes longer.
+    """
+    own = [program] if Path(words[0]).absolute() == program and _is_file(program) else []
+    scripts = (
+        Path(word)
+        for before, word in pairwise(words)
+        if not word.startswith("-") and not before.startswith("-") and _is_file(word)
+    )
+    return own + [script for script in (next(scripts, None),) if script is not None]
+
+
+def _is_file(word: str | Path) -> bool:
+    """Whether it is one that we can read, too: a program need only be executable."""
+    try:
+        return Path(word).is_file() and os.access(word, os.R_OK)
+    except (OSError, ValueError):
+        return False
+
+
+def _digest_files(files: Sequence[Path]) -> str:
+    """Of their sizes and beginnings: a script is read whole, the weights of a model are not."""
+    digest = sha256()
+    for file in files:
+        digest.update(b"%d\n" % file.stat().st_size)
+        with file.open("rb") as opened:
+            digest.update(opened.read(_DIGEST_BYTES))
+    return digest.hexdigest()[:12]

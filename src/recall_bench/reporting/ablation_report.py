@@ -1,0 +1,295 @@
+"""What each variant scored, found and cost, and how far it differs from the base."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
+from recall_bench.core.plan import Trial
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import Expects
+from recall_bench.core.words import estimate_tokens
+from recall_bench.metrics.agreement import LEVEL
+from recall_bench.metrics.pairs import PairedDifference, compare_pairs
+from recall_bench.running.ablation import BASE, Ablation, AblationVariant
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus, summarise
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+class AblationRow(Record, frozen=True, kw_only=True):
+    """One variant."""
+
+    variant: str
+    changes: dict[str, object]
+    mean: float | None
+    """Points of six a trial."""
+    trials: int
+    """Trials the mean is over."""
+    difference: PairedDifference | None
+    """To the base, over the trials both have; None of the base itself."""
+    excludes_zero: bool
+    """Whether its 95 % interval lies on one side of zero,"""
+    survives: bool
+    """and still does when it is widened for the number of comparisons."""
+    hit_share: float | None
+    """The part of the questions whose evidence days are known and to which one of them was
+    delivered; None where none is known."""
+    tokens: float | None
+    """Delivered with an answer, on average and about."""
+    query_ms: float | None
+    """For an answer, on average."""
+    caveat: str | None = None
+    """Why the scores may not be quoted, if they may not."""
+
+
+class AblationReport(Record, frozen=True, kw_only=True):
+    """Every variant beside the base."""
+
+    adapter: str
+    base: dict[str, object]
+    """What the base is set to."""
+    personas: tuple[str, ...]
+    checkpoints: tuple[str, ...]
+    judge: str
+    questions: int
+    comparisons: int
+    codes: tuple[str, ...]
+    """Versions of the harness that worked on the runs, each once."""
+    rows: tuple[AblationRow, ...]
+    """The base first."""
+
+
+@dataclass(slots=True)
+class _VariantMeasures:
+    """What a run comes to, trial by trial where trials are paired."""
+
+    points: dict[Trial, int] = field(default_factory=dict)
+    hits: list[bool] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+def compare_variants(ablation: Ablation, folders: Mapping[str, RunFolder]) -> AblationReport:
+    """One row for each variant, its trials paired with the base's."""
+    base = folders[BASE]
+    baseline = _measure_run(base)
+    comparisons = len(ablation.variants) - 1
+    rows = [
+        _build_row(variant, folders[variant.name], baseline, comparisons)
+        for variant in ablation.variants
+    ]
+    return AblationReport(
+        adapter=ablation.settings.adapter,
+        base=dict(ablation.base),
+        personas=tuple(card.id for card in base.plan.scenarios),
+        checkpoints=tuple(checkpoint.label for checkpoint in base.plan.checkpoints),
+        judge=f"{base.plan.judge.name} {base.plan.judge.version}",
+        questions=len({(trial.scenario, trial.item) for trial in baseline.points}),
+        comparisons=comparisons,
+        codes=tuple(dict.fromkeys(code for folder in folders.values() for code in folder.codes)),
+        rows=tuple(rows),
+    )
+
+
+def _build_row(
+    variant: AblationVariant, folder: RunFolder, baseline: _VariantMeasures, comparisons: int
+) -> AblationRow:
+    found = _measure_run(folder)
+    is_base = variant.name == BASE
+    difference = None if is_base else _compute_difference(baseline, found, LEVEL)
+    # Bonferroni: each of n intervals may miss a n-th as often.
+    widened = (
+        None if is_base else _compute_difference(baseline, found, 1 - (1 - LEVEL) / comparisons)
+    )
+    validity = summarise(folder).validity
+    return AblationRow(
+        variant=variant.name,
+        changes=dict(variant.changes),
+        mean=_compute_mean(list(found.points.values())),
+        trials=len(found.points),
+        difference=difference,
+        excludes_zero=difference is not None and difference.excludes_zero,
+        survives=widened is not None and widened.excludes_zero,
+        hit_share=_compute_mean(found.hits),
+        tokens=_compute_mean(found.tokens),
+        query_ms=None if not found.seconds else 1000 * sum(found.seconds) / len(found.seconds),
+        caveat=None if validity.status is RunStatus.VALID else validity.reason,
+    )
+
+
+def _compute_difference(
+    base: _VariantMeasures, other: _VariantMeasures, level: float
+) -> PairedDifference | None:
+    both = [trial for trial in base.points if trial in other.points]
+    return compare_pairs(
+        [other.points[trial] - base.points[trial] for trial in both],
+        [trial.item for trial in both],
+        [trial.scenario for trial in both],
+        level=level,
+    )
+
+
+def _measure_run(folder: RunFolder) -> _VariantMeasures:
+    found = _VariantMeasures()
+    for result in _iterate_results(folder):
+        match result.outcome:
+            case Judged(verdict=verdict):
+                found.points[result.trial] = verdict.composite
+            case NotAnswered():
+                found.points[result.trial] = 0
+        if result.answered is not None:
+            found.seconds.append(result.answered.seconds)
+            found.tokens.append(_count_tokens(result.answered))
+        if (hit := _is_hit(result)) is not None:
+            found.hits.append(hit)
+    return found
+
+
+def _iterate_results(folder: RunFolder) -> Iterator[TrialResult]:
+    for scenario in folder.scenarios:
+        yield from folder.results(scenario)
+
+
+def _count_tokens(answered: Answered) -> int:
+    if answered.delivery is not None:
+        return answered.delivery.tokens
+    return sum(estimate_tokens(passage.text) for passage in answered.answer.passages)
+
+
+def _is_hit(result: TrialResult) -> bool | None:
+    """Whether a day that supports the answer was delivered; None if no day is known to."""
+    truth = result.item.truth
+    if not truth.evidence or truth.expects is not Expects.ANSWER:
+        return None
+    delivered = result.answered.answer.passages if result.answered is not None else ()
+    days = {passage.day for passage in delivered}
+    return any(cited.day in days for cited in truth.evidence)
+
+
+def _compute_mean(values: list[int] | list[bool]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+HEADS = (
+    "variant",
+    "mean of 6",
+    "difference",
+    "95 % interval",
+    "",
+    "right day",
+    "tokens",
+    "ms",
+)
+_NOTHING = "–"
+_GAP = "  "
+
+
+def format_cells(row: AblationRow) -> tuple[str, ...]:
+    """A row as words, one for each head."""
+    difference = row.difference
+    interval = None if difference is None else difference.interval
+    return (
+        row.variant + (" !" if row.caveat else ""),
+        _NOTHING if row.mean is None else f"{row.mean:.2f}",
+        _NOTHING if difference is None else _format_signed(difference.mean),
+        _NOTHING if interval is None else f"{interval[0]:+.2f} to {interval[1]:+.2f}",
+        describe_change(row),
+        _NOTHING if row.hit_share is None else f"{row.hit_share:.1%}",
+        _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
+        _NOTHING if row.query_ms is None else f"{row.query_ms:.1f}",
+    )
+
+
+def _format_signed(number: float) -> str:
+    shown = f"{number:+.2f}"
+    return shown if shown.strip("+-0.") else "0.00"
+
+
+def describe_change(row: AblationRow) -> str:
+    """What the interval shows, in a word."""
+    if row.difference is None or not row.excludes_zero:
+        return ""
+    return ("better" if row.difference.mean > 0 else "worse") + ("*" if row.survives else "")
+
+
+def format_title(comparison: AblationReport) -> str:
+    """What was compared on what."""
+    personas, checkpoints = ", ".join(comparison.personas), " ".join(comparison.checkpoints)
+    return (
+        f"{comparison.adapter} on {personas} at {checkpoints} · "
+        f"{comparison.questions} questions, {comparison.rows[0].trials} trials, "
+        f"judge {comparison.judge}"
+    )
+
+
+def list_notes(comparison: AblationReport) -> Iterator[str]:
+    """What a reader of the table must know."""
+    count = comparison.comparisons
+    yield (
+        "better, worse: the interval excludes zero; *: even when widened for all comparisons. "
+        "Trials are paired, questions drawn again. right day: questions with an evidence day "
+        "among the passages delivered."
+    )
+    one = "comparison" if count == 1 else "comparisons"
+    yield (
+        f"{count} {one}: where nothing makes a difference, {0.05 * count:.2g} of them would look "
+        "like one by chance; believe the stars, or try the others again on other data."
+    )
+    if len(comparison.codes) > 1:
+        yield (
+            f"{len(comparison.codes)} versions of the harness made these runs; "
+            "for one version, start again in another folder."
+        )
+    for row in comparison.rows:
+        if row.caveat:
+            yield f"! {row.variant}: {row.caveat}; its scores may not be quoted"
+        if row.difference is not None and row.difference.pairs < comparison.rows[0].trials:
+            yield f"{row.variant}: {row.difference.pairs} trials could be paired with the base's"
+
+
+def render_text(comparison: AblationReport) -> str:
+    """Columns of letters."""
+    table = [HEADS, *(format_cells(row) for row in comparison.rows)]
+    widths = [max(len(line[n]) for line in table) for n in range(len(HEADS))]
+    lines = [format_title(comparison), "═" * len(format_title(comparison))]
+    lines += [_format_line(line, widths) for line in table]
+    return "\n".join([*lines, "", *list_notes(comparison)])
+
+
+def _format_line(line: Sequence[str], widths: Sequence[int]) -> str:
+    parts = [
+        f"{word:<{width}}" if n in (0, 4) else f"{word:>{width}}"
+        for n, (word, width) in enumerate(zip(line, widths, strict=True))
+    ]
+    return _GAP.join(parts).rstrip()
+
+
+def render_markdown(comparison: AblationReport) -> str:
+    """A Markdown table."""
+    rule = "|".join("---" if n in (0, 4) else "--:" for n in range(len(HEADS)))
+    lines = [f"{format_title(comparison)}.", "", f"| {' | '.join(HEADS)} |", f"|{rule}|"]
+    for row in comparison.rows:
+        words = (word.replace("|", "\\|").replace("*", "\\*") for word in format_cells(row))
+        lines.append(f"| {' | '.join(words)} |")
+    paragraphs = (f"\n{note}".replace("*", "\\*") for note in list_notes(comparison))
+    return "\n".join([*lines, *paragraphs])
+
+
+def render_table(comparison: AblationReport) -> "Table":
+    """A table for a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=format_title(comparison), title_justify="left", caption_justify="left")
+    for n, head in enumerate(HEADS):
+        table.add_column(head, justify="left" if n in (0, 4) else "right")
+    for row in comparison.rows:
+        words = [Text(word) for word in format_cells(row)]
+        if describe_change(row):
+            words[4].stylize("green" if describe_change(row).startswith("better") else "red")
+        table.add_row(*words)
+    table.caption = Text("\n".join(list_notes(comparison)))
+    return table

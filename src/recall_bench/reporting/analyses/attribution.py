@@ -1,0 +1,339 @@
+"""Where misses come from, as numbers."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from recall_bench.core.plan import Trial
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES, Expects
+from recall_bench.core.trial_states import TrialState
+from recall_bench.core.verdict import FULL_MARKS, PASS, Finding
+from recall_bench.runs.trials import TrialRow, TrialTable
+
+
+class FailureLeaf(StrEnum):
+    """The one place a miss is put down to."""
+
+    NEVER_WRITTEN = "never-written"
+    """The day that tells it was not taken in, or is not held any more."""
+    NOT_RETRIEVED = "not-retrieved"
+    """No passage of its day was delivered, and it is stored, as far as the system says."""
+    CUT = "cut-by-budget"
+    """A passage of its day was returned, and cut off by the budget."""
+    MISREAD = "misread"
+    """A passage of its day was delivered, or nothing had to be known to say that there is none,
+    and the answer is wrong all the same."""
+    STALE = "stale"
+    """A value that held once is given as current."""
+    WRONG_PLACE = "wrong-session-or-person"
+    """What is told belongs to another session, person or persona."""
+    FABRICATED = "fabricated"
+    """Something nobody told it is given as a fact."""
+    REFUSED = "refused-though-known"
+    """A passage of its day was delivered, and the answer says that there is nothing; or it says
+    that it will not tell what it may."""
+    LEAKED = "leaked"
+    """What the asker must not be told is told."""
+    INFRASTRUCTURE = "infrastructure"
+    """There is no answer to judge: the system failed, or was too slow."""
+    UNTRACED = "not-traced"
+    """Wrong, and nothing tells why: it is not known what the system found, or what there was."""
+
+
+class LeafCount(Record, frozen=True, kw_only=True):
+    """The misses of one leaf."""
+
+    leaf: FailureLeaf
+    trials: int
+    questions: int
+    points_lost: int
+    """Of all the points there were for these trials; a protocol's score has none to lose."""
+    examples: tuple[Trial, ...]
+    """At most three, of different questions."""
+
+
+class Attribution(Record, frozen=True, kw_only=True):
+    """Every miss of a run in its leaf."""
+
+    answered: int
+    """Trials that have an outcome, right or wrong."""
+    misses: int
+    """Questions not answered, and answers of which a mark is below its pass."""
+    undecided: int = 0
+    """Trials without an outcome: not asked yet, or not judged. They are no misses."""
+    leaves: tuple[LeafCount, ...]
+    """Every leaf, in the order of `Leaf`, empty ones too."""
+    categories: dict[str, dict[FailureLeaf, int]]
+    """Every category with an outcome, every leaf in it."""
+    checkpoints: dict[str, dict[FailureLeaf, int]]
+    """The same by checkpoint."""
+    notes: tuple[str, ...]
+    """What could not be told apart here, and what would tell it apart."""
+
+
+LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
+    FailureLeaf.NEVER_WRITTEN: "Never written",
+    FailureLeaf.NOT_RETRIEVED: "Not retrieved",
+    FailureLeaf.CUT: "Cut by the budget",
+    FailureLeaf.MISREAD: "Misread",
+    FailureLeaf.STALE: "Stale",
+    FailureLeaf.WRONG_PLACE: "Wrong session or person",
+    FailureLeaf.FABRICATED: "Fabricated",
+    FailureLeaf.REFUSED: "Refused though known",
+    FailureLeaf.LEAKED: "Leaked",
+    FailureLeaf.INFRASTRUCTURE: "Infrastructure",
+    FailureLeaf.UNTRACED: "Not traced",
+}
+
+LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
+    FailureLeaf.NEVER_WRITTEN: "The day that tells it was not taken in, or is not held any more.",
+    FailureLeaf.NOT_RETRIEVED: (
+        "No passage of its day was delivered, and it is stored, as far as the system says."
+    ),
+    FailureLeaf.CUT: "A passage of its day was returned, and cut off by the budget.",
+    FailureLeaf.MISREAD: (
+        "A passage of its day was delivered, or nothing had to be known to say that there is none, "
+        "and the answer is wrong all the same."
+    ),
+    FailureLeaf.STALE: "A value that held once is given as current.",
+    FailureLeaf.WRONG_PLACE: "What is told belongs to another session, person or persona.",
+    FailureLeaf.FABRICATED: "Something nobody told it is given as a fact.",
+    FailureLeaf.REFUSED: (
+        "A passage of its day was delivered, and the answer says that there is nothing; or it says "
+        "that it will not tell what it may."
+    ),
+    FailureLeaf.LEAKED: "What the asker must not be told is told.",
+    FailureLeaf.INFRASTRUCTURE: "There is no answer to judge: the system failed, or was too slow.",
+    FailureLeaf.UNTRACED: (
+        "Wrong, and nothing tells why: it is not known what the system found, or what there was."
+    ),
+}
+"""As `Leaf` says it of each."""
+
+
+def is_miss(row: TrialRow) -> bool | None:
+    """Whether a trial went wrong; None while it has no outcome.
+
+    A question not answered is a miss, and so is an answer of which any mark is below its pass or
+    that a dataset's protocol scores below 1. A leak is one whatever the marks say.
+    """
+    standing = row.standing
+    match standing.state:
+        case TrialState.NOT_ANSWERED:
+            return True
+        case TrialState.JUDGED:
+            return bool(row.leaked) or not (
+                standing.correctness >= PASS["correctness"]
+                and standing.completeness >= PASS["completeness"]
+                and standing.grounded >= PASS["grounded"]
+            )
+        case TrialState.MEASURED if row.score is not None:
+            return bool(row.leaked) or row.score < 1.0
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRule:
+    """What puts a miss into a leaf."""
+
+    leaf: FailureLeaf
+    applies: Callable[[TrialRow], bool]
+
+
+def find_leaf(row: TrialRow) -> FailureLeaf:
+    """The leaf of a miss; every miss has one."""
+    for rule in CAUSE_RULES:
+        if rule.applies(row):
+            return rule.leaf
+    return FailureLeaf.UNTRACED
+
+
+def _is_finding(row: TrialRow, finding: Finding) -> bool:
+    return row.findings is not None and finding in row.findings
+
+
+def _is_fabrication(row: TrialRow) -> bool:
+    """By the mark for it; where nobody marks it, an answer about what never was is made up."""
+    if row.is_hallucination or _is_finding(row, Finding.FABRICATION):
+        return True
+    return (
+        row.state is TrialState.MEASURED
+        and row.item.truth.expects is Expects.ABSTAIN
+        and not _is_refusal(row)
+    )
+
+
+def _is_refusal(row: TrialRow) -> bool:
+    return row.is_silent or bool(row.is_refusal)
+
+
+def _is_answerable(row: TrialRow) -> bool:
+    """Whether something has to be known to answer: to decline, nothing has."""
+    return row.item.truth.expects is Expects.ANSWER
+
+
+CAUSE_RULES = (
+    CauseRule(FailureLeaf.LEAKED, lambda row: bool(row.leaked)),
+    CauseRule(FailureLeaf.INFRASTRUCTURE, lambda row: row.state is TrialState.NOT_ANSWERED),
+    # Nobody told it this here, and another persona of the run was told it.
+    CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_other_people and _is_fabrication(row)),
+    # There is no such thing of whom the question names, and it tells somebody else's.
+    CauseRule(
+        FailureLeaf.WRONG_PLACE,
+        lambda row: row.tells_others and row.item.truth.expects is Expects.ABSTAIN,
+    ),
+    CauseRule(FailureLeaf.FABRICATED, _is_fabrication),
+    CauseRule(FailureLeaf.NEVER_WRITTEN, lambda row: bool(row.evidence_lost)),
+    CauseRule(FailureLeaf.CUT, lambda row: bool(row.evidence_cut)),
+    CauseRule(FailureLeaf.STALE, lambda row: row.tells_stale or _is_finding(row, Finding.STALE)),
+    CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_others),
+    # Whoever says that it will not tell need not have looked.
+    CauseRule(
+        FailureLeaf.REFUSED, lambda row: _is_answerable(row) and _is_finding(row, Finding.REFUSAL)
+    ),
+    CauseRule(FailureLeaf.NOT_RETRIEVED, lambda row: bool(row.evidence_missing)),
+    CauseRule(
+        FailureLeaf.REFUSED,
+        lambda row: _is_answerable(row) and row.evidence_missing == 0 and _is_refusal(row),
+    ),
+    CauseRule(
+        FailureLeaf.MISREAD, lambda row: row.evidence_missing == 0 or not _is_answerable(row)
+    ),
+    CauseRule(FailureLeaf.UNTRACED, lambda _: True),
+)
+"""In the order in which they are tried."""
+
+
+def describe_doubts(misses: Mapping[FailureLeaf, Sequence[TrialRow]]) -> Iterator[str]:
+    """One sentence for each doubt that concerns any miss, with how many it concerns."""
+    for doubt in DOUBTS:
+        count = sum(doubt.concerns(row) for leaf in doubt.leaves for row in misses.get(leaf, ()))
+        if count:
+            yield f"{count:,} {'miss' if count == 1 else 'misses'} {doubt.text}."
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionDoubt:
+    """Something that a reader of the counts has to know."""
+
+    leaves: tuple[FailureLeaf, ...]
+    concerns: Callable[[TrialRow], bool]
+    text: str
+
+
+def _is_partly_traceable(row: TrialRow) -> bool:
+    return row.delivery is not None and row.delivery.traced < row.delivery.kept
+
+
+def _is_partly_found(row: TrialRow) -> bool:
+    return 0 < (row.evidence_missing or 0) < row.evidence_days
+
+
+DOUBTS = (
+    AttributionDoubt(
+        (FailureLeaf.NOT_RETRIEVED,),
+        lambda row: row.evidence_lost is None,
+        text="put down to retrieval may as well be days never stored: the system does not say what"
+        " it holds (a Python adapter says it by stored_days)",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.NOT_RETRIEVED,),
+        _is_partly_traceable,
+        text="put down to retrieval had passages that could not be traced to a day, and the right"
+        " one may be among them",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.NEVER_WRITTEN, FailureLeaf.NOT_RETRIEVED, FailureLeaf.CUT),
+        _is_partly_found,
+        text="lacked some of the days that tell the answer, and had others",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.CUT,),
+        lambda row: row.reading_s is None,
+        text="put down to the budget had answers that the system wrote itself, and it may have read"
+        " more than was kept",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.MISREAD,),
+        lambda row: row.findings is None,
+        text="counted as misread may be refusals: the judge does not say what it notices",
+    ),
+    AttributionDoubt(
+        tuple(FailureLeaf),
+        lambda row: row.state is TrialState.MEASURED,
+        text="have a score and no mark for what is made up, so that is noticed only where there was"
+        " nothing to tell",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.UNTRACED,),
+        lambda row: not row.item.truth.evidence,
+        text="could not be traced, for their questions name no evidence",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.UNTRACED,),
+        lambda row: bool(row.item.truth.evidence),
+        text="could not be traced, for the system does not show what it found, or nobody can tell"
+        " where that is from",
+    ),
+)
+"""In the order in which they are told."""
+
+
+MAX_EXAMPLES = 3
+"""So many trials of a leaf are named, each of another question."""
+
+
+def find_leaves(table: TrialTable) -> dict[Trial, FailureLeaf]:
+    """The leaf of every miss, in the order of the table."""
+    return {row.trial: find_leaf(row) for row in table.rows if is_miss(row)}
+
+
+def count_causes(table: TrialTable) -> Attribution:
+    """Count every miss in its leaf; what has no outcome yet is counted apart."""
+    outcomes = [(row, missed) for row in table.rows if (missed := is_miss(row)) is not None]
+    misses = [(row, find_leaf(row)) for row, missed in outcomes if missed]
+    by_leaf: dict[FailureLeaf, list[TrialRow]] = {leaf: [] for leaf in FailureLeaf}
+    for row, leaf in misses:
+        by_leaf[leaf].append(row)
+    categories = {row.category for row, _ in outcomes}
+    known = [name for name in CATEGORIES if name in categories]
+    asked = {row.trial.checkpoint for row, _ in outcomes}
+    return Attribution(
+        answered=len(outcomes),
+        misses=len(misses),
+        undecided=len(table.rows) - len(outcomes),
+        leaves=tuple(_count_leaf(leaf, rows) for leaf, rows in by_leaf.items()),
+        categories=_count_by_name(
+            (*known, *sorted(categories.difference(known))),
+            [(row.category, leaf) for row, leaf in misses],
+        ),
+        checkpoints=_count_by_name(
+            [each.label for each in table.plan.checkpoints if each.label in asked],
+            [(row.trial.checkpoint, leaf) for row, leaf in misses],
+        ),
+        notes=tuple(describe_doubts(by_leaf)),
+    )
+
+
+def _count_leaf(leaf: FailureLeaf, rows: Sequence[TrialRow]) -> LeafCount:
+    firsts: dict[tuple[str, str], Trial] = {}
+    for row in rows:
+        firsts.setdefault((row.trial.scenario, row.trial.item), row.trial)
+    return LeafCount(
+        leaf=leaf,
+        trials=len(rows),
+        questions=len(firsts),
+        points_lost=sum(FULL_MARKS - row.points for row in rows if row.points is not None),
+        examples=tuple(firsts.values())[:MAX_EXAMPLES],
+    )
+
+
+def _count_by_name(
+    names: Sequence[str], misses: Sequence[tuple[str, FailureLeaf]]
+) -> dict[str, dict[FailureLeaf, int]]:
+    counts = Counter(misses)
+    return {name: {leaf: counts[name, leaf] for leaf in FailureLeaf} for name in names}

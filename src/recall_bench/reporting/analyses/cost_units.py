@@ -1,0 +1,87 @@
+"""Costs with their units, as texts, pages and charts all word them."""
+
+from math import floor, log10
+from typing import Final, Literal
+
+from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.usage import Usage
+from recall_bench.reporting.analyses.costs import CostMeasure
+
+CostUnit = Literal["s", "tokens", "bytes", "$"]
+
+MEASURE_UNITS: Final[dict[CostMeasure, CostUnit]] = {
+    CostMeasure.INGEST: "s",
+    CostMeasure.QUERY_P50: "s",
+    CostMeasure.QUERY_P95: "s",
+    CostMeasure.TOKENS: "tokens",
+    CostMeasure.MONEY: "$",
+    CostMeasure.BYTES: "bytes",
+}
+"""What each measure is counted in."""
+
+_PER = {
+    CostMeasure.INGEST: " a day",
+    CostMeasure.TOKENS: " an answer",
+    CostMeasure.MONEY: " a thousand answers",
+}
+
+_ROUND_UP = 0.9995
+"""From this share of a unit on, three digits round up to it."""
+
+_UNIT_STEPS: Final[dict[CostUnit, tuple[tuple[float, str, float], ...]]] = {
+    "s": ((_ROUND_UP, "s", 1.0), (0.0, "ms", 1e-3)),
+    "tokens": (
+        (_ROUND_UP * 1e6, "million tokens", 1e6),
+        (1e4, "thousand tokens", 1e3),
+        (0.0, "tokens", 1.0),
+    ),
+    "bytes": (
+        (_ROUND_UP * 1e9, "GB", 1e9),
+        (_ROUND_UP * 1e6, "MB", 1e6),
+        (_ROUND_UP * 1e3, "kB", 1e3),
+        (0.0, "bytes", 1.0),
+    ),
+    "$": ((0.0, "$", 1.0),),
+}
+"""For a largest value from so much: the unit to show, and how much of the other it is."""
+
+
+def format_cost(measure: CostMeasure, cost: float) -> str:
+    """A cost with its unit, and what it is for."""
+    return format_amount(cost, MEASURE_UNITS[measure]) + _PER.get(measure, "")
+
+
+def format_amount(value: float | None, unit: CostUnit) -> str:
+    """With the unit that fits it."""
+    if value is None:
+        return NO_DATA
+    if unit == "$":
+        return f"${format_money(value)}"
+    shown, factor = choose_unit(unit, value)
+    return f"{_format_digits(value / factor)} {shown}"
+
+
+def choose_unit(unit: CostUnit, largest: float) -> tuple[str, float]:
+    """The unit to show figures of this size in, and how much of the other it is."""
+    return next((shown, factor) for least, shown, factor in _UNIT_STEPS[unit] if largest >= least)
+
+
+def format_money(dollars: float) -> str:
+    """To the cent; three digits of less than ten cents, which may be all there is."""
+    if dollars and dollars < 0.1:
+        return _format_digits(dollars)
+    return f"{dollars:,.2f}"
+
+
+def price_usage(usage: Usage) -> float | None:
+    """What it cost; None where some call has no price: what nobody can price is not free."""
+    return None if usage.unpriced else usage.cost_usd
+
+
+def _format_digits(number: float) -> str:
+    """Never as a power of ten, and all digits of what has more than three before the point."""
+    if number == 0:
+        return "0"
+    places = 2 - floor(log10(float(f"{number:.3g}")))
+    shown = f"{number:,.{max(0, places)}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown

@@ -1,0 +1,476 @@
+"""What a run took, as numbers."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recall_bench.core.errors import DataError
+from recall_bench.core.event import INGEST
+from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.record import Record
+from recall_bench.core.trial_states import TrialState
+from recall_bench.core.usage import Usage
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.runs.journal import JOURNAL, read_lines
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialRow, TrialTable
+
+
+class CostMeasure(StrEnum):
+    """What a score can be weighed against."""
+
+    INGEST = "ingest-seconds-a-day"
+    QUERY_P50 = "query-seconds-p50"
+    QUERY_P95 = "query-seconds-p95"
+    TOKENS = "tokens-an-answer"
+    """Tokens into models, and tokens of passages delivered to a reader, for one answer. Where the
+    reader is a model, what it was given holds the passages already."""
+    MONEY = "dollars-a-thousand-answers"
+    """All the system and the reader spent, on feeding too; judges are no part of it."""
+    BYTES = "index-bytes"
+    """At the last checkpoint, all personas together."""
+
+
+class CostPoint(Record, frozen=True, kw_only=True):
+    """What it took at one corpus size; None where nobody says."""
+
+    checkpoint: str
+    days: int
+    """Story days told by then to the persona that was told most: `full` is no number of days."""
+    ingest_s_a_day: float | None
+    """Feeding and settling, for each day fed for this checkpoint, all personas together."""
+    query_p50_s: float | None
+    query_p95_s: float | None
+    """How long the system took for half of its answers, and for 95 in 100, at most."""
+    delivered_tokens: float | None
+    """Of passages, for each answer that came with some."""
+    ingest_usage: Usage | None
+    """What feeding spent on models."""
+    query_usage: Usage | None
+    """What answering spent on models, the system's part and the reader's."""
+    index_bytes: int | None
+    """All personas together."""
+
+
+class RunCosts(Record, frozen=True, kw_only=True):
+    """A run's costs over corpus size, and in all."""
+
+    points: tuple[CostPoint, ...]
+    measures: dict[CostMeasure, float]
+    """The whole run by each measure that is known."""
+    notes: tuple[str, ...]
+    """What is not known, and what would make it known."""
+
+
+class Contender(Record, frozen=True, kw_only=True):
+    """One run in a Pareto chart."""
+
+    name: str
+    folder: str
+    score: Estimate
+    cost: float
+    dominated_by: tuple[str, ...]
+    """The names of those that score at least as much for at most as much, and better in one."""
+    in_doubt: tuple[str, ...] = ()
+    """Those of them whose interval of the score overlaps this one's, or who have none: that they
+    score more may be chance."""
+
+
+class Pareto(Record, frozen=True, kw_only=True):
+    """Score against one cost."""
+
+    measure: CostMeasure
+    contenders: tuple[Contender, ...]
+    """By cost, cheapest first; only runs whose cost is known."""
+    unknown: tuple[str, ...]
+    """Runs that do not say what they cost by this measure."""
+
+
+Usages = dict[str, Usage]
+"""By the label of a checkpoint."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunSpending:
+    """Usage by checkpoint. None where nobody says, as opposed to nothing."""
+
+    ingest: Usages | None
+    query: Usages | None
+    """The system's part and the reader's."""
+    is_reader_alone: bool
+    """Whether only the reader says what it spent."""
+    silent: int
+    """Answers that do not say what was spent on them, where others do."""
+    bytes: dict[str, dict[str, int | None]]
+    """By checkpoint and persona, the last word on how large the memory was."""
+
+    @property
+    def total(self) -> Usage:
+        """All that is known to have been spent."""
+        parts = [each for each in (self.ingest, self.query) if each is not None]
+        return sum((usage for part in parts for usage in part.values()), Usage())
+
+
+def read_spending(folder: RunFolder, rows: Iterable[TrialRow]) -> RunSpending:
+    """What was spent. A system that only computes, and no model reads for, spent nothing."""
+    heard = _read_journal(folder)
+    plan = folder.plan
+    is_free = plan.system.computes and not heard.is_metered
+    said, silent = _sum_reports(rows)
+    reads = plan.reader is not None and plan.reader.model is not None
+    query: Usages | None = None
+    if heard.is_metered:
+        query = _merge_usages(heard.query, heard.reading)
+    elif said:
+        query = said
+    elif is_free and not reads:
+        query = {}
+    return RunSpending(
+        ingest=heard.ingest if heard.is_metered or is_free else None,
+        query=query,
+        is_reader_alone=reads and bool(said) and not (heard.is_metered or heard.is_told or is_free),
+        silent=silent if said and not heard.is_metered else 0,
+        bytes=heard.bytes,
+    )
+
+
+class _SpentAnswer(msgspec.Struct, gc=False):
+    usage: Usage | None = None
+
+
+class _SpendingLine(msgspec.Struct, gc=False):
+    """What is wanted of an event."""
+
+    type: str
+    scenario: str | None = None
+    checkpoint: str | None = None
+    trial: "_SpendingTrial | None" = None
+    stage: str | None = None
+    usage: Usage | None = None
+    bytes: int | None = None
+    answer: _SpentAnswer | None = None
+    reading_usage: Usage | None = None
+
+
+class _SpendingTrial(msgspec.Struct, gc=False):
+    checkpoint: str
+
+
+_SPENDING_DECODER = msgspec.json.Decoder(_SpendingLine)
+_SPENDING_EVENTS = (b'{"type":"metered"', b'{"type":"inspected"')
+_PAYER_EVENTS = (*_SPENDING_EVENTS, b'{"type":"answered"')
+
+
+@dataclass(slots=True)
+class _SpendingLog:
+    ingest: Usages = field(default_factory=dict)
+    query: Usages = field(default_factory=dict)
+    reading: Usages = field(default_factory=dict)
+    bytes: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    is_metered: bool = False
+    is_told: bool = False
+    """Whether the system itself says what it spent."""
+
+    def note(self, line: _SpendingLine) -> None:
+        match line:
+            case _SpendingLine(type="metered", checkpoint=str(label), usage=Usage() as usage):
+                self.is_metered = True
+                _add_usage(self.ingest if line.stage == INGEST else self.query, label, usage)
+            case _SpendingLine(type="inspected", checkpoint=str(label), scenario=str(scenario)):
+                self.bytes.setdefault(label, {})[scenario] = line.bytes
+            case _SpendingLine(type="answered", trial=_SpendingTrial(checkpoint=label)):
+                self.is_told |= line.answer is not None and line.answer.usage is not None
+                if line.reading_usage is not None:
+                    _add_usage(self.reading, label, line.reading_usage)
+
+
+def _read_journal(folder: RunFolder) -> _SpendingLog:
+    path, heard = folder.path / JOURNAL, _SpendingLog()
+    # Answers are most of a journal, and are gone through only where two may have paid for one.
+    wanted = _PAYER_EVENTS if _is_paid_twice(folder.plan) else _SPENDING_EVENTS
+    try:
+        for _, line in read_lines(path):
+            if line.startswith(wanted):
+                heard.note(_SPENDING_DECODER.decode(line))
+    except (msgspec.DecodeError, OSError) as error:
+        raise DataError(f"{path}: changed while it was read ({error})") from error
+    return heard
+
+
+def _is_paid_twice(plan: Plan) -> bool:
+    return plan.reader is not None and plan.reader.model is not None
+
+
+def _sum_reports(rows: Iterable[TrialRow]) -> tuple[Usages, int]:
+    """What answers say was spent on them, and how many answers do not say."""
+    found: Usages = {}
+    silent = 0
+    for row in rows:
+        if row.usage is not None:
+            _add_usage(found, row.trial.checkpoint, row.usage)
+        elif row.seconds is not None and row.state is not TrialState.NOT_ANSWERED:
+            silent += 1
+    return found, silent
+
+
+def _merge_usages(first: Usages, second: Usages) -> Usages:
+    labels = dict.fromkeys((*first, *second))
+    return {label: first.get(label, Usage()) + second.get(label, Usage()) for label in labels}
+
+
+def _add_usage(usages: Usages, label: str, usage: Usage) -> None:
+    usages[label] = usages.get(label, Usage()) + usage
+
+
+_UNTIMED_REPAIR: Final = "untimed"
+"""How an import calls answers without a time on record."""
+
+
+def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
+    """The costs of the system and its reader; what judges cost is not among them.
+
+    Personas are taken together: seconds and days are summed before one is divided by the other,
+    answers are ranked in one list, and sizes are added up.
+    """
+    run = _CostedRun(folder, table, read_spending(folder, table.rows))
+    parts: dict[str, list[TrialRow]] = {}
+    for row in table.rows:
+        parts.setdefault(row.trial.checkpoint, []).append(row)
+    points = tuple(
+        run.build_point(each.label, parts[each.label])
+        for each in table.plan.checkpoints
+        if each.label in parts
+    )
+    return RunCosts(
+        points=points, measures=run.measure_run(points), notes=tuple(run.list_gaps(points))
+    )
+
+
+def find_quantile(values: Sequence[float], share: float) -> float | None:
+    """The smallest value that this share of all does not exceed; None where there is none."""
+    ranked = sorted(values)
+    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
+
+
+@dataclass(frozen=True, slots=True)
+class _CostedRun:
+    folder: RunFolder
+    table: TrialTable
+    spending: RunSpending
+
+    def build_point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
+        answered = self._list_times(rows)
+        spent = self.spending
+        return CostPoint(
+            checkpoint=label,
+            days=max(row.cutoff for row in rows),
+            ingest_s_a_day=self._average_ingest((label,)),
+            query_p50_s=find_quantile(answered, 0.5),
+            query_p95_s=find_quantile(answered, 0.95),
+            delivered_tokens=_average_passages(rows),
+            ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
+            query_usage=None if spent.query is None else spent.query.get(label, Usage()),
+            index_bytes=self._sum_bytes(label, rows),
+        )
+
+    def measure_run(self, points: Sequence[CostPoint]) -> dict[CostMeasure, float]:
+        """The whole run by each measure that is known."""
+        answered = self._list_times(self.table.rows)
+        found = {
+            CostMeasure.INGEST: self._average_ingest(tuple(point.checkpoint for point in points)),
+            CostMeasure.QUERY_P50: find_quantile(answered, 0.5),
+            CostMeasure.QUERY_P95: find_quantile(answered, 0.95),
+            CostMeasure.TOKENS: self._average_tokens(),
+            CostMeasure.MONEY: self._price_answers(len(_list_seconds(self.table.rows))),
+            CostMeasure.BYTES: points[-1].index_bytes if points else None,
+        }
+        return {measure: float(cost) for measure, cost in found.items() if cost is not None}
+
+    def list_gaps(self, points: Sequence[CostPoint]) -> list[str]:
+        """What is not known, and what would make it known."""
+        spent, notes = self.spending, []
+        if spent.query is None:
+            notes.append(
+                "nobody says what the system spends on models; --endpoint counts what it spends "
+                "there, or its answers can say so (usage)"
+            )
+        elif spent.is_reader_alone:
+            notes.append(
+                "tokens and money of answers are the reader's alone; what the system spends "
+                "itself, --endpoint counts"
+            )
+        if spent.query is not None and spent.ingest is None:
+            notes.append("nobody says what feeding spends on models; --endpoint counts it")
+        if spent.silent:
+            notes.append(
+                "tokens and money of an answer are not known: of those answered, so many do not "
+                f"say what was spent on them: {spent.silent:,}"
+            )
+        if self.table.plan.lifecycle is Lifecycle.FRESH and _is_spent(spent.ingest):
+            notes.append(
+                "each checkpoint was fed from the first day (fresh), and money counts every time"
+            )
+        if self._untimed_count:
+            notes.append(
+                "how long an answer takes is not known: so many were imported without a time on "
+                f"record: {self._untimed_count:,}"
+            )
+        if spent.total.unpriced:
+            notes.append(
+                f"money is not known: nobody knows the price of {spent.total.unpriced:,} calls"
+            )
+        if not points or points[-1].index_bytes is None:
+            notes.append(
+                "the size of the index is not known at the last checkpoint; the system, or its "
+                "adapter, can say it (stored_bytes)"
+            )
+        return notes
+
+    def _average_ingest(self, labels: Sequence[str]) -> float | None:
+        clocks = [
+            standing.times[standing.row[label]]
+            for standing in self.folder.states.scenarios.values()
+            for label in labels
+            if label in standing.row
+        ]
+        days = sum(clock.days_fed for clock in clocks)
+        seconds = sum(clock.ingest_s + clock.settle_s for clock in clocks)
+        return seconds / days if days else None
+
+    @property
+    def _untimed_count(self) -> int:
+        """Answers whose time the files of an import do not tell; their seconds read 0."""
+        card = self.table.plan.imported
+        repairs = () if card is None else card.repairs
+        return sum(each.count for each in repairs if each.name == _UNTIMED_REPAIR)
+
+    def _list_times(self, rows: Sequence[TrialRow]) -> list[float]:
+        """How long each answer took; nothing unless that is known of all."""
+        return [] if self._untimed_count else _list_seconds(rows)
+
+    @property
+    def _is_partly_known(self) -> bool:
+        return self.spending.is_reader_alone or self.spending.silent > 0
+
+    def _average_tokens(self) -> float | None:
+        """Of models and of passages, for one answer; None unless what models read is known."""
+        spent, reader = self.spending.query, self.table.plan.reader
+        answers = len(_list_seconds(self.table.rows))
+        if spent is None or self._is_partly_known or not answers:
+            return None
+        read = sum(usage.input_tokens for usage in spent.values())
+        if reader is None or reader.model is None:
+            read += sum(row.delivery.tokens for row in self.table.rows if row.delivery is not None)
+        return read / answers
+
+    def _price_answers(self, answers: int) -> float | None:
+        spent = self.spending
+        is_known = spent.query is not None and spent.ingest is not None
+        if not is_known or self._is_partly_known or spent.total.unpriced or not answers:
+            return None
+        return 1000 * spent.total.cost_usd / answers
+
+    def _sum_bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
+        """All personas together; None unless each of them says."""
+        told = self.spending.bytes.get(label, {})
+        sizes = [told.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+
+def _is_spent(usages: Usages | None) -> bool:
+    return any(usage.calls for usage in (usages or {}).values())
+
+
+def _list_seconds(rows: Sequence[TrialRow]) -> list[float]:
+    """How long each answer took; a failure is none, whether it came at once or timed out."""
+    return [
+        row.seconds
+        for row in rows
+        if row.seconds is not None and row.state is not TrialState.NOT_ANSWERED
+    ]
+
+
+def _average_passages(rows: Sequence[TrialRow]) -> float | None:
+    tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
+    return sum(tokens) / len(tokens) if tokens else None
+
+
+PricedRun = tuple[str, Path | str, Estimate, RunCosts]
+"""What it is called, its folder, its score, and what it took."""
+
+
+def build_paretos(runs: Sequence[PricedRun]) -> tuple[Pareto, ...]:
+    """One chart for each measure that at least two runs know."""
+    names = _name_runs(runs)
+    found = (_build_pareto(measure, runs, names) for measure in CostMeasure)
+    return tuple(each for each in found if len(each.contenders) > 1)
+
+
+def _build_pareto(measure: CostMeasure, runs: Sequence[PricedRun], names: Sequence[str]) -> Pareto:
+    known = [
+        Contender(
+            name=name,
+            folder=str(folder),
+            score=score,
+            cost=costs.measures[measure],
+            dominated_by=(),
+        )
+        for name, (_, folder, score, costs) in zip(names, runs, strict=True)
+        if measure in costs.measures
+    ]
+    known.sort(key=lambda each: (each.cost, -each.score.value, each.name))
+    return Pareto(
+        measure=measure,
+        contenders=tuple(_rank_contender(each, known) for each in known),
+        unknown=tuple(
+            name
+            for name, (*_, costs) in zip(names, runs, strict=True)
+            if measure not in costs.measures
+        ),
+    )
+
+
+def _rank_contender(each: Contender, all_of_them: Sequence[Contender]) -> Contender:
+    better = [other for other in all_of_them if _is_dominating(other, each)]
+    return each.replace(
+        dominated_by=tuple(other.name for other in better),
+        in_doubt=tuple(other.name for other in better if _is_overlapping(other.score, each.score)),
+    )
+
+
+def _is_dominating(one: Contender, other: Contender) -> bool:
+    """By the figures as they are: at least as good in both, and better in one."""
+    if one.score.value < other.score.value or one.cost > other.cost:
+        return False
+    return one.score.value > other.score.value or one.cost < other.cost
+
+
+def _is_overlapping(better: Estimate, worse: Estimate) -> bool:
+    if better.low is None or worse.high is None:
+        return True
+    return better.low <= worse.high
+
+
+def _name_runs(runs: Sequence[PricedRun]) -> list[str]:
+    """Names, with the folder where two are called the same, and a number where that is one too."""
+    counts = Counter(name for name, *_ in runs)
+    named = [
+        name if counts[name] == 1 else f"{name} ({Path(folder).name or folder})"
+        for name, folder, *_ in runs
+    ]
+    if len(set(named)) < len(named):
+        named = [name if counts[name] == 1 else f"{name} ({folder})" for name, folder, *_ in runs]
+    seen: Counter[str] = Counter()
+    return [_make_unique(name, seen) for name in named]
+
+
+def _make_unique(name: str, seen: Counter[str]) -> str:
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name} #{seen[name]}"

@@ -1,0 +1,361 @@
+"""What is said about how memory degrades, as numbers."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Final
+
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES, Expects, Item
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.verdict import Verdict
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.survival import (
+    AskSeries,
+    FactLifetime,
+    HalfLife,
+    Survival,
+    build_cohort,
+    estimate_survival,
+    estimate_survival_by,
+)
+from recall_bench.metrics.trend import Trend
+from recall_bench.runs.trials import TrialRow
+
+
+class SurvivalGroup(StrEnum):
+    """What facts are grouped by before their survival is compared."""
+
+    ALL = "all"
+    CATEGORY = "category"
+    AGE = "age"
+    """How old the fact was when it was first asked about."""
+    REVISIONS = "revisions"
+    """How often the thing was revised since it was first told: superseded values of the truth."""
+
+
+class CurvePoint(Record, frozen=True, kw_only=True):
+    """The mean at one checkpoint."""
+
+    checkpoint: str
+    days: int
+    """Story days told by then to the persona that was told most: `full` is no number of days."""
+    mean: Estimate | None
+
+
+class CohortCard(Record, frozen=True, kw_only=True):
+    """Which questions the fixed view follows: the same at each of its checkpoints."""
+
+    first: str
+    last: str
+    checkpoints: int
+    questions: int
+    personas: int
+    left_out: int
+    """Other questions that were asked at some of these checkpoints."""
+
+
+class GroupSurvival(Record, frozen=True, kw_only=True):
+    """The survival of one group of facts."""
+
+    by: SurvivalGroup
+    name: str
+    survival: Survival
+
+
+class Degradation(Record, frozen=True, kw_only=True):
+    """The mixed view beside the fixed one, and how long facts stay known."""
+
+    mixed: tuple[CurvePoint, ...]
+    """Every question asked at each checkpoint: they change from one to the next."""
+    mixed_trend: Trend | None
+    fixed: tuple[CurvePoint, ...]
+    """The same questions at each checkpoint; empty where there are none."""
+    fixed_trend: Trend | None
+    cohort: CohortCard | None
+    survivals: tuple[GroupSurvival, ...]
+    """Each as far as enough facts were followed."""
+    never_known: int
+    """Facts no answer was ever right about: they cannot be lost. Each repeat counts."""
+    failures: int
+    """A fact is lost at the first of so many wrong answers in a row."""
+    reason: str | None
+    """Why there is no fixed view, or no survival; None where there are both."""
+    unfollowed: int = 0
+    """Facts that were known and then not asked often enough to tell whether they were lost."""
+    notes: tuple[str, ...] = ()
+    """Which groups are left out, and what keeps the rest from saying more."""
+
+
+MAX_STEPS: Final = 40
+"""The most steps a survival curve has. Where questions are sampled at 143 checkpoints, a curve
+through every age takes six times as long, and differs by far less than its interval."""
+
+
+def round_to_grid(
+    lifetimes: Sequence[FactLifetime], *, steps: int = MAX_STEPS
+) -> tuple[FactLifetime, ...]:
+    """The same lifetimes with known ages put back to the grid, and losses put off to it.
+
+    All that is said of a fact stays true: it was known at least so long, and lost at the latest
+    then. The grid is of ages at which facts were asked, with as many asks between any two, so it is
+    finest where most is lost. Up to so many different ages nothing is changed.
+    """
+    ends = sorted(age for each in lifetimes for age in (each.known_for, each.lost_by) if age)
+    if len(set(ends)) <= steps:
+        return tuple(lifetimes)
+    grid = sorted({ends[(len(ends) - 1) * step // steps] for step in range(1, steps + 1)})
+    before = [0.0, *grid]
+    return tuple(
+        FactLifetime(
+            persona=each.persona,
+            question=each.question,
+            known_for=before[bisect_right(grid, each.known_for)],
+            lost_by=None if each.lost_by is None else grid[bisect_left(grid, each.lost_by)],
+        )
+        for each in lifetimes
+    )
+
+
+MIN_AT_RISK: Final = 10
+"""Questions that must be at risk: of fewer, a single loss takes more than a tenth of the curve."""
+
+
+def cut_at_horizon(found: Survival) -> Survival | None:
+    """The curve up to the last age at which enough questions were at risk; None if there is none.
+
+    Few facts are followed to the greatest ages, and the last of them can take the curve to nothing.
+    What lies beyond is not known, and nor is a half-life there.
+    """
+    enough = MIN_AT_RISK * found.facts / found.questions
+    points = [each for each in found.curve if each.at_risk >= enough]
+    if not points:
+        return None
+    last, half = points[-1].age, found.half_life
+    return found.replace(
+        curve=tuple(points),
+        half_life=HalfLife(
+            value=_drop_beyond(half.value, last),
+            low=_drop_beyond(half.low, last),
+            high=_drop_beyond(half.high, last),
+            followed=last,
+        ),
+    )
+
+
+def _drop_beyond(age: float | None, last: float) -> float | None:
+    return age if age is not None and age <= last else None
+
+
+FactKey = tuple[str, str]
+
+MANY_REVISIONS = 3
+"""From so many on, revisions are one group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowedFacts:
+    """Every fact a run followed."""
+
+    lifetimes: tuple[FactLifetime, ...]
+    """Of those that were asked often enough after they were known."""
+    unfollowed: int
+    never_known: int
+    items: Mapping[FactKey, Item]
+    ages: Mapping[FactKey, int]
+    """How old each was when it was first asked about."""
+
+
+def is_known(row: TrialRow) -> bool | None:
+    """Whether the system knew: no failure by its verdict; None where there is none.
+
+    A verdict is a failure by the rule that sends it to an appellate judge: fewer than 4 of 6
+    points, something made up, or nothing right. A question not answered is failed.
+    """
+    match row.state:
+        case TrialState.JUDGED:
+            return not _is_failure(row.standing)
+        case TrialState.NOT_ANSWERED:
+            return False
+        case TrialState.MEASURED if row.score is not None:
+            return not Verdict(score=row.score).is_failure
+        case _:
+            return None
+
+
+def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
+    """The lifetime of each fact in each repeat; lost at the first of so many failures in a row.
+
+    No two trials of a repeat may be of one question at one age.
+    """
+    asks: dict[tuple[FactKey, int], list[tuple[float, bool]]] = {}
+    items: dict[FactKey, Item] = {}
+    ages: dict[FactKey, int] = {}
+    for row in rows:
+        known = is_known(row)
+        if row.item.truth.expects is not Expects.ANSWER or known is None:
+            continue
+        question = row.trial.scenario, row.trial.item
+        age = row.cutoff - row.item.known_from
+        items[question] = row.item
+        ages.setdefault(question, age)
+        asks.setdefault((question, row.trial.repeat), []).append((age, known))
+    found = build_cohort(
+        (
+            AskSeries(persona=persona, question=name, asks=answers)
+            for ((persona, name), _), answers in asks.items()
+        ),
+        failures=failures,
+    )
+    followed = tuple(
+        each
+        for each in round_to_grid(found.lifetimes)
+        if each.known_for > 0 or each.lost_by is not None
+    )
+    return FollowedFacts(
+        lifetimes=followed,
+        unfollowed=len(found.lifetimes) - len(followed),
+        never_known=found.never_known,
+        items=items,
+        ages=ages,
+    )
+
+
+def estimate_survivals(
+    facts: FollowedFacts, *, seed: int, resamples: int
+) -> tuple[list[GroupSurvival], list[str]]:
+    """All facts, then each group that is large enough; and a note for what is left out."""
+    whole = estimate_survival(facts.lifetimes, seed=seed, resamples=resamples)
+    if whole is None:
+        return [], []
+    if (known := cut_at_horizon(whole)) is None:
+        return [], [_TOO_FEW_NOTE]
+    found, notes = (
+        [GroupSurvival(by=SurvivalGroup.ALL, name="all", survival=known)],
+        _note_counts(whole),
+    )
+    for by, names in _group_facts(facts):
+        if len(set(names.values())) < 2:
+            notes.append(f"survival is not told apart by {by.value}: {_SINGLE_GROUP[by]}")
+            continue
+        large, small = _split_by_size(facts, names)
+        parts = estimate_survival_by(large, _make_namer(names), seed=seed, resamples=resamples)
+        found += [
+            GroupSurvival(by=by, name=name, survival=each)
+            for name in dict.fromkeys(names.values())
+            if name in parts and (each := cut_at_horizon(parts[name])) is not None
+        ]
+        if small:
+            notes.append(
+                f"survival by {by.value} leaves out {_list_small(small)}: with fewer than "
+                f"{FEW_QUESTIONS} questions followed a curve says little"
+            )
+    return found, notes
+
+
+def _note_counts(whole: Survival) -> list[str]:
+    """What the facts of a curve are worth: questions, and whether these are many."""
+    notes = []
+    if whole.facts > whole.questions:
+        notes.append(
+            f"facts are counted in each repeat: these {whole.facts:,} are {whole.questions:,} "
+            "questions, and the intervals go by questions"
+        )
+    if whole.questions < FEW_QUESTIONS:
+        notes.append(
+            f"survival follows only {whole.questions} questions: with fewer than {FEW_QUESTIONS} "
+            "its intervals are themselves in doubt"
+        )
+    return notes
+
+
+_TOO_FEW_NOTE = (
+    f"survival is not told: fewer than {MIN_AT_RISK} questions were followed at any age, and the loss "
+    "of one would take more than a tenth of the curve"
+)
+
+_SINGLE_GROUP = {
+    SurvivalGroup.CATEGORY: "all facts followed are of one",
+    SurvivalGroup.AGE: "all were as old when first asked about",
+    SurvivalGroup.REVISIONS: "no question followed, or every one, lists superseded values (stale) alike",
+}
+
+
+@cache
+def _is_failure(standing: TrialStatus) -> bool:
+    return Verdict.of(standing.correctness, standing.completeness, standing.grounded).is_failure
+
+
+def _group_facts(facts: FollowedFacts) -> Iterable[tuple[SurvivalGroup, Mapping[FactKey, str]]]:
+    """For each way to group, the group of each question followed, in the order they are told."""
+    followed = sorted({(each.persona, each.question) for each in facts.lifetimes})
+    items, ages = facts.items, facts.ages
+    rank = {name: place for place, name in enumerate(CATEGORIES)}
+    yield (
+        SurvivalGroup.CATEGORY,
+        _name_groups(
+            followed,
+            lambda each: items[each].truth.category,
+            lambda each: rank.get(items[each].truth.category, len(rank)),
+        ),
+    )
+    thirds = _split_ages([ages[each] for each in followed])
+    yield (
+        SurvivalGroup.AGE,
+        _name_groups(followed, lambda each: thirds[ages[each]], lambda each: ages[each]),
+    )
+    yield (
+        SurvivalGroup.REVISIONS,
+        _name_groups(
+            followed,
+            lambda each: _name_revisions(items[each]),
+            lambda each: len(items[each].truth.stale),
+        ),
+    )
+
+
+def _name_groups(
+    questions: Sequence[FactKey], name: Callable[[FactKey], str], rank: Callable[[FactKey], int]
+) -> dict[FactKey, str]:
+    return {each: name(each) for each in sorted(questions, key=lambda each: (rank(each), each))}
+
+
+def _name_revisions(item: Item) -> str:
+    count = len(item.truth.stale)
+    return f"{count}" if count < MANY_REVISIONS else f"{MANY_REVISIONS} or more"
+
+
+def _split_ages(ages: Sequence[int]) -> dict[int, str]:
+    """For each age the name of its third: as many questions in each as equal ages allow."""
+    ranked = sorted(ages)
+    cuts = ranked[len(ranked) // 3], ranked[2 * len(ranked) // 3]
+    parts: dict[int, list[int]] = {}
+    for age in ranked:
+        parts.setdefault(sum(age >= cut for cut in cuts), []).append(age)
+    return {age: _format_ages(part[0], part[-1]) for part in parts.values() for age in part}
+
+
+def _format_ages(first: int, last: int) -> str:
+    return f"{first} days" if first == last else f"{first}–{last} days"
+
+
+def _split_by_size(
+    facts: FollowedFacts, names: Mapping[FactKey, str]
+) -> tuple[list[FactLifetime], dict[str, int]]:
+    """The lifetimes of groups that are large enough, and how many questions the others have."""
+    counts: dict[str, int] = {}
+    for name in names.values():
+        counts[name] = counts.get(name, 0) + 1
+    small = {name: count for name, count in counts.items() if count < FEW_QUESTIONS}
+    namer = _make_namer(names)
+    return [each for each in facts.lifetimes if namer(each) not in small], small
+
+
+def _make_namer(names: Mapping[FactKey, str]) -> Callable[[FactLifetime], str]:
+    return lambda each: names[each.persona, each.question]
+
+
+def _list_small(small: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in small.items())

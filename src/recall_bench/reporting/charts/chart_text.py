@@ -1,0 +1,123 @@
+"""Words of a chart: names that may be anything, and figures with their intervals."""
+
+from collections.abc import Sequence
+
+from recall_bench.core.plain_text import clean_text
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting.charts.theme import NOTE_SIZE
+from recall_bench.reporting.formats import format_number, format_slope
+from recall_bench.reporting.heatmap.canvas import wrap_text
+
+MAX_NAME_LENGTH = 34
+"""Names are cut after so many letters: the longest of ours has 26."""
+
+_MAX_SENTENCE_LENGTH = 400
+"""Twice the longest reason we give."""
+
+_NO_INTERVAL = " (no interval)"
+
+NOTE_WIDTH = 690.0
+"""How wide explanations above a chart may be."""
+
+
+def trim_name(text: str, letters: int = MAX_NAME_LENGTH) -> str:
+    """A name on one line, without what no picture can hold, and not too long."""
+    line = " ".join(clean_text(text).split())
+    return line if len(line) <= letters else line[: letters - 1].rstrip() + "…"
+
+
+def format_slug(slug: str) -> str:
+    """A kebab-case name as words."""
+    words = trim_name(slug.replace("-", " ").replace("_", " "))
+    return words[:1].upper() + words[1:]
+
+
+def rename_duplicates(names: Sequence[str]) -> list[str]:
+    """The names, numbered where cutting made some the same: two bars must not become one."""
+    found: list[str] = []
+    for name in names:
+        other, number = name, 1
+        while other in found:
+            number += 1
+            other = f"{name} ({number})"
+        found.append(other)
+    return found
+
+
+def wrap_notes(*notes: str, width: float = NOTE_WIDTH) -> list[str]:
+    """Explanations, each broken to the width of a chart."""
+    return [
+        line for note in notes if note for line in wrap_text(clean_text(note), NOTE_SIZE, width)
+    ]
+
+
+def format_share(value: float) -> str:
+    """A share of one in percent: tenths where they matter."""
+    return f"{format_number(100 * value, _count_digits(value))} %"
+
+
+def format_rate(estimate: Estimate | None) -> str:
+    """A share with its interval in brackets."""
+    if estimate is None:
+        return "not judged"
+    return format_share_interval(estimate.value, estimate.low, estimate.high)
+
+
+def format_share_interval(value: float, low: float | None, high: float | None) -> str:
+    """A share with both ends of its interval, if it has any."""
+    digits = _count_digits(value or high or 0)
+    return format_share(value) + format_span(low, high, scale=100, digits=digits)
+
+
+def format_score(estimate: Estimate | None) -> str:
+    """Points with their interval in brackets."""
+    if estimate is None:
+        return "not measured"
+    return f"{estimate.value:.2f}" + format_span(estimate.low, estimate.high, digits=2)
+
+
+def format_span(low: float | None, high: float | None, *, scale: float = 1, digits: int = 0) -> str:
+    """Both ends of an interval in brackets, if there are any."""
+    if low is None or high is None:
+        return _NO_INTERVAL
+    ends = [format_number(each * scale, digits) for each in (low, high)]
+    between = " to " if ends[0].startswith("-") else "–"
+    return f" ({between.join(ends)})"
+
+
+def format_change(found: Coefficient, *, scale: float, unit: str) -> str:
+    """What each hundred days change, with its interval."""
+    said = format_slope(found, scale=scale, digits=2, unit=unit)
+    return said if found.low is not None else f"{said}{_NO_INTERVAL}"
+
+
+def list_figures(found: Estimate | None) -> tuple[object, ...]:
+    """A figure, both ends of its interval and how many trials it is over, for a table."""
+    if found is None:
+        return (None, None, None, 0)
+    return (found.value, found.low, found.high, found.trials)
+
+
+def format_level(estimates: Sequence[Estimate | None]) -> str:
+    """How often the intervals hold the truth, in words."""
+    found = {each.level for each in estimates if each is not None}
+    return " and ".join(f"{each:.0%}".replace("%", " %") for each in sorted(found)) or "95 %"
+
+
+def format_sentence(text: str) -> str:
+    """The words as a sentence of their own."""
+    line = trim_name(text, _MAX_SENTENCE_LENGTH)
+    ended = line if not line or line[-1] in ".!?…" else f"{line}."
+    return ended[:1].upper() + ended[1:]
+
+
+def join_names(names: Sequence[str], most: int = 4) -> str:
+    """Names as a list in words, the rest counted."""
+    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+
+
+def _count_digits(value: float) -> int:
+    """Digits after the point of a share in percent."""
+    return 1 if 0 < abs(100 * value) < 9.95 else 0

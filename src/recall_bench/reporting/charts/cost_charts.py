@@ -1,0 +1,394 @@
+"""What a run took as memory grew: one panel for each measure that is known."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+
+from recall_bench.core.plan import FULL
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.analyses.cost_units import (
+    MEASURE_UNITS,
+    CostUnit,
+    choose_unit,
+    format_amount,
+    format_cost,
+    price_usage,
+)
+from recall_bench.reporting.analyses.costs import (
+    Contender,
+    CostMeasure,
+    CostPoint,
+    Pareto,
+    RunCosts,
+)
+from recall_bench.reporting.charts import chart_text
+from recall_bench.reporting.charts.curves import (
+    MANY_CHECKPOINTS,
+    CurveRow,
+    join_lines,
+    list_isolates,
+    split_at_gaps,
+)
+from recall_bench.reporting.charts.plane import (
+    NUMBER_FORMAT,
+    Chart,
+    ChartLayer,
+    ChartPanel,
+    ChartPlane,
+    LabelBox,
+    LabelSpot,
+    arrange_labels,
+    build_chart_spec,
+    build_grid,
+    build_quantity_axis,
+    build_view,
+    list_decades,
+    list_ticks,
+)
+
+_PANEL_COLUMNS = 3
+_PANEL_WIDTH, _PANEL_HEIGHT = 208.0, 118.0
+
+LOG_RATIO = 1000.0
+"""With the largest so many times the smallest, the small ones lie on the axis: the scale is log."""
+
+
+_PointReader = Callable[[CostPoint], float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PanelMeasure:
+    name: str
+    unit: CostUnit
+    of: _PointReader
+
+
+def _read_ingest(kind: Callable[[Usage], float | None]) -> _PointReader:
+    return lambda point: None if point.ingest_usage is None else kind(point.ingest_usage)
+
+
+def _read_query(kind: Callable[[Usage], float | None]) -> _PointReader:
+    return lambda point: None if point.query_usage is None else kind(point.query_usage)
+
+
+_PANEL_MEASURES = (
+    _PanelMeasure(name="Feeding, a day", unit="s", of=lambda point: point.ingest_s_a_day),
+    _PanelMeasure(name="Query, median", unit="s", of=lambda point: point.query_p50_s),
+    _PanelMeasure(name="Query, 95th percentile", unit="s", of=lambda point: point.query_p95_s),
+    _PanelMeasure(
+        name="Passages, an answer", unit="tokens", of=lambda point: point.delivered_tokens
+    ),
+    _PanelMeasure(name="Index", unit="bytes", of=lambda point: point.index_bytes),
+    _PanelMeasure(
+        name="Models fed, in", unit="tokens", of=_read_ingest(lambda each: each.input_tokens)
+    ),
+    _PanelMeasure(
+        name="Models fed, out", unit="tokens", of=_read_ingest(lambda each: each.output_tokens)
+    ),
+    _PanelMeasure(name="Models fed, price", unit="$", of=_read_ingest(price_usage)),
+    _PanelMeasure(
+        name="Models asked, in", unit="tokens", of=_read_query(lambda each: each.input_tokens)
+    ),
+    _PanelMeasure(
+        name="Models asked, out", unit="tokens", of=_read_query(lambda each: each.output_tokens)
+    ),
+    _PanelMeasure(name="Models asked, price", unit="$", of=_read_query(price_usage)),
+)
+
+_MODEL_MEASURES = tuple(each.name for each in _PANEL_MEASURES if each.name.startswith("Models"))
+
+_Series = tuple[_PanelMeasure, list[float | None]]
+
+
+def plot_costs(costs: RunCosts) -> Chart | None:
+    """Small views, each with an axis of its own; None where nobody says what anything took."""
+    points = [each for each in costs.points if each.days < FULL]
+    series = [(each, [each.of(point) for point in points]) for each in _PANEL_MEASURES]
+    known = [each for each in series if any(value is not None for value in each[1])]
+    drawn = [each for each in known if any(each[1])]
+    if not drawn:
+        return None
+    title = "What it takes over corpus size"
+    notes = [
+        (
+            "At each checkpoint, all personas together. Each panel has its own axis; a line breaks "
+            "where nobody says."
+        ),
+        _list_measures("Not known", [each for each in series if each not in known]),
+        _list_measures("Nothing spent", [each for each in known if each not in drawn]),
+    ]
+    return Chart(
+        name="costs-over-size",
+        section="costs",
+        title=title,
+        summary=_summarise_costs(points, drawn),
+        spec=build_chart_spec(
+            title, notes, build_grid(_build_panels(points, drawn), _PANEL_COLUMNS, gap=44)
+        ),
+        columns=("checkpoint", "days", *(f"{each.name} ({each.unit})" for each, _ in known)),
+        rows=tuple(
+            (
+                chart_text.trim_name(point.checkpoint),
+                point.days,
+                *(values[n] for _, values in known),
+            )
+            for n, point in enumerate(points)
+        ),
+    )
+
+
+def _list_measures(what: str, series: Sequence[_Series]) -> str:
+    names = [measure.name for measure, _ in series]
+    if set(_MODEL_MEASURES) <= set(names):
+        names = [*(name for name in names if name not in _MODEL_MEASURES), "models"]
+    return f"{what}: {'; '.join(names).lower()}." if names else ""
+
+
+def is_log(values: Sequence[float]) -> bool:
+    """Whether only a logarithmic scale shows all of them."""
+    return min(values) > 0 and max(values) / min(values) >= LOG_RATIO
+
+
+def _build_panels(points: Sequence[CostPoint], drawn: Sequence[_Series]) -> list[ChartPanel]:
+    last = max(point.days for point in points)
+    panels = []
+    for number, (measure, values) in enumerate(drawn):
+        is_low = number + _PANEL_COLUMNS >= len(drawn)
+        days = build_quantity_axis(
+            "Days of history" if is_low else None,
+            0,
+            last,
+            ticks=3,
+            has_grid=False,
+            is_bare=not is_low,
+        )
+        panels.append(_build_panel(measure, list(zip(points, values, strict=True)), days))
+    return panels
+
+
+def _build_panel(
+    measure: _PanelMeasure,
+    pairs: Sequence[tuple[CostPoint, float | None]],
+    days: Mapping[str, object],
+) -> ChartPanel:
+    found = [value for _, value in pairs if value is not None]
+    shown, factor = choose_unit(measure.unit, max(found))
+    low, high = min(found) / factor, max(found) / factor
+    logarithmic = is_log(found)
+    ticks = list_decades(low, high) if logarithmic else list_ticks(high, 3)
+    plane = ChartPlane(
+        days,
+        build_quantity_axis(
+            None, ticks[0], ticks[-1], ticks=ticks, form=NUMBER_FORMAT, is_log=logarithmic
+        ),
+    )
+    rows = [
+        {
+            "x": point.days,
+            "y": None if value is None else value / factor,
+            "checkpoint": chart_text.trim_name(point.checkpoint),
+            "cost": "" if value is None else format_amount(value, measure.unit),
+        }
+        for point, value in pairs
+    ]
+    title = f"{measure.name} ({shown}{', log scale' if logarithmic else ''})"
+    return ChartPanel(
+        title=title, layers=_draw_cost_curve(plane, rows), width=_PANEL_WIDTH, height=_PANEL_HEIGHT
+    )
+
+
+def _draw_cost_curve(plane: ChartPlane, rows: Sequence[CurveRow]) -> list[ChartLayer]:
+    parts = split_at_gaps(rows, lambda row: row["y"] is not None)
+    dots = [row for part in parts for row in part]
+    detail = {"field": "stretch", "type": "nominal"}
+    seen = dots if len(dots) <= MANY_CHECKPOINTS else list_isolates(parts)
+    unseen = {"size": 40, "opacity": 0}
+    tells = ("checkpoint", "cost")
+    return [
+        *plane.draw_marks("line", "score-line", join_lines(parts), detail=detail),
+        *plane.draw_marks("point", "score-point", seen, mark={"size": 26}),
+        *plane.draw_marks("point", "score-point", dots, tells=tells, mark=unseen),
+    ]
+
+
+def _summarise_costs(points: Sequence[CostPoint], drawn: Sequence[_Series]) -> str:
+    said = []
+    for measure, values in drawn:
+        found = [
+            (point, value) for point, value in zip(points, values, strict=True) if value is not None
+        ]
+        (first, least), (last, most) = found[0], found[-1]
+        said.append(
+            f"{measure.name.lower()} {format_amount(least, measure.unit)} at {first.days:,} days and "
+            f"{format_amount(most, measure.unit)} at {last.days:,}"
+        )
+    return "What it takes: " + "; ".join(said) + "."
+
+
+_PARETO_WIDTH, _PARETO_HEIGHT = 620.0, 320.0
+_MEASURE_NAMES = {
+    CostMeasure.INGEST: ("feeding time", "Feeding time a day"),
+    CostMeasure.QUERY_P50: ("median query time", "Median query time"),
+    CostMeasure.QUERY_P95: ("query time at the 95th percentile", "Query time, 95th percentile"),
+    CostMeasure.TOKENS: ("tokens an answer", "For one answer"),
+    CostMeasure.MONEY: ("money", "For 1,000 answers"),
+    CostMeasure.BYTES: ("index size", "Index size"),
+}
+
+
+def plot_pareto(pareto: Pareto) -> Chart | None:
+    """One point a run, the frontier drawn through those that nothing beats.
+
+    None where no run costs anything: then a score is all there is to see.
+    """
+    if not any(each.cost for each in pareto.contenders):
+        return None
+    spoken, axis = _MEASURE_NAMES[pareto.measure]
+    title = f"Score against {spoken}"
+    level = chart_text.format_level([each.score for each in pareto.contenders])
+    notes = [
+        (
+            f"Mean points of {FULL_MARKS} with {level} intervals. The line joins the runs "
+            "that none dominates."
+        )
+    ]
+    beaten = [each for each in pareto.contenders if each.dominated_by]
+    if beaten:
+        notes.append(f"Dominated, in grey: {'; '.join(_describe_loser(each) for each in beaten)}.")
+    if pareto.unknown:
+        unknown = [chart_text.trim_name(name) for name in pareto.unknown]
+        notes.append(f"Cost not known: {chart_text.join_names(unknown, 6)}.")
+    return Chart(
+        name=f"score-against-{pareto.measure}",
+        section="costs",
+        title=title,
+        summary=_summarise_pareto(pareto),
+        spec=build_chart_spec(title, notes, build_view(_draw_pareto(pareto, axis), _PARETO_HEIGHT)),
+        columns=(
+            "run",
+            f"cost ({MEASURE_UNITS[pareto.measure]})",
+            "score",
+            "low",
+            "high",
+            "dominated by",
+        ),
+        rows=tuple(
+            (
+                chart_text.trim_name(each.name),
+                each.cost,
+                each.score.value,
+                each.score.low,
+                each.score.high,
+                ", ".join(chart_text.trim_name(name) for name in each.dominated_by),
+            )
+            for each in pareto.contenders
+        ),
+    )
+
+
+def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
+    runs = pareto.contenders
+    shown, factor = choose_unit(MEASURE_UNITS[pareto.measure], max(each.cost for each in runs))
+    costs = [each.cost / factor for each in runs]
+    logarithmic = is_log(costs)
+    ticks = list_decades(min(costs), max(costs)) if logarithmic else list_ticks(max(costs), 5)
+    least, most = ticks[0], ticks[-1]
+    scale = f"{axis} ({shown}{', log scale' if logarithmic else ''})"
+    plane = ChartPlane(
+        build_quantity_axis(
+            scale, least, most, is_log=logarithmic, ticks=ticks, form=NUMBER_FORMAT
+        ),
+        build_quantity_axis(
+            f"Mean score (of {FULL_MARKS} points)", 0, FULL_MARKS, ticks=range(FULL_MARKS + 1)
+        ),
+    )
+    rows = [
+        _build_pareto_row(pareto.measure, each, cost)
+        for each, cost in zip(runs, costs, strict=True)
+    ]
+    best = [row for row, each in zip(rows, runs, strict=True) if not each.dominated_by]
+    beaten = [row for row, each in zip(rows, runs, strict=True) if each.dominated_by]
+    tells = ("run", "score", "cost", "dominated by")
+    return [
+        *plane.draw_marks("line", "score-thin", best, mark={"interpolate": "step-after"}),
+        *plane.draw_marks("rule", "dimmed-interval", _list_spans(beaten)),
+        *plane.draw_marks("rule", "score-interval", _list_spans(best)),
+        *plane.draw_marks("point", "dimmed", beaten, tells=tells, mark={"size": 80}),
+        *plane.draw_marks("point", "score-point", best, tells=tells, mark={"size": 90}),
+        *_draw_labels(plane, rows, (least, most), is_log=logarithmic),
+    ]
+
+
+def _describe_loser(each: Contender) -> str:
+    betters = [chart_text.trim_name(name) for name in each.dominated_by]
+    is_doubtful = set(each.dominated_by) <= set(each.in_doubt)
+    chance = " (their intervals overlap: compare tells)" if is_doubtful else ""
+    return f"{chart_text.trim_name(each.name)} by {chart_text.join_names(betters)}{chance}"
+
+
+def _list_spans(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    return [row | {"y": row["low"], "y2": row["high"]} for row in rows if row["low"] is not None]
+
+
+def _build_pareto_row(measure: CostMeasure, each: Contender, cost: float) -> dict[str, object]:
+    return {
+        "x": cost,
+        "y": each.score.value,
+        "low": each.score.low,
+        "high": each.score.high,
+        "run": chart_text.trim_name(each.name),
+        "score": chart_text.format_score(each.score),
+        "cost": format_cost(measure, each.cost),
+        "dominated by": ", ".join(chart_text.trim_name(name) for name in each.dominated_by)
+        or "none",
+    }
+
+
+def _draw_labels(
+    plane: ChartPlane, rows: Sequence[dict[str, object]], ends: tuple[float, float], *, is_log: bool
+) -> list[ChartLayer]:
+    """Each run's name beside its point, where it lies on no other and not on the line."""
+    low, high = ends
+    spots = []
+    for row in rows:
+        x, y = float(str(row["x"])), float(str(row["y"]))
+        part = log(x / low) / log(high / low) if is_log else (x - low) / (high - low)
+        spots.append(
+            LabelSpot(
+                text=str(row["run"]),
+                x=part * _PARETO_WIDTH,
+                y=(1 - y / FULL_MARKS) * _PARETO_HEIGHT,
+            )
+        )
+    best = [spot for spot, row in zip(spots, rows, strict=True) if row["dominated by"] == "none"]
+    layers: list[ChartLayer] = []
+    for row, place in zip(
+        rows,
+        arrange_labels(spots, width=_PARETO_WIDTH, avoiding=_list_step_boxes(best)),
+        strict=True,
+    ):
+        style = "label" if row["dominated by"] == "none" else "note"
+        text = {"x": row["x"], "y": row["y"], "text": row["run"]}
+        layers += plane.draw_text(style, [text], align=place.align, dx=place.dx, dy=place.dy)
+    return layers
+
+
+def _list_step_boxes(best: Sequence[LabelSpot]) -> list[LabelBox]:
+    """Where the line through these spots runs."""
+    boxes = []
+    for one, other in pairwise(best):
+        boxes.append((one.x, one.y, other.x, one.y))
+        boxes.append((other.x, min(one.y, other.y), other.x, max(one.y, other.y)))
+    return boxes
+
+
+def _summarise_pareto(pareto: Pareto) -> str:
+    said = [
+        f"{chart_text.trim_name(each.name)} scores {chart_text.format_score(each.score)} for "
+        f"{format_cost(pareto.measure, each.cost)}"
+        for each in pareto.contenders
+    ]
+    beaten = [_describe_loser(each) for each in pareto.contenders if each.dominated_by]
+    return "; ".join(said) + (f". Dominated: {'; '.join(beaten)}." if beaten else ".")

@@ -1,0 +1,178 @@
+"""Where misses come from: the leaves of the failure tree, in all and by category."""
+
+from collections.abc import Mapping, Sequence
+
+from recall_bench.reporting.analyses.attribution import (
+    LEAF_TITLES,
+    Attribution,
+    FailureLeaf,
+    LeafCount,
+)
+from recall_bench.reporting.charts import chart_text
+from recall_bench.reporting.charts.plane import (
+    Chart,
+    ChartLayer,
+    ChartPlane,
+    build_chart_spec,
+    build_name_axis,
+    build_quantity_axis,
+    build_view,
+)
+
+_BAR_STEP = 26.0
+_NUMBER_ROOM = 0.032
+"""Of the longest bar, what a part of one must have to hold its number."""
+
+_BAR_SIZE = {"height": {"band": 0.68}}
+_LEAF_NAMES = tuple(LEAF_TITLES[leaf] for leaf in FailureLeaf)
+
+
+def plot_failures(views: Attribution) -> Chart | None:
+    """One bar a leaf, empty ones too; None where nothing was missed."""
+    if not views.misses:
+        return None
+    title = "Where misses come from"
+    said = f"{views.misses:,} misses of {views.answered:,} trials, each put down to one place."
+    largest = sorted(views.leaves, key=lambda each: -each.trials)[:3]
+    told = [_format_leaf(each, views.misses) for each in largest if each.trials]
+    body = build_view(_draw_leaves(views), _BAR_STEP * len(views.leaves))
+    return Chart(
+        name="failure-tree",
+        section="attribution",
+        title=title,
+        summary=f"{said} Most: {'; '.join(told)}.",
+        spec=build_chart_spec(title, [said], body),
+        columns=("leaf", "trials", "questions", "points lost"),
+        rows=tuple(
+            (LEAF_TITLES[each.leaf], each.trials, each.questions, each.points_lost)
+            for each in views.leaves
+        ),
+    )
+
+
+def plot_failures_by_category(views: Attribution) -> Chart | None:
+    """One bar a category, its parts the leaves; None where nothing was missed."""
+    missed = {name: found for name, found in views.categories.items() if sum(found.values())}
+    if not missed:
+        return None
+    names = chart_text.rename_duplicates([chart_text.format_slug(name) for name in missed])
+    counts = dict(zip(names, missed.values(), strict=True))
+    title = "Where misses come from, by category"
+    note = "Misses of each category by the place they are put down to; at the end, all of them."
+    body = build_view(_draw_stacks(counts), _BAR_STEP * len(counts))
+    # Numbers in a bar are inked by what they lie on, which is not the colour of the bar.
+    body["resolve"] = {"scale": {"color": "independent"}}
+    return Chart(
+        name="failures-by-category",
+        section="attribution",
+        title=title,
+        summary=_summarise_failures(counts),
+        spec=build_chart_spec(title, [note], body),
+        columns=("category", *_LEAF_NAMES, "all"),
+        rows=tuple(
+            (name, *(found.get(leaf, 0) for leaf in FailureLeaf), sum(found.values()))
+            for name, found in counts.items()
+        ),
+    )
+
+
+def _draw_leaves(views: Attribution) -> list[ChartLayer]:
+    rows = [
+        {
+            "x": each.trials,
+            "x2": 0,
+            "y": LEAF_TITLES[each.leaf],
+            "leaf": LEAF_TITLES[each.leaf],
+            "misses": f"{each.trials:,} of {views.misses:,}",
+            "questions": each.questions,
+            "points lost": each.points_lost,
+            "text": f"{each.trials:,} · {chart_text.format_share(each.trials / views.misses)}",
+        }
+        for each in views.leaves
+    ]
+    plane = _build_plane(max(each.trials for each in views.leaves), [str(row["y"]) for row in rows])
+    tells = ("leaf", "misses", "questions", "points lost")
+    filled = [row for row in rows if row["x"]]
+    empty = [row | {"text": "0"} for row in rows if not row["x"]]
+    colour = _encode_colour("leaf")
+    return [
+        *plane.draw_marks("bar", "segment", filled, tells=tells, mark=_BAR_SIZE, color=colour),
+        *plane.draw_text("label", [_select_text(row) for row in filled], dx=8),
+        *plane.draw_text("note", [_select_text(row) for row in empty], dx=8),
+    ]
+
+
+def _draw_stacks(counts: Mapping[str, Mapping[FailureLeaf, int]]) -> list[ChartLayer]:
+    most = max(sum(found.values()) for found in counts.values())
+    plane = _build_plane(most, list(counts))
+    bars: list[dict[str, object]] = []
+    numbers: list[dict[str, object]] = []
+    for name, found in counts.items():
+        start = 0
+        for leaf in FailureLeaf:
+            count = found.get(leaf, 0)
+            part = {"y": name, "category": name}
+            part |= {"leaf": LEAF_TITLES[leaf], "misses": f"{count:,}"}
+            if count:
+                bars.append(part | {"x": start, "x2": start + count})
+            if count >= _NUMBER_ROOM * most:
+                numbers.append(part | {"x": start + count / 2, "text": f"{count:,}"})
+            start += count
+    totals = [
+        {"x": sum(found.values()), "y": name, "text": f"{sum(found.values()):,}"}
+        for name, found in counts.items()
+    ]
+    shown = [leaf for leaf in FailureLeaf if any(found.get(leaf) for found in counts.values())]
+    tells = ("category", "leaf", "misses")
+    colour, ink = _encode_colour("leaf", shown), _encode_colour("leaf-ink")
+    text = {"field": "text", "type": "nominal"}
+    return [
+        *plane.draw_marks("bar", "segment", bars, tells=tells, mark=_BAR_SIZE, color=colour),
+        *plane.draw_marks("text", "inside", numbers, text=text, color=ink),
+        *plane.draw_text("strong-label", totals, dx=7),
+    ]
+
+
+def _build_plane(most: int, order: Sequence[str]) -> ChartPlane:
+    # No tick lies between two counts.
+    return ChartPlane(
+        build_quantity_axis("Misses (trials)", 0, most, form=",d", ticks=min(5, most)),
+        build_name_axis(order),
+    )
+
+
+def _select_text(row: Mapping[str, object]) -> dict[str, object]:
+    return {"x": row["x"], "y": row["y"], "text": row["text"]}
+
+
+def _encode_colour(scale: str, shown: Sequence[FailureLeaf] | None = None) -> dict[str, object]:
+    """A leaf has the same colour in every chart; a legend names those that are `shown`."""
+    legend = {
+        "orient": "top",
+        "columns": 5,
+        "title": None,
+        "symbolType": "square",
+        "values": [LEAF_TITLES[leaf] for leaf in shown or ()],
+    }
+    return {
+        "field": "leaf",
+        "type": "nominal",
+        "scale": {"domain": list(_LEAF_NAMES), "range": scale},
+        "legend": None if shown is None else legend,
+    }
+
+
+def _format_leaf(each: LeafCount, misses: int) -> str:
+    spelt = LEAF_TITLES[each.leaf].lower()
+    return f"{spelt} {each.trials:,} ({chart_text.format_share(each.trials / misses)})"
+
+
+def _summarise_failures(counts: Mapping[str, Mapping[FailureLeaf, int]]) -> str:
+    said = []
+    for name, found in counts.items():
+        leaf = max(found, key=lambda each: found[each])
+        said.append(
+            f"{name.lower()} {sum(found.values()):,}, most often "
+            f"{LEAF_TITLES[leaf].lower()} ({found[leaf]:,})"
+        )
+    return "Misses by category: " + "; ".join(said) + "."

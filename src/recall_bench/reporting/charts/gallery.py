@@ -1,0 +1,93 @@
+"""All the charts of a report, in the order they are shown."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.reporting.charts.cost_charts import plot_costs, plot_pareto
+from recall_bench.reporting.charts.failure_charts import plot_failures, plot_failures_by_category
+from recall_bench.reporting.charts.hallucination_charts import (
+    plot_category_rates,
+    plot_persona_rates,
+    plot_rate_over_size,
+    plot_recall_against_rate,
+)
+from recall_bench.reporting.charts.plane import Chart
+from recall_bench.reporting.charts.score_charts import plot_categories, plot_cohorts
+from recall_bench.reporting.charts.survival_charts import plot_survivals
+from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
+from recall_bench.reporting.run_report import RunReport
+
+
+def build_charts(report: RunReport) -> tuple[Chart, ...]:
+    """Every chart the report has figures for; one without figures is left out."""
+    invented = report.hallucination
+    found = [
+        plot_categories(report),
+        plot_category_rates(invented),
+        plot_rate_over_size(invented.overall),
+        plot_recall_against_rate(invented.overall),
+        plot_persona_rates(invented),
+        plot_cohorts(report.degradation),
+        *plot_survivals(report.degradation),
+        plot_failures(report.attribution),
+        plot_failures_by_category(report.attribution),
+        plot_costs(report.costs),
+        *(plot_pareto(each) for each in report.paretos),
+    ]
+    return tuple(chart for chart in found if chart is not None)
+
+
+_PNG_SCALE = 2
+"""Pixels of a PNG for each point of the drawing."""
+_VIEW_WIDTH = 620
+"""How wide the one view of a chart is where it is not fitted to a page."""
+
+
+def draw_charts(
+    report: RunReport,
+    folder: Path,
+    *,
+    theme: ChartTheme = ChartTheme.LIGHT,
+    colours: ChartColours = ChartColours.STANDARD,
+) -> tuple[Path, ...]:
+    """Write every chart of the report as PNG and SVG into the folder; the files written."""
+    import vl_convert
+
+    config = build_config(theme, colours)
+    written = []
+    for chart in build_charts(report):
+        png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
+        drawing = vl_convert.vegalite_to_svg(
+            freeze_chart(chart), config=config, allowed_base_urls=[]
+        )
+        replace_file(png, vl_convert.svg_to_png(drawing, scale=_PNG_SCALE))
+        replace_file(svg, _add_description(drawing, chart).encode())
+        written += [png, svg]
+    return tuple(written)
+
+
+def freeze_chart(chart: Chart) -> dict[str, object]:
+    """The specification for a picture: as wide as a number says, and without what only moves.
+
+    Outside a page there is no container to fill, and nobody to point at anything.
+    """
+    spec = _drop_invisible(chart.spec)
+    return spec | {"width": _VIEW_WIDTH} if spec.get("width") == "container" else spec
+
+
+def _drop_invisible(spec: Mapping[str, Any]) -> dict[str, object]:
+    if "concat" in spec:
+        return {**spec, "concat": [_drop_invisible(panel) for panel in spec["concat"]]}
+    return {**spec, "layer": [each for each in spec["layer"] if each["mark"].get("opacity") != 0]}
+
+
+def _add_description(svg: str, chart: Chart) -> str:
+    """The drawing with its title and text alternative where screen readers look for them."""
+    opening, closing, drawing = svg.partition(">")
+    return (
+        f'{opening} role="img"{closing}<title>{escape(chart.title)}</title>'
+        f"<desc>{escape(chart.summary)}</desc>{drawing}"
+    )

@@ -1,0 +1,257 @@
+"""How each category is recalled as memory grows."""
+
+from collections.abc import Sequence
+
+from recall_bench.core.plan import FULL
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.trend import Trend
+from recall_bench.reporting.analyses.fact_survival import CurvePoint, Degradation
+from recall_bench.reporting.charts import chart_text
+from recall_bench.reporting.charts.curves import CurveStep, draw_curve, map_days
+from recall_bench.reporting.charts.plane import (
+    Chart,
+    ChartLayer,
+    ChartPanel,
+    ChartPlane,
+    build_chart_spec,
+    build_grid,
+    build_quantity_axis,
+    build_view,
+)
+from recall_bench.reporting.run_report import RunReport
+from recall_bench.runs.estimates import Heatmap, HeatmapCell
+
+_PANEL_COLUMNS = 4
+_PANEL_WIDTH, _PANEL_HEIGHT = 158.0, 104.0
+_ALL_CATEGORIES = "All categories"
+
+
+def plot_categories(report: RunReport) -> Chart | None:
+    """Small views side by side, all with the same axes; None where nothing was measured."""
+    if not report.heatmaps:
+        return None
+    heatmap = report.heatmaps[0]
+    days = map_days(report)
+    curves = [
+        (_ALL_CATEGORIES, _list_cell_steps(heatmap, heatmap.overall, days)),
+        *(
+            (chart_text.format_slug(row.category), _list_cell_steps(heatmap, row.cells, days))
+            for row in heatmap.rows
+        ),
+    ]
+    drawn = [(name, steps) for name, steps in curves if any(step.mean for step in steps)]
+    if not drawn:
+        return None
+    missing = [name for name, steps in curves if not any(step.mean for step in steps)]
+    means = [step.mean for _, steps in drawn for step in steps]
+    title = "Score by category over corpus size"
+    notes = (
+        (
+            f"Mean points of {FULL_MARKS} at each checkpoint, with {chart_text.format_level(means)} intervals; "
+            "a line breaks where nothing was measured."
+        ),
+        _describe_absent(missing, heatmap, days),
+    )
+    last = max(step.days for _, steps in drawn for step in steps)
+    return Chart(
+        name="category-curves",
+        section="categories",
+        title=title,
+        summary=_summarise_categories(drawn),
+        spec=build_chart_spec(title, notes, build_grid(_build_panels(drawn, last), _PANEL_COLUMNS)),
+        columns=("category", "checkpoint", "days", "mean", "low", "high", "trials"),
+        rows=tuple(_build_line(name, step) for name, steps in drawn for step in steps),
+    )
+
+
+def _list_cell_steps(
+    heatmap: Heatmap, cells: Sequence[HeatmapCell], days: dict[str, int]
+) -> list[CurveStep]:
+    return [
+        CurveStep(checkpoint=column.label, days=days[column.label], mean=cell.mean)
+        for column, cell in zip(heatmap.columns, cells, strict=True)
+        if column.label in days
+    ]
+
+
+def _build_panels(drawn: Sequence[tuple[str, list[CurveStep]]], last: float) -> list[ChartPanel]:
+    panels = []
+    for number, (name, steps) in enumerate(drawn):
+        is_last = number + _PANEL_COLUMNS >= len(drawn)
+        plane = ChartPlane(
+            build_quantity_axis(
+                "Days of history" if is_last else None,
+                0,
+                last,
+                ticks=3,
+                has_grid=False,
+                is_bare=not is_last,
+            ),
+            build_quantity_axis(
+                None, 0, FULL_MARKS, ticks=(0, 2, 4, 6), is_bare=bool(number % _PANEL_COLUMNS)
+            ),
+        )
+        role = "other" if name == _ALL_CATEGORIES else "score"
+        layers = draw_curve(plane, steps, role, chart_text.format_score)
+        panels.append(
+            ChartPanel(title=name, layers=layers, width=_PANEL_WIDTH, height=_PANEL_HEIGHT)
+        )
+    return panels
+
+
+def _describe_absent(missing: Sequence[str], heatmap: Heatmap, days: dict[str, int]) -> str:
+    unknown = [
+        chart_text.trim_name(each.label) for each in heatmap.columns if each.label not in days
+    ]
+    said = f"Not measured: {chart_text.join_names(missing, 12)}. " if missing else ""
+    if unknown:
+        said += f"Not drawn, as its days are not known: {chart_text.join_names(unknown)}."
+    return said.strip()
+
+
+def _summarise_categories(drawn: Sequence[tuple[str, list[CurveStep]]]) -> str:
+    known = [(name, [step for step in steps if step.mean is not None]) for name, steps in drawn]
+    ends = [
+        f"{name.lower()} from {chart_text.format_score(steps[0].mean)} at {steps[0].days:,.0f} days "
+        f"to {chart_text.format_score(steps[-1].mean)} at {steps[-1].days:,.0f}"
+        for name, steps in known
+    ]
+    return f"Mean score of {FULL_MARKS} with intervals: {'; '.join(ends)}."
+
+
+def _build_line(name: str, step: CurveStep) -> tuple[object, ...]:
+    return (
+        name,
+        chart_text.trim_name(step.checkpoint),
+        step.days,
+        *chart_text.list_figures(step.mean),
+    )
+
+
+_COHORT_HEIGHT = 300.0
+_LABEL_DISTANCE = 0.4
+"""Points between two labels that can both be read."""
+
+
+def plot_cohorts(views: Degradation) -> Chart | None:
+    """Both curves in one view; None where nothing was measured."""
+    mixed, fixed = _list_point_steps(views.mixed), _list_point_steps(views.fixed)
+    if not any(step.mean for step in (*mixed, *fixed)):
+        return None
+    title = "Score over corpus size: every question, and the same questions again"
+    means = [step.mean for step in (*mixed, *fixed)]
+    notes = [
+        (
+            f"Mean points of {FULL_MARKS} with {chart_text.format_level(means)} intervals. Mixed: all "
+            "questions asked at a checkpoint, which change from one to the next."
+        ),
+        _describe_cohort(views),
+    ]
+    plane = ChartPlane(
+        build_quantity_axis("Days of history", 0, max(step.days for step in (*mixed, *fixed))),
+        build_quantity_axis(
+            f"Mean score (of {FULL_MARKS} points)", 0, FULL_MARKS, ticks=range(FULL_MARKS + 1)
+        ),
+    )
+    curves = [
+        *draw_curve(plane, mixed, "score", chart_text.format_score),
+        *draw_curve(plane, fixed, "other", chart_text.format_score),
+    ]
+    # No band lies on the other curve.
+    layers = [*sorted(curves, key=_is_line), *_label_curves(plane, mixed, fixed)]
+    return Chart(
+        name="mixed-and-fixed-cohort",
+        section="degradation",
+        title=title,
+        summary=_summarise_cohorts(views, mixed, fixed),
+        spec=build_chart_spec(title, notes, build_view(layers, _COHORT_HEIGHT)),
+        columns=("view", "checkpoint", "days", "mean", "low", "high", "trials"),
+        rows=(*_build_lines("mixed", mixed), *_build_lines("fixed", fixed)),
+    )
+
+
+def _is_line(layer: ChartLayer) -> bool:
+    mark = layer["mark"]
+    return not (isinstance(mark, dict) and mark["type"] == "area")
+
+
+def _list_point_steps(points: Sequence[CurvePoint]) -> list[CurveStep]:
+    return [
+        CurveStep(checkpoint=each.checkpoint, days=each.days, mean=each.mean)
+        for each in points
+        if each.days < FULL
+    ]
+
+
+def _label_curves(
+    plane: ChartPlane, mixed: Sequence[CurveStep], fixed: Sequence[CurveStep]
+) -> list[ChartLayer]:
+    """The name of each curve at its end, moved apart where they would touch."""
+    ends = [(role, _find_last(steps)) for role, steps in (("score", mixed), ("other", fixed))]
+    known = [(role, *end) for role, end in ends if end is not None]
+    known.sort(key=lambda each: each[2])
+    heights = [height for _, _, height in known]
+    are_beside = len({days for _, days, _ in known}) == 1
+    if len(heights) == 2 and are_beside and heights[1] - heights[0] < _LABEL_DISTANCE:
+        middle = min(max(sum(heights) / 2, _LABEL_DISTANCE), FULL_MARKS - _LABEL_DISTANCE)
+        heights = [middle - _LABEL_DISTANCE / 2, middle + _LABEL_DISTANCE / 2]
+    layers: list[ChartLayer] = []
+    last = max(days for _, days, _ in known)
+    for (role, days, _), height in zip(known, heights, strict=True):
+        text = {"x": days, "y": height, "text": "mixed" if role == "score" else "fixed"}
+        # A curve that ends early is named on the side where the other is not.
+        dy = 0 if days == last else (-14 if height == heights[-1] else 14)
+        layers += plane.draw_text(f"{role}-label", [text], dx=8, dy=dy)
+    return layers
+
+
+def _find_last(steps: Sequence[CurveStep]) -> tuple[float, float] | None:
+    known = [(step.days, step.mean.value) for step in steps if step.mean is not None]
+    return known[-1] if known else None
+
+
+def _describe_cohort(views: Degradation) -> str:
+    card = views.cohort
+    if card is None:
+        return f"No fixed view: {views.reason}" if views.reason else ""
+    return (
+        f"Fixed: the same {card.questions:,} questions of {card.personas} "
+        f"{'persona' if card.personas == 1 else 'personas'} at {card.checkpoints} "
+        f"{'checkpoint' if card.checkpoints == 1 else 'checkpoints'}, "
+        f"{chart_text.trim_name(card.first)} to {chart_text.trim_name(card.last)}."
+    )
+
+
+def _summarise_cohorts(
+    views: Degradation, mixed: Sequence[CurveStep], fixed: Sequence[CurveStep]
+) -> str:
+    said = []
+    for name, steps, trend in (
+        ("Every question asked", mixed, views.mixed_trend),
+        ("The same questions again", fixed, views.fixed_trend),
+    ):
+        known = [step for step in steps if step.mean is not None]
+        if known:
+            said.append(
+                f"{name}: from {chart_text.format_score(known[0].mean)} at {known[0].days:,.0f} days to "
+                f"{chart_text.format_score(known[-1].mean)} at {known[-1].days:,.0f}{_format_trend(trend)}."
+            )
+    return " ".join(said)
+
+
+def _format_trend(trend: Trend | None) -> str:
+    if trend is None:
+        return ""
+    return f", {chart_text.format_change(trend.slope, scale=1, unit=' points')}"
+
+
+def _build_lines(view: str, steps: Sequence[CurveStep]) -> list[tuple[object, ...]]:
+    return [
+        (
+            view,
+            chart_text.trim_name(step.checkpoint),
+            step.days,
+            *chart_text.list_figures(step.mean),
+        )
+        for step in steps
+    ]

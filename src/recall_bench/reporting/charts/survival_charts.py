@@ -1,0 +1,240 @@
+"""How long facts stay known: survival curves with bands and half-lives.
+
+Between two ages that were seen, facts are lost at a steady rate as far as anybody knows: the
+half-life is found so, and the curve is drawn so.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from recall_bench.metrics.survival import HalfLife, Survival
+from recall_bench.reporting.analyses.fact_survival import Degradation, GroupSurvival, SurvivalGroup
+from recall_bench.reporting.charts import chart_text
+from recall_bench.reporting.charts.plane import (
+    PERCENT_FORMAT,
+    Chart,
+    ChartLayer,
+    ChartPanel,
+    ChartPlane,
+    build_chart_spec,
+    build_grid,
+    build_quantity_axis,
+    build_view,
+)
+from recall_bench.reporting.formats import format_half_life
+
+_PANEL_COLUMNS = 3
+_PANEL_WIDTH, _PANEL_HEIGHT, _VIEW_HEIGHT = 214.0, 120.0, 280.0
+_PIECES = 6
+"""Pieces each stretch between two ages is drawn in, so that a steady rate looks like one."""
+
+_GROUP_TITLES = {
+    SurvivalGroup.ALL: "How long facts stay known",
+    SurvivalGroup.CATEGORY: "How long facts stay known, by category",
+    SurvivalGroup.AGE: "How long facts stay known, by age at the first question",
+    SurvivalGroup.REVISIONS: "How long facts stay known, by revisions",
+}
+
+_CurveSpot = tuple[float, float, float | None, float | None]
+"""Age, share, and both ends of the band."""
+
+
+def plot_survivals(views: Degradation) -> list[Chart]:
+    """One chart for each way facts are grouped."""
+    everything = [each for each in views.survivals if each.by is SurvivalGroup.ALL]
+    behind = everything[0].survival if everything else None
+    found = []
+    for by, title in _GROUP_TITLES.items():
+        groups = [each for each in views.survivals if each.by is by]
+        if groups:
+            body = (
+                _build_single_view(groups[0])
+                if by is SurvivalGroup.ALL
+                else _build_panels(groups, behind)
+            )
+            found.append(
+                _build_chart(
+                    by, title, groups, build_chart_spec(title, _list_notes(views, by, behind), body)
+                )
+            )
+    return found
+
+
+def _build_chart(
+    by: SurvivalGroup, title: str, groups: Sequence[GroupSurvival], spec: dict[str, object]
+) -> Chart:
+    return Chart(
+        name="survival" if by is SurvivalGroup.ALL else f"survival-by-{by}",
+        section="degradation",
+        title=title,
+        summary="Half-lives: " + "; ".join(_summarise_group(each) for each in groups) + ".",
+        spec=spec,
+        columns=("group", "age", "share", "low", "high", "at risk"),
+        rows=tuple(
+            (_name_group(each), point.age, point.share, point.low, point.high, point.at_risk)
+            for each in groups
+            for point in each.survival.curve
+        ),
+    )
+
+
+def _list_notes(views: Degradation, by: SurvivalGroup, everything: Survival | None) -> list[str]:
+    level = {each.survival.level for each in views.survivals}
+    spoken = " and ".join(f"{100 * each:.0f} %" for each in sorted(level))
+    notes = [
+        (
+            f"Share of facts still known by days since they were first known, with {spoken} "
+            f"intervals. A fact is lost at the first of {views.failures} wrong answers in a row; "
+            "● is the half-life, with its interval."
+        )
+    ]
+    if everything is not None:
+        said = _describe_half_life(everything.half_life)
+        notes.append(f"{'All facts' if by is SurvivalGroup.ALL else 'Grey: all facts'}, {said}.")
+    return notes
+
+
+def _build_plane(
+    last: float, *, title: str | None = None, is_left: bool = True, is_low: bool = True
+) -> ChartPlane:
+    days = "Days since first known" if is_low else None
+    return ChartPlane(
+        build_quantity_axis(days, 0, last, ticks=4, has_grid=False, is_bare=not is_low),
+        build_quantity_axis(
+            title, 0, 1, form=PERCENT_FORMAT, ticks=(0, 0.25, 0.5, 0.75, 1), is_bare=not is_left
+        ),
+    )
+
+
+def _build_single_view(group: GroupSurvival) -> dict[str, object]:
+    last = group.survival.half_life.followed
+    return build_view(
+        _draw_curve(_build_plane(last, title="Facts still known (%)"), group.survival, last),
+        _VIEW_HEIGHT,
+    )
+
+
+def _build_panels(groups: Sequence[GroupSurvival], behind: Survival | None) -> dict[str, object]:
+    last = max(each.survival.half_life.followed for each in groups)
+    panels = []
+    for number, each in enumerate(groups):
+        plane = _build_plane(
+            last,
+            is_left=number % _PANEL_COLUMNS == 0,
+            is_low=number + _PANEL_COLUMNS >= len(groups),
+        )
+        grey = (
+            []
+            if behind is None
+            else _build_line_rows([s for s in _interpolate_curve(behind) if s[0] <= last])
+        )
+        layers = [
+            *plane.draw_marks("line", "context", grey),
+            *_draw_curve(plane, each.survival, last),
+        ]
+        panels.append(
+            ChartPanel(
+                title=_name_group(each),
+                note=_describe_half_life(each.survival.half_life),
+                layers=layers,
+                width=_PANEL_WIDTH,
+                height=_PANEL_HEIGHT,
+            )
+        )
+    return build_grid(panels, _PANEL_COLUMNS)
+
+
+def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[ChartLayer]:
+    spots = _interpolate_curve(survival)
+    band = [{"x": age, "y": low, "y2": high} for age, _, low, high in spots if low is not None]
+    seen = [
+        {
+            "x": each.age,
+            "y": each.share,
+            "age": f"{each.age:,.0f} days",
+            "known": chart_text.format_share_interval(each.share, each.low, each.high),
+            "at risk": f"{each.at_risk:,.1f}",
+        }
+        for each in survival.curve
+    ]
+    unseen = {"size": 40, "opacity": 0}
+    half = survival.half_life
+    return [
+        *plane.draw_marks("rule", "reference", [{"y": 0.5}]),
+        *plane.draw_marks("area", "score-band", band),
+        *plane.draw_marks("line", "score-line", _build_line_rows(spots)),
+        *plane.draw_marks(
+            "point", "score-point", seen, tells=("age", "known", "at risk"), mark=unseen
+        ),
+        *plane.draw_marks("rule", "interval", _build_interval_row(half, last)),
+        *plane.draw_marks(
+            "point",
+            "ink-point",
+            _build_half_life_row(half),
+            tells=("half-life",),
+            mark={"size": 50},
+        ),
+    ]
+
+
+def _build_interval_row(half: HalfLife, last: float) -> list[dict[str, object]]:
+    """The interval of the half-life; it runs to the end where its upper end was not seen."""
+    if half.low is None:
+        return []
+    return [{"x": half.low, "x2": last if half.high is None else half.high, "y": 0.5}]
+
+
+def _build_half_life_row(half: HalfLife) -> list[dict[str, object]]:
+    if half.value is None:
+        return []
+    return [{"x": half.value, "y": 0.5, "half-life": _describe_half_life(half)}]
+
+
+def _interpolate_curve(survival: Survival) -> list[_CurveSpot]:
+    """The curve from the start, with as many places between as a steady rate needs."""
+    known: list[_CurveSpot] = [(0.0, 1.0, 1.0, 1.0)]
+    known += [(each.age, each.share, each.low, each.high) for each in survival.curve]
+    spots = known[:1]
+    for (start, *before), (end, *after) in pairwise(known):
+        for piece in range(1, _PIECES + 1):
+            part = piece / _PIECES
+            share, low, high = (
+                None if a is None or b is None else _interpolate_share(a, b, part)
+                for a, b in zip(before, after, strict=True)
+            )
+            spots.append((start + part * (end - start), share or 0.0, low, high))
+    return spots
+
+
+def _interpolate_share(before: float, after: float, part: float) -> float:
+    """What is left after a part of the time; in a straight line where nothing is left at last."""
+    if before <= 0 or after <= 0.001:
+        return before + part * (after - before)
+    return float(before * (after / before) ** part)
+
+
+def _build_line_rows(spots: Sequence[_CurveSpot]) -> list[dict[str, object]]:
+    return [{"x": age, "y": share} for age, share, _, _ in spots]
+
+
+def _name_group(each: GroupSurvival) -> str:
+    match each.by:
+        case SurvivalGroup.ALL:
+            return "All facts"
+        case SurvivalGroup.REVISIONS:
+            return f"Revisions: {chart_text.trim_name(each.name)}"
+        case SurvivalGroup.AGE:
+            return f"First asked at {chart_text.trim_name(each.name)}"
+        case SurvivalGroup.CATEGORY:
+            return chart_text.format_slug(each.name)
+
+
+def _describe_half_life(half: HalfLife) -> str:
+    return f"half-life {format_half_life(half, unit=' days')}"
+
+
+def _summarise_group(each: GroupSurvival) -> str:
+    return (
+        f"{_name_group(each).lower()}, {format_half_life(each.survival.half_life, unit=' days')}, "
+        f"{each.survival.lost:,} of {each.survival.facts:,} facts lost"
+    )

@@ -1,0 +1,471 @@
+"""A report to be read and published: figures between their floors and ceilings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.atomic_file import AtomicFile
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import ReaderCard
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.datasets.methodologies import find_methodology
+from recall_bench.reporting.eval_estimates import (
+    ALL,
+    FEW,
+    AbstentionCounts,
+    EvalEstimate,
+    EvalGroup,
+)
+from recall_bench.reporting.eval_report import ControlReport, EvalReport
+from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
+from recall_bench.running.eval_controls import KEYWORDS
+
+COUNTED = "## How it was counted"
+"""Where the figures end and their circumstances begin."""
+_DASH = "–"
+_RANKED = ("hit", "recall", "recall_all", "precision", "ndcg", "ndcg_lme")
+_RANKING = re.compile(r"(session|turn) (\w+)@(\d+)(tok)?")
+_LAYERED = re.compile(r"(snippet_r|document_r)@(\d+)")
+_FILES = 20
+"""As many files as a page names."""
+_Row = list[str]
+
+
+def render_page(report: EvalReport) -> str:
+    """The report as a page."""
+    return "\n\n".join(part for part in _EvalPage(report).render_parts() if part) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _RankingFigure:
+    """A figure of a ranking, by the parts of its name."""
+
+    level: str
+    family: str
+    at: int
+    is_tokens: bool
+
+
+class _EvalPage:
+    def __init__(self, report: EvalReport) -> None:
+        self._report = report
+        self._figures = _find_figures(report.groups, ALL)
+        self._controls = [each for each in report.controls if each.groups]
+
+    def render_parts(self) -> Iterator[str]:
+        """Every paragraph and table, in order."""
+        yield from self._render_title()
+        yield self._render_headline()
+        yield self._render_legend()
+        yield self._warn_below_chance()
+        for level in ("turn", "session"):
+            yield from self._render_ranking(level)
+        yield from self._render_layers()
+        yield from self._render_answers()
+        yield from self._render_abstentions()
+        yield from self._render_categories()
+        yield from self._render_protocol()
+        yield from self._render_run()
+
+    def _render_title(self) -> Iterator[str]:
+        report, counts = self._report, self._report.counts
+        yield f"# {report.title}: {report.system.name} {report.system.version}"
+        unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
+        yield (
+            f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
+            f"{_describe_errata(report)}. {counts.owed:,} questions about {report.scenarios:,} "
+            f"{'history' if report.scenarios == 1 else 'histories'}: "
+            f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
+        )
+        if report.validity != "valid":
+            yield f"**These figures are {report.validity}: {report.reason}.**"
+
+    def _render_headline(self) -> str:
+        """The figures that come first, each between its floors and its ceiling."""
+        names = [name for name in self._report.headline if name in self._figures]
+        head = ["", "questions", self._report.system.name, "95 % interval", "random"]
+        head += [*(each.name for each in self._controls), "best possible"]
+        rows = []
+        for name in names:
+            found = self._figures[name]
+            floors = [self._format_floor(each, name) for each in self._controls]
+            rows.append(
+                [
+                    name,
+                    f"{found.counted:,}",
+                    f"**{_format_number(found.mean)}**",
+                    _format_interval(found),
+                    _format_number(found.chance),
+                    *floors,
+                    _format_number(found.ceiling),
+                ]
+            )
+        return _render_table(*_drop_blank_columns(head, rows))
+
+    def _render_legend(self) -> str:
+        """What the columns beside the system are, as far as there are any."""
+        told = {"random": f"{self._describe_draw()} drawn blindly, computed and not run"}
+        told |= {each.name: each.about for each in self._controls}
+        told["best possible"] = "the gold in the first places"
+        head = self._render_headline().partition("\n")[0]
+        drawn = "questions" if self._report.scenarios < FEW else "histories"
+        told["95 % interval"] = f"{drawn} drawn again"
+        return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
+
+    def _describe_draw(self) -> str:
+        """What chance draws: turns; letters; sessions, where each has one place."""
+        if self._report.longest_option is not None:
+            return "an option"
+        methodology = find_methodology(*self._report.protocol.name.split("/", 1))
+        is_distinct = any(ranking.is_distinct for ranking in methodology.rankings)
+        return "as many sessions or turns" if is_distinct else "as many turns"
+
+    def _warn_below_chance(self) -> str:
+        """A warning of figures that a blind draw beats: they say nothing of a search."""
+        found = [self._figures[name] for name in self._report.headline if name in self._figures]
+        beaten = [
+            each.name for each in found if each.chance is not None and each.chance > each.mean
+        ]
+        if not beaten:
+            return ""
+        return f"**A blind draw does better at {', '.join(beaten)}: quote other figures here.**"
+
+    @staticmethod
+    def _format_floor(control: ControlReport, name: str) -> str:
+        """Who returns nothing, and who returns only what it was told, says nothing of a search."""
+        if control.name != KEYWORDS and _RANKING.fullmatch(name):
+            return _DASH
+        return _format_mean(_find_figures(control.groups, ALL), name)
+
+    def _render_ranking(self, level: str) -> Iterator[str]:
+        names = {
+            name: _RankingFigure(found[1], found[2], int(found[3]), found[4] is not None)
+            for name in self._figures
+            if (found := _RANKING.fullmatch(name)) and found[1] == level
+        }
+        if not names:
+            return
+        yield f"## What was found: {level}s"
+        yield self._render_by_place(names, is_tokens=False)
+        whole = [name for name, part in names.items() if part.family in ("mrr", "map")]
+        if whole:
+            yield ", ".join(map(self._describe_figure, whole)) + "."
+        budgeted = self._render_by_place(names, is_tokens=True)
+        if budgeted:
+            yield f"Within so many tokens, and {self._report.asked['top_k']} passages:"
+            yield budgeted
+
+    def _describe_figure(self, name: str) -> str:
+        found = self._figures[name]
+        return f"{name} {_format_number(found.mean)} (random {_format_number(found.chance)})"
+
+    def _render_by_place(self, names: Mapping[str, _RankingFigure], *, is_tokens: bool) -> str:
+        """A row for each family, with its floors below it, and a column for each cutoff."""
+        parts = [
+            part
+            for part in names.values()
+            if part.is_tokens is is_tokens and part.family in _RANKED
+        ]
+        if not parts:
+            return ""
+        level, suffix = parts[0].level, "tok" if is_tokens else ""
+        places = sorted({part.at for part in parts})
+        families = sorted({part.family for part in parts}, key=_RANKED.index)
+        rows = [
+            row
+            for family in families
+            for row in self._render_rows(family, [f"{level} {family}@{k}{suffix}" for k in places])
+        ]
+        return _render_table(["", *(f"{k:,}" if is_tokens else f"@{k}" for k in places)], rows)
+
+    def _render_rows(self, family: str, names: Sequence[str]) -> Iterator[_Row]:
+        """One family's figures, and what there is below and above them."""
+        found = [self._figures.get(name) for name in names]
+        yield [
+            f"**{family}**",
+            *(f"**{_format_number(each.mean if each else None)}**" for each in found),
+        ]
+        yield ["random", *(_format_number(each.chance if each else None) for each in found)]
+        for control in self._controls:
+            figures = _find_figures(control.groups, ALL)
+            if control.name == KEYWORDS and any(name in figures for name in names):
+                yield [control.name, *(_format_mean(figures, name) for name in names)]
+        best = [each.ceiling if each else None for each in found]
+        if any(value is not None and value < 1 for value in best):
+            yield ["best possible", *map(_format_number, best)]
+
+    def _render_layers(self) -> Iterator[str]:
+        found = [parts for name in self._figures if (parts := _LAYERED.fullmatch(name))]
+        if not found:
+            return
+        places = sorted({int(parts[2]) for parts in found})
+        rows = []
+        for layer in ("snippet_r", "document_r"):
+            names = [f"{layer}@{k}" for k in places]
+            means = [self._figures[name].mean if name in self._figures else None for name in names]
+            rows.append([f"**{layer}**", *(f"**{_format_number(mean)}**" for mean in means)])
+            chances = [
+                self._figures[name].chance if name in self._figures else None for name in names
+            ]
+            rows.append(["random", *map(_format_number, chances)])
+            for each in self._controls:
+                figures = _find_figures(each.groups, ALL)
+                rows.append([each.name, *(_format_mean(figures, name) for name in names)])
+        yield "## What was found: wordings of the answer"
+        yield _render_table(["", *(f"@{k}" for k in places)], rows)
+
+    def _render_answers(self) -> Iterator[str]:
+        names = [name for name in self._figures if not _is_retrieval(name)]
+        if not names:
+            return
+        yield "## What was said"
+        head = ["group", *(f"{self._report.system.name}: {name}" for name in names)]
+        for each in self._controls:
+            head += [f"{each.name}: {name}" for name in names]
+        rows = []
+        for group in self._report.groups:
+            if not any(name in group.figures for name in names):
+                continue
+            row = [f"{group.name} ({group.questions:,})"]
+            row += [f"**{_format_mean(group.figures, name)}**" for name in names]
+            for each in self._controls:
+                row += [
+                    _format_mean(_find_figures(each.groups, group.name), name) for name in names
+                ]
+            rows.append(row)
+        yield _render_table(*_drop_blank_columns(head, rows))
+        if self._report.longest_option is not None:
+            yield (
+                "Naming the longest option, unread, gets "
+                f"{_format_number(self._report.longest_option)} of these questions: less than that "
+                "says nothing of a memory."
+            )
+
+    def _render_abstentions(self) -> Iterator[str]:
+        having = {self._report.system.name: self._report.abstention}
+        having |= {each.name: each.abstention for each in self._controls}
+        known = {name: each for name, each in having.items() if each is not None}
+        if not known or not any(each.unanswerable for each in known.values()):
+            return
+        yield "## Knowing what is not known"
+        head = ["", "unanswerable: abstained", "answerable: abstained", "fell for the trap"]
+        yield _render_table(
+            head, [[name, *_format_abstention(each)] for name, each in known.items()]
+        )
+
+    def _render_categories(self) -> Iterator[str]:
+        names = [name for name in self._report.headline if name in self._figures]
+        names = [name for name in names if _is_retrieval(name)]
+        if not names or len(self._report.groups) < 4:
+            return
+        yield "## By category"
+        rows = []
+        for group in self._report.groups:
+            row = [f"{group.name} ({group.questions:,})"]
+            for name in names:
+                found = group.figures.get(name)
+                row.append(_DASH if found is None else _format_over_chance(found, group.questions))
+            rows.append(row)
+        yield _render_table(["", *names], rows)
+        yield "In brackets: what a blind draw or a guess gets on the same questions."
+
+    def _render_protocol(self) -> Iterator[str]:
+        report = self._report
+        yield COUNTED
+        yield report.protocol.about
+        layers = (
+            f", corrected by {', '.join(report.dataset.layers)}" if report.dataset.layers else ""
+        )
+        yield f"Dataset `{report.dataset.name}`{layers}:"
+        yield _render_table(
+            ["file", "bytes", "sha-256"],
+            [
+                [each.name, f"{each.bytes:,}", f"`{each.sha256}`"]
+                for each in report.dataset.files[:_FILES]
+            ],
+        )
+        if len(report.dataset.files) > _FILES:
+            yield f"and {len(report.dataset.files) - _FILES:,} more files, named in the JSON."
+        if report.notes:
+            yield "\n".join(f"* {note}" for note in report.notes)
+        if report.errata:
+            yield "Errata of the published file that were dealt with:"
+            yield "\n".join(f"* `{name}`: {text}" for name, text in report.errata.items())
+        for control in report.controls:
+            if control.reason:
+                yield f"`{control.name}` has no figures: {control.reason}."
+
+    def _render_run(self) -> Iterator[str]:
+        report, service = self._report, self._report.service
+        yield "## What ran"
+        rows: list[_Row] = [
+            ["system", f"{report.system.name} {report.system.version}"],
+            ["its settings", _format_settings(report.system.config)],
+            ["reader", _DASH if report.reader is None else _format_card(report.reader)],
+            ["judge", _DASH if report.judge is None else _format_card(report.judge)],
+            ["asked for", _format_settings(report.asked)],
+            ["took in everything in", f"{service.ingest_s:,.1f} s"],
+            [
+                "answered in",
+                f"{_format_ms(service.p50_ms)} (half), {_format_ms(service.p95_ms)} (95 %)",
+            ],
+            ["delivered a question", _format_delivery(report)],
+            ["machine", ", ".join(f"{k} {v}" for k, v in report.environment.items())],
+            ["harness", ", ".join(report.code)],
+            ["plan", f"`{report.plan_digest[:12]}`"],
+        ]
+        yield _render_table(["", ""], rows)
+
+
+def _describe_errata(report: EvalReport) -> str:
+    layers = report.dataset.layers
+    return f", gold corrected by {', '.join(layers)}" if layers else ""
+
+
+def _is_retrieval(name: str) -> bool:
+    """Whether a figure is of what was found, and not of what was said."""
+    return bool(_RANKING.fullmatch(name) or _LAYERED.fullmatch(name)) or name == EVIDENCE_TEXT
+
+
+def _drop_blank_columns(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str], list[_Row]]:
+    """The table without the columns that have nothing to say."""
+    kept = [
+        place for place in range(len(head)) if any(row[place] not in (_DASH, "") for row in rows)
+    ]
+    return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
+def _find_figures(groups: Sequence[EvalGroup], name: str) -> Mapping[str, EvalEstimate]:
+    return next((each.figures for each in groups if each.name == name), {})
+
+
+def _format_mean(figures: Mapping[str, EvalEstimate], name: str) -> str:
+    found = figures.get(name)
+    return _format_number(None if found is None else found.mean)
+
+
+def _format_over_chance(found: EvalEstimate, questions: int) -> str:
+    chance = "" if found.chance is None else f" ({_format_number(found.chance)})"
+    part = "" if found.counted == questions else f", n={found.counted:,}"
+    return f"{_format_number(found.mean)}{chance}{part}"
+
+
+def _format_abstention(each: AbstentionCounts) -> _Row:
+    return [
+        _format_share(each.abstained, each.unanswerable),
+        _format_share(each.wrongly_abstained, each.answerable),
+        _format_share(each.fell_for_trap, each.traps),
+    ]
+
+
+def _format_share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%} of {whole:,}" if whole else _DASH
+
+
+def _format_number(value: float | None) -> str:
+    return _DASH if value is None else f"{value:.3f}"
+
+
+def _format_interval(found: EvalEstimate) -> str:
+    if found.interval is None:
+        return _DASH
+    low, high = found.interval
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _format_card(card: ReaderCard | JudgeCard) -> str:
+    return f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "")
+
+
+def _format_settings(settings: Mapping[str, object]) -> str:
+    said = {key: value for key, value in settings.items() if value is not None and value != []}
+    return ", ".join(f"{key}={value}" for key, value in said.items()) or _DASH
+
+
+def _format_ms(value: float | None) -> str:
+    return _DASH if value is None else f"{value:,.1f} ms"
+
+
+def _format_delivery(report: EvalReport) -> str:
+    service = report.service
+    if service.passages is None or service.tokens is None:
+        return _DASH
+    traced = "" if service.traced is None else f"; {service.traced:.0%} traced to a session"
+    if service.traced_to_turn is not None:
+        traced += f", {service.traced_to_turn:.0%} to turns"
+    return f"{service.passages:.1f} passages, about {service.tokens:,.0f} tokens{traced}"
+
+
+def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(map(_escape_cell, line))} |" for line in lines)
+
+
+def _escape_cell(text: str) -> str:
+    """What neither a bar nor a new line in a name or a setting can tear."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
+_RUN = re.compile(r"run-(\d+)")
+
+
+def write_report(report: EvalReport, reports: Path) -> Path:
+    """Write `<dataset>/<eval_version>/run-N/<dataset>.{md,json}`; the folder it went to.
+
+    A run that was reported already, to the last figure, is not reported twice: its folder is
+    given again.
+    """
+    place = reports / report.dataset.name / report.protocol.eval_version
+    name = report.dataset.name
+    content = msgspec.json.format(msgspec.json.encode(report), indent=1)
+    try:
+        if (known := _find_known(place, name, content)) is not None:
+            return known
+        folder = _make_next_folder(place)
+        with (
+            AtomicFile(folder / f"{name}.md") as page,
+            AtomicFile(folder / f"{name}.json") as record,
+        ):
+            page.write(render_page(report).encode())
+            record.write(content)
+            page.commit()
+            record.commit()
+    except OSError as error:
+        raise UsageError(
+            f"--reports: cannot write below {reports} ({error.strerror or error}); "
+            "name another folder"
+        ) from error
+    return folder
+
+
+def _find_known(place: Path, name: str, content: bytes) -> Path | None:
+    for number in sorted(_list_numbers(place), reverse=True):
+        path = place / f"run-{number}" / f"{name}.json"
+        if path.is_file() and path.read_bytes() == content:
+            return path.parent
+    return None
+
+
+def _list_numbers(place: Path) -> list[int]:
+    if not place.is_dir():
+        return []
+    found = (_RUN.fullmatch(path.name) for path in place.iterdir())
+    return [int(each[1]) for each in found if each]
+
+
+def _make_next_folder(place: Path) -> Path:
+    """A folder that did not exist before; another process may be at the same thing."""
+    number = max(_list_numbers(place), default=0)
+    while True:
+        number += 1
+        folder = place / f"run-{number}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder

@@ -1,0 +1,422 @@
+"""What was found, held against the gold: at each level, with chance below and the best above."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from itertools import product
+
+import msgspec
+
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, TrialResult
+from recall_bench.core.memory import Passage
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import Expects, Item, Scenario
+from recall_bench.core.verdict import PASS, Verdict
+from recall_bench.core.words import estimate_tokens, split_words
+from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
+from recall_bench.judging.offline.stance import Stance, read_stance
+from recall_bench.judging.protocols import registry
+from recall_bench.judging.protocols.multiple_choice import parse_options
+from recall_bench.judging.protocols.protocol import ComputedProtocol
+from recall_bench.judging.protocols.registry import make_submission
+from recall_bench.metrics.chance import ChancePool, expect_coverage
+from recall_bench.metrics.fact_coverage import (
+    EvidenceLayer,
+    Facts,
+    ReturnedPassage,
+    contains_trap,
+    is_stated_in,
+    list_layer_measures,
+)
+from recall_bench.metrics.retrieval import (
+    RankedPassage,
+    RetrievalMeasure,
+    drop_repeats,
+    list_measures,
+    score_all,
+)
+
+EVIDENCE_TEXT = "evidence text"
+"""The share of the texts cited that was returned, letter by letter."""
+
+Figures = dict[str, float]
+
+
+@dataclass(slots=True)
+class RetrievalScores:
+    """What one question's passages are worth."""
+
+    figures: Figures = field(default_factory=dict)
+    gold: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
+    """What a blind draw would get. Shared by questions that are alike: not to be changed."""
+    ceiling: Mapping[str, float] = field(default_factory=dict)
+    """What the best order of all there is would get, shared likewise."""
+
+
+_Sizes = tuple[int, ...]
+"""How many items may be drawn of each gold unit, ascending."""
+
+
+class RetrievalScorer:
+    """Measures what was found in one scenario."""
+
+    def __init__(self, methodology: Methodology, scenario: Scenario, depth: int) -> None:
+        self._methodology = methodology
+        self._scenario = scenario
+        self._depth = depth
+        self._episodes = {episode.day: episode for episode in scenario.episodes}
+        self._counted = [
+            tuple(each for each in list_measures(depth) if each.family in ranking.families)
+            for ranking in methodology.rankings
+        ]
+        self._bounds: dict[tuple[_Sizes, ...], tuple[Figures, Figures]] = {}
+
+    def score(self, item: Item, passages: Sequence[Passage]) -> RetrievalScores:
+        """Every figure of what was returned to a question, best first."""
+        found = RetrievalScores()
+        golds = [each.gold(self._scenario.id, item) for each in self._methodology.rankings]
+        for ranking, counted, gold in zip(
+            self._methodology.rankings, self._counted, golds, strict=True
+        ):
+            if gold:
+                found.gold[ranking.level] = tuple(sorted(gold))
+                ranked = score_all(counted, self._list_delivered(ranking, passages), gold)
+                found.figures |= _label_figures(ranking.level, ranked)
+            elif ranking.empty is not None:
+                found.figures |= dict.fromkeys(_list_names(ranking.level, counted), ranking.empty)
+        found.chance, found.ceiling = self._find_bounds(golds)
+        if self._methodology.has_layers and item.truth.facts:
+            self._add_layers(item.truth.facts, passages, found)
+        if self._methodology.has_evidence_text:
+            found.figures[EVIDENCE_TEXT] = self._score_evidence_text(item, passages)
+        return found
+
+    def _add_layers(
+        self, facts: Facts, passages: Sequence[Passage], found: RetrievalScores
+    ) -> None:
+        """Wordings in what was returned, and what as many at random would hold."""
+        returned = [ReturnedPassage(each.text, self._find_source(each)) for each in passages]
+        episodes = self._scenario.episodes
+        drawn = {
+            EvidenceLayer.SNIPPET: [turn.text for episode in episodes for turn in episode.turns],
+            EvidenceLayer.DOCUMENT: [episode.text for episode in episodes],
+        }
+        chance = dict(found.chance)
+        for layer in list_layer_measures(self._depth):
+            texts = drawn[layer.layer]
+            holding = [sum(is_stated_in(fact, [text]) for text in texts) for fact in facts]
+            found.figures[layer.name] = layer.measure(returned, facts)
+            chance[layer.name] = expect_coverage(len(texts), holding, min(layer.cutoff, len(texts)))
+        found.chance = chance
+
+    def _list_delivered(self, ranking: Ranking, passages: Sequence[Passage]) -> list[RankedPassage]:
+        level, name = ranking.level, self._scenario.id
+        delivered = [part for each in passages for part in _split_passage(level, name, each)]
+        return drop_repeats(delivered) if ranking.is_distinct else delivered
+
+    def _find_bounds(self, golds: Sequence[frozenset[str]]) -> tuple[Figures, Figures]:
+        """What chance and what the best order get: the same for gold of the same sizes."""
+        pools = [self._pools[each.level, each.is_distinct] for each in self._methodology.rankings]
+        key = tuple(
+            tuple(sorted(pool.items.get(each, 0) for each in gold))
+            for pool, gold in zip(pools, golds, strict=True)
+        )
+        if key not in self._bounds:
+            chance: Figures = {}
+            ceiling: Figures = {}
+            for place, gold in enumerate(golds):
+                self._add_bounds(place, gold, chance, ceiling)
+            self._bounds[key] = chance, ceiling
+        return self._bounds[key]
+
+    def _add_bounds(
+        self, place: int, gold: frozenset[str], chance: Figures, ceiling: Figures
+    ) -> None:
+        ranking, counted = self._methodology.rankings[place], self._counted[place]
+        level = ranking.level
+        if not gold:
+            if ranking.empty is not None:
+                chance |= dict.fromkeys(_list_names(level, counted), ranking.empty)
+                ceiling |= dict.fromkeys(_list_names(level, counted), ranking.empty)
+            return
+        pool = self._pools[level, ranking.is_distinct]
+        if unknown := gold - pool.items.keys():
+            # Cited and nowhere to be found, not by chance either.
+            pool = ChancePool({**pool.items, **dict.fromkeys(unknown, 0)}, pool.mean_tokens)
+        drawn = {each.name: pool.expect(each, gold) for each in counted}
+        chance |= _label_figures(
+            level, {name: each for name, each in drawn.items() if each is not None}
+        )
+        best = [RankedPassage(each, 0) for each in gold if pool.items[each]]
+        by_rank = [each for each in counted if each.budget is None]
+        ceiling |= _label_figures(level, score_all(by_rank, best, gold))
+
+    @cached_property
+    def _pools(self) -> dict[tuple[Level, bool], ChancePool]:
+        """What a blind draw draws from: turns; or sessions, where each has one place."""
+        return {
+            (level, is_distinct): ChancePool(
+                dict(self._iterate_pool(level, is_distinct)), self._mean_tokens
+            )
+            for level, is_distinct in product(Level, (False, True))
+        }
+
+    def _iterate_pool(self, level: Level, is_distinct: bool) -> Iterator[tuple[str, int]]:
+        name = self._scenario.id
+        for episode in self._scenario.episodes:
+            turns = len(episode.turns) or 1
+            if level is Level.SESSION:
+                yield f"{name}/{episode.day}", 1 if is_distinct else turns
+            else:
+                yield from ((f"{name}/{episode.day}:{turn}", 1) for turn in range(turns))
+
+    @cached_property
+    def _mean_tokens(self) -> float | None:
+        sizes = [
+            estimate_tokens(turn.text)
+            for episode in self._scenario.episodes
+            for turn in episode.turns
+        ]
+        return sum(sizes) / len(sizes) if sum(sizes) else None
+
+    def _find_source(self, passage: Passage) -> str | None:
+        if passage.day is None or passage.day not in self._episodes:
+            return None
+        return self._episodes[passage.day].text
+
+    def _score_evidence_text(self, item: Item, passages: Sequence[Passage]) -> float:
+        cited = {
+            _normalise(self._episodes[each.day].turns[each.turn].text)
+            for each in item.truth.evidence
+            if each.turn is not None
+        }
+        returned = [_normalise(each.text) for each in passages]
+        if not cited:
+            return 1.0
+        return sum(
+            any(text in each or each in text for each in returned if each) for text in cited
+        ) / len(cited)
+
+
+def _split_passage(level: Level, scenario: str, passage: Passage) -> Iterator[RankedPassage]:
+    """The places a passage takes: one; by turns, as many as it holds, in the order they stand."""
+    size = estimate_tokens(passage.text)
+    if passage.day is None:
+        yield RankedPassage(None, size)
+        return
+    turns = (passage.turn,) if level is Level.SESSION or not passage.turns else passage.turns
+    for number, turn in enumerate(turns):
+        # All of a passage is read for its first turn.
+        yield RankedPassage(name_unit(level, scenario, passage.day, turn), 0 if number else size)
+
+
+def _normalise(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _list_names(level: Level, counted: Iterable[RetrievalMeasure]) -> list[str]:
+    return [f"{level} {each.name}" for each in counted]
+
+
+def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
+    return {f"{level} {name}": value for name, value in figures.items()}
+
+
+JUDGED = "judged right"
+"""1 where whoever judged found the answer right, 0 where not."""
+_ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
+"""Saying that it is not known. Who says nothing at all, or refuses, has not said that."""
+ANSWERED, OPEN = "answered", "open"
+
+
+class EvalHit(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One passage a system returned, as far as it takes to score it again."""
+
+    rank: int
+    session: str | None = None
+    """Globally scoped; None if nobody could trace it."""
+    turn: str | None = None
+    turns: tuple[str, ...] = ()
+    """All turns that it holds, where these are several."""
+    score: float | None = None
+    tokens: int
+    sha256: str
+    """Of its text."""
+
+
+class ScoredQuestion(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One question put once, with every figure it has."""
+
+    scenario: str
+    item: str
+    repeat: int = 0
+    category: str
+    source: str | None = None
+    """The dataset's own id."""
+    is_answerable: bool = True
+    outcome: str
+    """`answered`, the fault that kept the system from answering, or `open`."""
+    figures: Figures = msgspec.field(default_factory=dict)
+    """By name, such as `turn recall@10`. A figure that does not apply is not there."""
+    chance: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """What a blind draw would get, where that can be told."""
+    ceiling: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """What the best order of all there is would get."""
+    gold: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """What should be found, by level."""
+    hits: tuple[EvalHit, ...] = ()
+    answer: str | None = None
+    abstained: bool | None = None
+    """None where there is no answer in free text to tell by."""
+    fell_for_trap: bool | None = None
+    """None where there is no trap, or no answer."""
+    longest_option: float | None = None
+    """What naming the longest option gets, which needs no reading; None without options."""
+    unjudged: str | None = None
+    """Why an answer that was to be judged has no verdict."""
+    seconds: float | None = None
+
+
+class QuestionScorer:
+    """Scores what one scenario was asked.
+
+    `depth` is how many passages of a reply were looked at, at most; without answers only what was
+    found is scored.
+    """
+
+    def __init__(
+        self, methodology: Methodology, scenario: Scenario, *, depth: int, with_answers: bool
+    ) -> None:
+        self._methodology = methodology
+        self._scenario = scenario
+        self._finder = RetrievalScorer(methodology, scenario, depth)
+        self._with_answers = with_answers
+
+    def score(self, result: TrialResult) -> ScoredQuestion:
+        """Everything that is known of one trial.
+
+        A system that failed at a question found nothing and said nothing, and gets what that
+        gets. A trial that is open lacks all figures, one that nobody judged those of a judge.
+        """
+        item, answered = result.item, result.answered
+        passages = () if answered is None else answered.answer.passages
+        found = self._finder.score(item, passages)
+        outcome = _name_outcome(result)
+        scored = ScoredQuestion(
+            scenario=result.trial.scenario,
+            item=item.id,
+            repeat=result.trial.repeat,
+            category=item.truth.category,
+            source=item.truth.source,
+            is_answerable=item.truth.expects is Expects.ANSWER,
+            outcome=outcome,
+            figures=_keep_figures(outcome, found.figures),
+            chance=found.chance,
+            ceiling=found.ceiling,
+            gold=found.gold,
+            hits=tuple(_list_hits(self._scenario.id, passages)),
+            seconds=None if answered is None else answered.seconds,
+        )
+        return self._add_answer(scored, result) if self._with_answers else scored
+
+    def _add_answer(self, scored: ScoredQuestion, result: TrialResult) -> ScoredQuestion:
+        if scored.outcome == OPEN:
+            return scored
+        item = result.item
+        text = None if result.answered is None else result.answered.answer.text
+        figures = {
+            **scored.figures,
+            **self._score_protocols(item, text or ""),
+            **self._score_outcome(result.outcome),
+        }
+        # A trap of signs alone, such as "?", is nothing that an answer could hold.
+        traps = [trap for trap in item.truth.distractors if split_words(trap)]
+        said = None if item.choices else text
+        guessed = self._score_guess(item)
+        return scored.replace(
+            figures=figures,
+            chance={**scored.chance, **guessed} if guessed else scored.chance,
+            answer=text,
+            abstained=None if said is None else read_stance(said).stance in _ABSTAINING,
+            fell_for_trap=None if said is None or not traps else contains_trap(said, traps),
+            longest_option=score_longest_option(item) if item.choices else None,
+            unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
+        )
+
+    def _score_guess(self, item: Item) -> Figures:
+        """What naming any of the options gets."""
+        names = self._methodology.answers if item.choices else ()
+        return {name: 1 / len(item.choices) for name in names}
+
+    def _score_protocols(self, item: Item, text: str) -> Figures:
+        figures: Figures = {}
+        for name in self._methodology.answers:
+            protocol = registry.find_protocol(name)
+            if isinstance(protocol, ComputedProtocol) and _is_applicable(name, item):
+                figures[name] = protocol.grade(make_submission(item, text)).value
+        return figures
+
+    def _score_outcome(self, outcome: Outcome | None) -> Figures:
+        if self._methodology.judging is AnswerCheck.NOBODY:
+            return {}
+        if isinstance(outcome, NotAnswered):
+            return {JUDGED: 0.0}
+        return {JUDGED: score_verdict(outcome.verdict)} if isinstance(outcome, Judged) else {}
+
+
+def _keep_figures(outcome: str, found: Figures) -> Figures:
+    """What was found; of a question that a system failed at, nothing, even where that is right."""
+    if outcome == ANSWERED:
+        return found
+    return {} if outcome == OPEN else dict.fromkeys(found, 0.0)
+
+
+def score_longest_option(item: Item) -> float:
+    """What naming the option with most characters gets; of equals, one at random."""
+    options = parse_options(list(item.choices))
+    most = max(map(len, options.values()))
+    longest = [letter for letter, text in options.items() if len(text) == most]
+    return (item.truth.choice in longest) / len(longest)
+
+
+def score_verdict(verdict: Verdict) -> float:
+    """A protocol's score; of marks, 1 from two points of correctness on."""
+    if verdict.score is not None:
+        return verdict.score
+    return float(verdict.marks["correctness"] >= PASS["correctness"])
+
+
+def _is_applicable(protocol: str, item: Item) -> bool:
+    """Whether the protocol has something to say about answers to this question."""
+    if protocol in ("choice/letter", "personamem/official"):
+        return bool(item.choices)
+    return protocol == "locomo/official" or item.truth.expects is Expects.ANSWER
+
+
+def _name_outcome(result: TrialResult) -> str:
+    match result.outcome:
+        case NotAnswered(fault=fault):
+            return fault
+        case _:
+            return OPEN if result.answered is None else ANSWERED
+
+
+def _name_turns(scenario: str, day: int, turns: Sequence[int]) -> Iterator[str]:
+    return (f"{scenario}/{day}:{turn}" for turn in turns)
+
+
+def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:
+    for rank, each in enumerate(passages, start=1):
+        yield EvalHit(
+            rank=rank,
+            session=None
+            if each.day is None
+            else name_unit(Level.SESSION, scenario, each.day, None),
+            turn=None if each.day is None else name_unit(Level.TURN, scenario, each.day, each.turn),
+            turns=() if each.day is None else tuple(_name_turns(scenario, each.day, each.turns)),
+            score=each.score,
+            tokens=estimate_tokens(each.text),
+            sha256=sha256(each.text.encode()).hexdigest(),
+        )

@@ -1,0 +1,258 @@
+"""What a gate comes to, as it is written down."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from recall_bench.core.diagnosis import SystemHealth
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import Trial
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES, WallTime
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.comparison import TrialMarks
+from recall_bench.metrics.estimate import Estimate, estimate_mean
+from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
+from recall_bench.runs.estimates import SEED
+from recall_bench.runs.summary import RunStatus
+from recall_bench.runs.trials import TrialTable
+
+
+class CheckOutcome(StrEnum):
+    """What became of one check, and of all of them."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    """What it takes to decide is not there: it does not pass, and nothing is held against the
+    run."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        return {CheckOutcome.PASSED: 0, CheckOutcome.FAILED: 11, CheckOutcome.UNDECIDED: 12}[self]
+
+
+class GateCheck(Record, frozen=True, kw_only=True):
+    """One rule as it applied to one figure. Figures are in points of 100, or % of answers."""
+
+    rule: str
+    """As its flag is called; `run`, `baseline` and `alike` for what comes before all rules."""
+    of: str
+    """What it is about: all questions, or a category by name."""
+    outcome: CheckOutcome
+    said: str
+    """What was found, in a sentence."""
+    value: float | None = None
+    """The score or rate, or, against a baseline, how much more of it the run has."""
+    limit: float | None = None
+    """What the value may come to, at least or at most."""
+    is_least: bool = True
+    """Whether the limit is the least that is allowed, and not the most."""
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval of the value."""
+    questions: int | None = None
+    p_value: float | None = None
+    """Against a baseline, one-sided, and adjusted where it is one of several categories."""
+    noticed: float | None = None
+    """The smallest true loss in whole questions that data like these show four times in five."""
+    power: float | None = None
+    """How often data like these show the loss that is to be caught, if it takes whole questions;
+    of a proof, how often they give one of a run that lost nothing. None where that is not known,
+    because no question differs from another."""
+    even_power: float | None = None
+    """How often they show it if every question loses as much."""
+
+
+class GateRun(Record, frozen=True, kw_only=True):
+    """One of the two runs."""
+
+    folder: str
+    system: str
+    judge: str
+    started: WallTime
+    status: RunStatus
+    reason: str | None
+    """Why its scores may not be quoted, if they may not."""
+    health: SystemHealth | None
+    """What `doctor` said of the system before the run; None if it was never asked."""
+    score: Estimate | None
+    """Points of 100; None where nothing counts."""
+
+
+class GateReport(Record, frozen=True, kw_only=True):
+    """The verdict on a run, and everything it is made of."""
+
+    verdict: CheckOutcome
+    sentence: str
+    run: GateRun
+    baseline: GateRun | None
+    rules: GateRules
+    checks: tuple[GateCheck, ...]
+    strength: str | None
+    """What a loss would have had to be to be noticed; None without a baseline."""
+    warnings: tuple[str, ...]
+    seed: int
+
+
+def decide_verdict(checks: tuple[GateCheck, ...]) -> CheckOutcome:
+    """Failed if one check is, else undecided if one is."""
+    found = {check.outcome for check in checks}
+    for outcome in (CheckOutcome.FAILED, CheckOutcome.UNDECIDED):
+        if outcome in found:
+            return outcome
+    return CheckOutcome.PASSED
+
+
+def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
+    """The verdict in a sentence."""
+    verdict = decide_verdict(checks)
+    if verdict is CheckOutcome.PASSED:
+        return f"all {len(checks)} checks passed"
+    named = [f"{each.rule} ({each.of})" for each in checks if each.outcome is verdict]
+    shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+    word = "failed" if verdict is CheckOutcome.FAILED else "could not be decided"
+    return f"{len(named)} of {len(checks)} checks {word}: {shown}"
+
+
+OVERALL = "overall"
+
+_SUM_TOLERANCE = 1e-9
+"""What a sum of sixths may be off by, which is not held against a run."""
+
+
+def list_scores(table: TrialTable) -> dict[Trial, float]:
+    """Points of 100 of every trial that counts."""
+    return {trial: FULL_SCORE * points / FULL_MARKS for trial, points in table.points.items()}
+
+
+def estimate_marks(marks: TrialMarks, *, missing: int = 0) -> Estimate | None:
+    """The mean of marks from 0 to 100; None where there is none."""
+    return estimate_mean(
+        list(marks.values()),
+        [trial.item for trial in marks],
+        [trial.scenario for trial in marks],
+        seed=SEED,
+        missing=missing,
+        limits=(0.0, FULL_SCORE),
+    )
+
+
+def check_values(
+    rules: GateRules, table: TrialTable, score: Estimate | None
+) -> Iterator[GateCheck]:
+    """Every rule that needs no baseline, in the order they are written."""
+    if rules.min_score is not None:
+        yield _check_minimum("min-score", OVERALL, rules.min_score, score, rules)
+    if rules.min_category:
+        yield from _check_categories(rules, table)
+    if rules.max_hallucination is not None:
+        rates = {trial: FULL_SCORE * made_up for trial, made_up in table.hallucinations.items()}
+        yield _check_maximum(
+            "max-hallucination", rules.max_hallucination, estimate_marks(rates), rules
+        )
+    if rules.max_leaks is not None:
+        yield _check_leaks(rules.max_leaks, table)
+
+
+def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck]:
+    category = map_categories(table)
+    known = {
+        *CATEGORIES,
+        *(item.truth.category for items in table.items.values() for item in items),
+    }
+    marks: dict[str, dict[Trial, float]] = {}
+    for trial, mark in list_scores(table).items():
+        marks.setdefault(category[trial], {})[trial] = mark
+    for name, least in rules.min_category.items():
+        if name not in known:
+            raise UsageError(
+                f"--min-category: there is no category {name[:60]!r}; "
+                f"the run has {', '.join(sorted(marks))}"
+            )
+        yield _check_minimum(
+            "min-category", name, least, estimate_marks(marks.get(name, {})), rules
+        )
+
+
+def _check_minimum(
+    rule: str, of: str, least: float, found: Estimate | None, rules: GateRules
+) -> GateCheck:
+    if found is None:
+        return make_undecided_check(rule, of, "no question of it has a mark", limit=least)
+    low = found.low if rules.confident else found.value
+    is_kept = low is not None and low >= least - _SUM_TOLERANCE
+    of_what = "the score" if of == OVERALL else f"the score of {of}"
+    said = f"{of_what} is {found.value:.1f}{format_bounds(found)} of 100"
+    said += _describe_limit(is_kept, least, rules, "at least")
+    return _build_check(rule, of, found, is_kept, least).replace(said=said)
+
+
+def _check_maximum(rule: str, most: float, found: Estimate | None, rules: GateRules) -> GateCheck:
+    if found is None:
+        return make_undecided_check(
+            rule, OVERALL, "no answer was judged", limit=most, is_least=False
+        )
+    high = found.high if rules.confident else found.value
+    is_kept = high is not None and high <= most + _SUM_TOLERANCE
+    said = f"{found.value:.1f} %{format_bounds(found)} of judged answers made something up"
+    said += _describe_limit(is_kept, most, rules, "at most")
+    return _build_check(rule, OVERALL, found, is_kept, most).replace(said=said, is_least=False)
+
+
+def _check_leaks(most: int, table: TrialTable) -> GateCheck:
+    guarded = len(table.leaks)
+    if not guarded:
+        why = "no answer could have told a secret; `run --groups-enabled` asks such questions"
+        return make_undecided_check("max-leaks", OVERALL, why, limit=most, is_least=False)
+    told = round(sum(table.leaks.values()))
+    return GateCheck(
+        rule="max-leaks",
+        of=OVERALL,
+        outcome=CheckOutcome.PASSED if told <= most else CheckOutcome.FAILED,
+        said=f"{told:,} of {guarded:,} guarded answers told the secret; at most {most:,} may",
+        value=told,
+        limit=most,
+        is_least=False,
+        questions=len({(trial.scenario, trial.item) for trial in table.leaks}),
+    )
+
+
+def make_undecided_check(
+    rule: str, of: str, why: str, *, limit: float | None = None, is_least: bool = True
+) -> GateCheck:
+    """A rule that cannot be decided."""
+    return GateCheck(
+        rule=rule, of=of, outcome=CheckOutcome.UNDECIDED, said=why, limit=limit, is_least=is_least
+    )
+
+
+def format_bounds(found: Estimate) -> str:
+    """Both ends in brackets; nothing where there is none."""
+    if found.low is None or found.high is None:
+        return ""
+    return f" (95 % {found.low:.1f} to {found.high:.1f})"
+
+
+def _build_check(rule: str, of: str, found: Estimate, is_kept: bool, limit: float) -> GateCheck:
+    return GateCheck(
+        rule=rule,
+        of=of,
+        outcome=CheckOutcome.PASSED if is_kept else CheckOutcome.FAILED,
+        said="",
+        value=found.value,
+        limit=limit,
+        low=found.low,
+        high=found.high,
+        questions=found.questions,
+    )
+
+
+def _describe_limit(is_kept: bool, limit: float, rules: GateRules, word: str) -> str:
+    whole = "the whole interval " if rules.confident else ""
+    return f"; {whole}has to be {word} {limit:g}" if not is_kept else f"; {word} {limit:g} is asked"
+
+
+def map_categories(table: TrialTable) -> Mapping[Trial, str]:
+    """The category of every trial."""
+    return {row.trial: row.category for row in table.rows}

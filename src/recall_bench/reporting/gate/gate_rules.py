@@ -1,0 +1,161 @@
+"""What a run has to keep to, from a file and from flags; in points of 100."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+import msgspec
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.record import Record
+
+FULL_SCORE: Final = 100.0
+"""A score is in points of 100: the share of full marks. Rates are in % likewise."""
+DEFAULT_NOTICE: Final = 5.0
+"""A loss so much larger than is tolerated is worth catching, unless something else is said."""
+
+
+class GateRules(Record, frozen=True, kw_only=True):
+    """What is asked of a run; None where nothing is."""
+
+    min_score: float | None = None
+    max_hallucination: float | None = None
+    """In % of judged answers."""
+    max_leaks: int | None = None
+    """Answers that told a secret."""
+    min_category: Mapping[str, float] = {}
+    confident: bool = False
+    """Whether the worse end of the interval has to keep to these, and not the value alone. Leaks
+    are counted: one that happened is no estimate."""
+    margin: float | None = None
+    """The loss against the baseline that is tolerated overall; none unless said."""
+    category_margin: float | None = None
+    """The same in each category; as overall unless said."""
+    hallucination_margin: float | None = None
+    """How far hallucination may rise; not looked at unless said."""
+    notice: float | None = None
+    """The loss that is to be caught; 5 points more than is tolerated unless said."""
+    prove: bool = False
+    """Whether the run has to be shown not to have lost more than the margin overall."""
+
+    @property
+    def asks_for_values(self) -> bool:
+        """Whether something is asked that needs no baseline."""
+        wanted = (self.min_score, self.max_hallucination, self.max_leaks)
+        return bool(self.min_category) or any(each is not None for each in wanted)
+
+    @property
+    def tolerated(self) -> float:
+        """The loss that is tolerated overall."""
+        return self.margin or 0.0
+
+    @property
+    def tolerated_in_category(self) -> float:
+        """The loss that is tolerated in each category."""
+        return self.tolerated if self.category_margin is None else self.category_margin
+
+    def get_notice(self, tolerated: float) -> float:
+        """The loss to be caught where so much is tolerated."""
+        if self.notice is None or self.notice <= tolerated:
+            return tolerated + DEFAULT_NOTICE
+        return self.notice
+
+
+_BASELINE_FIELDS = ("margin", "category_margin", "hallucination_margin", "notice", "prove")
+"""What means something only against a baseline."""
+
+FieldNamer = Callable[[str], str]
+"""What a message calls a field: its flag, or its key and its line in a file."""
+
+
+def format_flag(field: str) -> str:
+    """`--min-score` for `min_score`."""
+    return "--" + field.replace("_", "-")
+
+
+def format_key(field: str) -> str:
+    """`minScore` for `min_score`, as files spell it."""
+    first, *others = field.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, object]:
+    """The fields that a file gives, each refused by name if there is no such rule."""
+    if content is None:
+        return {}
+    fields = {format_key(field.name): field.name for field in msgspec.structs.fields(GateRules)}
+    if not isinstance(content, dict):
+        raise UsageError(f"{where}: rules are a mapping of keys; known keys: {', '.join(fields)}")
+    for key in content:
+        if key not in fields:
+            near = get_close_matches(str(key), fields, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(fields)}"
+            raise UsageError(f"{where}: unknown key {str(key)[:60]!r}; {hint}")
+    given = {fields[key]: value for key, value in content.items() if value is not None}
+    for field, value in given.items():
+        check_rules({field: value}, named)
+    return given
+
+
+def merge_rules(*layers: Mapping[str, object]) -> GateRules:
+    """Rules of several layers, later ones over earlier; categories are set one by one."""
+    together: dict[str, object] = {}
+    least: dict[object, object] = {}
+    for layer in layers:
+        together |= layer
+        found = layer.get("min_category")
+        if isinstance(found, Mapping):
+            least |= found
+    rules = check_rules({**together, "min_category": least}, format_flag)
+    _check_consistency(rules)
+    return rules
+
+
+def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
+    """The rules these are; UsageError, by name, where a value cannot be one."""
+    try:
+        rules = msgspec.convert(dict(given), GateRules)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at ")
+        field = place.strip("`").removeprefix("$.").partition("[")[0] or "rules"
+        raise UsageError(f"{named(field)}: {problem.replace('`', '').lower()}") from error
+    for field, number in _list_numbers(rules):
+        # Written so that a number which is none is refused with those that are out of range.
+        if not 0 <= number <= FULL_SCORE:
+            raise UsageError(f"{named(field)}: {number:g} is not between 0 and 100 points of 100")
+    if rules.max_leaks is not None and rules.max_leaks < 0:
+        raise UsageError(f"{named('max_leaks')}: {rules.max_leaks} answers cannot be counted")
+    return rules
+
+
+def require_baseline(rules: GateRules) -> None:
+    """UsageError where there is nothing to go by."""
+    usual = GateRules()
+    for field in _BASELINE_FIELDS:
+        if getattr(rules, field) != getattr(usual, field):
+            raise UsageError(
+                f"{format_flag(field)}: says what a baseline allows; name it: --baseline"
+            )
+    if not rules.asks_for_values:
+        raise UsageError("there is no rule to go by; name a --baseline, or say --min-score")
+
+
+def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
+    plain = ("min_score", "max_hallucination", "margin", "category_margin")
+    fields = (*plain, "hallucination_margin", "notice")
+    found = [(field, getattr(rules, field)) for field in fields]
+    found += [("min_category", least) for least in rules.min_category.values()]
+    return [(field, number) for field, number in found if number is not None]
+
+
+def _check_consistency(rules: GateRules) -> None:
+    if rules.prove and not rules.tolerated:
+        raise UsageError(
+            "--prove: that a run lost nothing at all can never be shown; say with --margin how "
+            "much it may have lost"
+        )
+    if rules.notice is not None and rules.notice <= rules.tolerated:
+        raise UsageError(
+            f"--notice: a loss of {rules.notice:g} is within the --margin of {rules.tolerated:g}, "
+            "so it is not to be noticed; name a larger one"
+        )

@@ -1,0 +1,374 @@
+"""Rules about a run beside its baseline: what it may have lost."""
+
+from collections.abc import Iterator
+
+from recall_bench.core.diagnosis import SystemHealth
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.power import POWER
+from recall_bench.reporting.formats import format_delta, format_interval, format_p
+from recall_bench.reporting.gate.gate_checks import (
+    OVERALL,
+    CheckOutcome,
+    GateCheck,
+    GateReport,
+    GateRun,
+    check_values,
+    decide_verdict,
+    describe_verdict,
+    estimate_marks,
+    list_scores,
+    make_undecided_check,
+    map_categories,
+)
+from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
+from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
+from recall_bench.reporting.run_pairs import TrialPairs, find_differences, pair_trials
+from recall_bench.runs.estimates import SEED
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import STUB, RunStatus, summarise
+from recall_bench.runs.trials import (
+    TrialTable,
+    explain_missing_marks,
+    identify_answers,
+    read_trials,
+)
+
+MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE = "margin", "category-margin", "hallucination-margin"
+
+
+class BaselineComparison:
+    """What a run lost on the trials that both owe."""
+
+    def __init__(
+        self, baseline: TrialTable, run: TrialTable, pairs: TrialPairs, rules: GateRules
+    ) -> None:
+        self._tables = baseline, run
+        self._pairs = pairs
+        self._rules = rules
+        ours, theirs = (pairs.select_marks(list_scores(table)) for table in self._tables)
+        margin = rules.tolerated
+        self._overall = measure_loss(
+            ours,
+            theirs,
+            margin=margin,
+            notice=rules.get_notice(margin),
+            is_to_be_ruled_out=rules.prove,
+        )
+        margin = rules.tolerated_in_category
+        category = map_categories(baseline)
+        found = measure_losses(
+            ours, theirs, category.__getitem__, margin=margin, notice=rules.get_notice(margin)
+        )
+        usual = [name for name in CATEGORIES if name in found]
+        others = sorted(name for name in found if name not in CATEGORIES)
+        self._categories = {name: found[name] for name in (*usual, *others)}
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether every trial that both owe stands exactly alike in both."""
+        ours, theirs = ({row.trial: row.standing for row in each.rows} for each in self._tables)
+        return all(ours[trial] == theirs[trial] for trial in self._pairs.trials)
+
+    def check_all(self) -> Iterator[GateCheck]:
+        """One overall, one a category, one of hallucination where a limit is set."""
+        if self._overall is None:
+            yield make_undecided_check(MARGIN_RULE, OVERALL, "no trial has a mark in both runs")
+            return
+        if self._rules.prove:
+            yield self._check_proof(self._overall)
+        else:
+            yield _check_loss(MARGIN_RULE, OVERALL, self._overall)
+        for name, found in self._categories.items():
+            yield _check_loss(CATEGORY_RULE, name, found)
+        if self._rules.hallucination_margin is not None:
+            yield self._check_hallucination(self._rules.hallucination_margin)
+
+    def describe_strength(self) -> str | None:
+        """What could have been noticed overall, in words."""
+        found = self._overall
+        if found is None:
+            return None
+        questions = f"{found.difference.questions:,} questions"
+        if found.power is None:
+            return f"unknown: none of {questions} differs from another"
+        if self._rules.prove:
+            return f"{_describe_provable(found)}, by {questions}"
+        wanted = self._rules.get_notice(found.margin)
+        words = f"a loss of {wanted:g} points of 100 would be noticed {_describe_power(found)}"
+        if found.noticed is None:
+            return f"{words}; {questions} show no loss, however large, four times in five"
+        other = f"one of {found.noticed:.1f} in whole questions four times in five"
+        return f"{words}; {other}, by {questions}"
+
+    def list_warnings(self) -> Iterator[str]:
+        """What makes the verdict weaker than it looks."""
+        found = self._overall
+        if found is not None and _is_weak(found):
+            wanted = self._rules.get_notice(found.margin)
+            what = f"a loss of {wanted:g} points that takes whole questions would be noticed"
+            if self._rules.prove:
+                what = "a run that lost nothing would pass"
+            yield (
+                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; ask more "
+                "(`recall-bench power` says how many)"
+            )
+        weak = sum(_is_weak(each) for each in self._categories.values())
+        if weak:
+            wanted = self._rules.get_notice(self._rules.tolerated_in_category)
+            yield (
+                f"in {weak} of {len(self._categories)} categories a loss of {wanted:g} points "
+                "that takes whole questions would be noticed less than four times in five"
+            )
+        for each in self._pairs.dropped:
+            yield (
+                f"left out: {each.first:,} trials of the baseline and {each.second:,} of the run, "
+                f"{each.reason}"
+            )
+        if found is not None and found.difference.missing:
+            yield f"{found.difference.missing:,} trials have a mark in only one of the two runs"
+
+    def _check_proof(self, found: GateLoss) -> GateCheck:
+        """Passed only where it is shown that no more than the margin was lost."""
+        check = _check_loss(MARGIN_RULE, OVERALL, found)
+        if self.is_identical:
+            return check.replace(said="every trial came to the same, so nothing was lost")
+        words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
+        p_value = 1.0 if found.less_p is None else found.less_p
+        return check.replace(
+            outcome=CheckOutcome.PASSED if found.is_ruled_out else CheckOutcome.FAILED,
+            said=f"{_format_difference(found.difference)}: {words} {found.margin:g} were lost, "
+            f"{format_p(p_value, sign=True)} with one more question lost whole",
+            p_value=p_value,
+        )
+
+    def _check_hallucination(self, margin: float) -> GateCheck:
+        """A rise is a loss of answers that made nothing up."""
+        sound = [
+            self._pairs.select_marks(
+                {
+                    trial: FULL_SCORE * (1 - made_up)
+                    for trial, made_up in table.hallucinations.items()
+                }
+            )
+            for table in self._tables
+        ]
+        found = measure_loss(*sound, margin=margin, notice=self._rules.get_notice(margin))
+        if found is None:
+            return make_undecided_check(
+                HALLUCINATION_RULE, OVERALL, "no answer was judged in both runs"
+            )
+        check = _check_loss(HALLUCINATION_RULE, OVERALL, found)
+        low, high = found.difference.low, found.difference.high
+        rise = found.difference.replace(
+            value=-found.difference.value,
+            low=None if high is None else -high,
+            high=None if low is None else -low,
+        )
+        word = "more than" if found.is_shown else "not shown to be more than"
+        return check.replace(
+            value=rise.value,
+            limit=margin,
+            is_least=False,
+            low=rise.low,
+            high=rise.high,
+            said=f"hallucination changed by {_format_difference(rise)}: {word} the {margin:g} allowed, "
+            f"{format_p(found.more_p, sign=True)}",
+        )
+
+
+def _check_loss(rule: str, of: str, found: GateLoss) -> GateCheck:
+    p_value = found.more_p if found.more_adjusted is None else found.more_adjusted
+    word = "more than" if found.is_shown else "not shown to be more than"
+    adjusted = "" if found.more_adjusted is None else " adjusted for several categories"
+    return GateCheck(
+        rule=rule,
+        of=of,
+        outcome=CheckOutcome.FAILED if found.is_shown else CheckOutcome.PASSED,
+        said=f"{_format_difference(found.difference)}: {word} the {found.margin:g} tolerated, "
+        f"{format_p(p_value, sign=True)}{adjusted}",
+        value=found.difference.value,
+        limit=-found.margin,
+        low=found.difference.low,
+        high=found.difference.high,
+        questions=found.difference.questions,
+        p_value=p_value,
+        noticed=found.noticed,
+        power=found.power,
+        even_power=found.even_power,
+    )
+
+
+def _format_difference(estimate: Estimate) -> str:
+    ends = format_interval(estimate, 1)
+    return f"{format_delta(estimate.value, 1)} points of 100" + (f" (95 % {ends})" if ends else "")
+
+
+def _is_weak(found: GateLoss) -> bool:
+    """Whether silence means little: nothing was found, and little could have been."""
+    return not found.is_shown and found.power is not None and found.power < POWER
+
+
+def _describe_provable(found: GateLoss) -> str:
+    power = 0.0 if found.power is None else found.power
+    words = (
+        f"if nothing was lost, that it is no more than {found.margin:g} points of 100 would be "
+        f"shown {_format_power(power)}"
+    )
+    if found.provable is None:
+        return words
+    return f"{words}, and no more than {found.provable:.1f} four times in five"
+
+
+def _describe_power(found: GateLoss) -> str:
+    """Both ends of how often, which depends on how the loss is spread."""
+    least, most = (_format_power(power or 0.0) for power in (found.power, found.even_power))
+    if least == most:
+        return f"{least}, however it is spread"
+    return f"{least} if it takes whole questions, {most} if it takes a little of each"
+
+
+def _format_power(power: float) -> str:
+    return f"{100 * power:.0f} times in 100" if power < 0.995 else "practically always"
+
+
+def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> GateReport:
+    """The verdict on a run, against a baseline where there is one.
+
+    A run that is not valid, or unlike its baseline, does not pass; UsageError where there is no
+    rule, or nothing that a rule could be about.
+    """
+    if baseline is None:
+        require_baseline(rules)
+    elif run.path.resolve() == baseline.path.resolve():
+        raise UsageError(f"{run.path}: is its own baseline, which would always pass; name another")
+    ours = _GateSide(run, "run")
+    theirs = None if baseline is None else _GateSide(baseline, "baseline")
+    if theirs is not None and identify_answers(ours.folder) == identify_answers(theirs.folder):
+        raise UsageError(
+            f"{run.path}: holds the same answers as its baseline {theirs.folder.path}, which would "
+            "always pass; name another"
+        )
+    checks = [ours.check_status(), *ours.check_values(rules)]
+    strength, warnings = None, [*ours.list_warnings()]
+    if theirs is not None:
+        found = list(_check_baseline(theirs, ours))
+        checks += found
+        if ours.is_sound and all(each.outcome is CheckOutcome.PASSED for each in found):
+            pairs = pair_trials(theirs.table, ours.table)
+            regression = BaselineComparison(theirs.table, ours.table, pairs, rules)
+            checks += regression.check_all()
+            strength = regression.describe_strength()
+            warnings += [*theirs.list_warnings(), *regression.list_warnings()]
+        else:
+            checks += _list_open_checks(rules)
+    return GateReport(
+        verdict=decide_verdict(tuple(checks)),
+        sentence=describe_verdict(tuple(checks)),
+        run=ours.subject,
+        baseline=None if theirs is None else theirs.subject,
+        rules=rules,
+        checks=tuple(checks),
+        strength=strength,
+        warnings=tuple(warnings),
+        seed=SEED,
+    )
+
+
+class _GateSide:
+    """One of the two runs."""
+
+    def __init__(self, folder: RunFolder, role: str) -> None:
+        self._role = role
+        self.folder = folder
+        summary = summarise(folder)
+        self.table: TrialTable = read_trials(folder)
+        if folder.plan.dataset is not None and (why := explain_missing_marks(self.table)):
+            raise UsageError(f"{folder.path}: {why} to go by")
+        card, judge = folder.plan.system, folder.plan.judge
+        self.subject = GateRun(
+            folder=str(folder.path),
+            system=f"{card.name} {card.version}",
+            judge=f"{judge.name} {judge.version}",
+            started=folder.started,
+            status=summary.validity.status,
+            reason=summary.validity.reason,
+            health=None if folder.diagnosis is None else folder.diagnosis.health,
+            score=estimate_marks(list_scores(self.table), missing=summary.overall.missing),
+        )
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its scores may be gone by."""
+        return self.check_status().outcome is CheckOutcome.PASSED
+
+    def check_status(self) -> GateCheck:
+        """A system that failed too often fails; what is not finished is not known."""
+        subject = self.subject
+        if self.folder.plan.judge.name == STUB:
+            return make_undecided_check(
+                self._role, "valid", "the stub judge graded nothing; judge it first"
+            )
+        if subject.status is RunStatus.VALID:
+            return GateCheck(
+                rule=self._role,
+                of="valid",
+                outcome=CheckOutcome.PASSED,
+                said="finished, and it holds",
+            )
+        is_ours = self._role == "run" and subject.status is RunStatus.INVALID
+        return GateCheck(
+            rule=self._role,
+            of="valid",
+            outcome=CheckOutcome.FAILED if is_ours else CheckOutcome.UNDECIDED,
+            said=f"the {self._role} is {subject.status.value} ({subject.reason}); finish or repair "
+            "it with its own command",
+        )
+
+    def check_values(self, rules: GateRules) -> Iterator[GateCheck]:
+        """Of a run that does not hold no value is gone by."""
+        for each in check_values(rules, self.table, self.subject.score):
+            if self.is_sound:
+                yield each
+            else:
+                yield each.replace(
+                    outcome=CheckOutcome.UNDECIDED, said=f"the {self._role} does not hold"
+                )
+
+    def list_warnings(self) -> Iterator[str]:
+        """What to know about it before it is believed."""
+        subject = self.subject
+        if subject.health is not None and subject.health is not SystemHealth.VALID:
+            yield f"doctor says that the {self._role} is {subject.health.value}"
+        if subject.score is not None and subject.score.questions < FEW_QUESTIONS:
+            yield (
+                f"the {self._role} has {subject.score.questions} questions; intervals over fewer "
+                f"than {FEW_QUESTIONS} hold less often than they say"
+            )
+
+
+def _check_baseline(baseline: _GateSide, run: _GateSide) -> Iterator[GateCheck]:
+    yield baseline.check_status()
+    found = find_differences(baseline.folder.plan, run.folder.plan)
+    if found:
+        differs = " and ".join(str(each) for each in found[:3])
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        why = f"baseline and run differ in {differs}{more}; run both alike"
+        yield make_undecided_check("alike", "baseline", why)
+    else:
+        yield GateCheck(
+            rule="alike",
+            of="baseline",
+            outcome=CheckOutcome.PASSED,
+            said="asked, fed and judged as the baseline was",
+        )
+
+
+def _list_open_checks(rules: GateRules) -> Iterator[GateCheck]:
+    why = "there are no two runs that hold and are alike"
+    yield make_undecided_check(MARGIN_RULE, OVERALL, why, limit=-rules.tolerated)
+    yield make_undecided_check(CATEGORY_RULE, "all", why, limit=-rules.tolerated_in_category)
+    if rules.hallucination_margin is not None:
+        limit = rules.hallucination_margin
+        yield make_undecided_check(HALLUCINATION_RULE, OVERALL, why, limit=limit, is_least=False)

@@ -1,0 +1,420 @@
+"""The intervals that a result.json of ours has besides the public format."""
+
+import mmap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.memory import Asker
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.estimate import IntervalMethod
+from recall_bench.reporting.heatmap.heatmap_data import (
+    HeatmapCaption,
+    HeatmapData,
+    PictureCell,
+    build_run_heatmap,
+    describe_resampling,
+)
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import STUB, RunStatus, list_names
+
+_FigureCount = Annotated[int, Meta(ge=0)]
+
+
+class _IntervalRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
+    """One mean."""
+
+    low: float | None
+    high: float | None
+    method: IntervalMethod
+    questions: _FigureCount
+    missing: _FigureCount
+
+
+class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
+    """One checkpoint."""
+
+    range: str = ""
+    overall: IntervalFigure | None = None
+    hallucination_rate: IntervalFigure | None = None
+    categories: dict[str, IntervalFigure | None] = {}
+
+
+class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
+    """All checkpoints, the personas together."""
+
+    seed: int
+    checkpoints: tuple[CheckpointIntervals, ...]
+
+    @property
+    def words(self) -> str | None:
+        """How they were made; None if there is none."""
+        found = [known.overall for known in self.checkpoints if known.overall is not None]
+        return describe_resampling({figure.method for figure in found}, self.seed)
+
+    def select_labels(self, labels: Iterable[str]) -> list[CheckpointIntervals]:
+        """What is known of each of these checkpoints, which may be nothing."""
+        told = {known.range: known for known in self.checkpoints}
+        return [told.get(label, CheckpointIntervals()) for label in labels]
+
+
+def join_intervals(
+    cells: Iterable[PictureCell], figures: Iterable[IntervalFigure | None]
+) -> tuple[PictureCell, ...]:
+    """The cells with their intervals."""
+    return tuple(
+        cell
+        if found is None or cell.score is None
+        else replace(
+            cell, low=found.low, high=found.high, questions=found.questions, missing=found.missing
+        )
+        for cell, found in zip(cells, figures, strict=True)
+    )
+
+
+__all__ = ["build_run_heatmap", "load_heatmap", "load_progress_heatmap", "load_result_heatmap"]
+
+_Score = Annotated[float, Meta(ge=0, le=FULL_MARKS)]
+_Percent = Annotated[float, Meta(ge=0, le=100)]
+_Count = Annotated[int, Meta(ge=0)]
+
+
+class _PublicRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class _PublicRange(_PublicRecord, frozen=True, kw_only=True):
+    label: str
+    days: _Count
+
+
+class _PublicCategoryScore(_PublicRecord, frozen=True, kw_only=True):
+    category: str
+    mean_score: _Score | None
+    question_count: _Count
+    eligible_count: _Count | None = None
+
+
+class _PublicCheckpoint(_PublicRecord, frozen=True, kw_only=True):
+    range: _PublicRange
+    questions_evaluated: _Count
+    overall_score: _Score | None
+    hallucination_rate: _Percent | None
+    category_scores: tuple[_PublicCategoryScore, ...]
+    judged: _Count | None = None
+    complete: bool = True
+
+    @property
+    def overall(self) -> PictureCell:
+        known = [score.eligible_count for score in self.category_scores]
+        eligible = sum(count for count in known if count is not None)
+        return _build_cell(
+            self.overall_score, self.questions_evaluated, None if None in known else eligible
+        )
+
+    @property
+    def rate(self) -> PictureCell:
+        judged = self.questions_evaluated if self.judged is None else self.judged
+        return _build_cell(self.hallucination_rate, judged, self.overall.eligible)
+
+
+class _PublicCard(_PublicRecord, frozen=True, kw_only=True):
+    name: str
+    version: str
+    model: str | None = None
+    asker: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" + (f" ({self.model})" if self.model else "")
+
+
+class _PublicSetting(_PublicRecord, frozen=True, kw_only=True):
+    """What headers and metadata have in common."""
+
+    sample: int | None = None
+    judge_memory_window: int = 0
+    groups_enabled: bool = False
+    judge_model: str | None = None
+    appellate_judge_model: str | None = None
+    dataset_digest: str | None = None
+    plan_digest: str | None = None
+    system: _PublicCard | None = None
+    judge: _PublicCard | None = None
+    appellate_judge: _PublicCard | None = None
+    dry_run: bool = False
+
+    @property
+    def knows_asker(self) -> bool:
+        """Whether questions about boundaries apply to the system."""
+        return self.system is None or self.system.asker != Asker.UNTOLD
+
+
+class _PublicMetadata(_PublicSetting, frozen=True, kw_only=True):
+    unique_q_a_pair_count: _Count | None = msgspec.field(default=None, name="uniqueQAPairCount")
+    validity: str | None = None
+    invalid_reason: str | None = None
+    not_started: tuple[str, ...] = ()
+
+
+class _PublicPersona(_PublicRecord, frozen=True, kw_only=True):
+    persona_id: str
+    range_results: tuple[_PublicCheckpoint, ...]
+
+
+class _PublicResult(_PublicRecord, frozen=True, kw_only=True):
+    timestamp: datetime
+    adapter_name: str
+    ranges: tuple[_PublicRange, ...]
+    personas: tuple[_PublicPersona, ...]
+    metadata: _PublicMetadata
+    estimates: ResultIntervals | None = None
+
+
+class _ProgressHeader(_PublicSetting, frozen=True, kw_only=True, tag_field="type", tag="header"):
+    timestamp: datetime
+    adapter_name: str
+    ranges: tuple[_PublicRange, ...]
+    personas: tuple[str, ...] = ()
+
+
+class _ProgressCheckpoint(
+    _PublicCheckpoint, frozen=True, kw_only=True, tag_field="type", tag="checkpoint"
+):
+    persona_id: str
+
+
+class _ProgressSummary(_PublicRecord, frozen=True, kw_only=True, tag_field="type", tag="summary"):
+    unique_q_a_pair_count: _Count | None = msgspec.field(default=None, name="uniqueQAPairCount")
+    validity: str | None = None
+    invalid_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HeatmapSource:
+    """What either file says, in one shape."""
+
+    at: datetime
+    adapter: str
+    setting: _PublicSetting
+    ranges: tuple[_PublicRange, ...]
+    personas: tuple[str, ...]
+    parts: tuple[_PublicCheckpoint, ...]
+    questions: int | None
+    invalid: str | None
+    estimates: ResultIntervals | None = None
+
+
+def load_heatmap(path: Path) -> HeatmapData:
+    """The heatmap of a run folder, a `result.json` or a `progress.jsonl`, whoever wrote it."""
+    if path.is_dir():
+        folder = RunFolder.open(path)
+        if folder.plan.unjudged:
+            raise UsageError(
+                f"{path}: nothing was judged in this run, so there are no marks to draw"
+            )
+        return build_run_heatmap(folder)
+    if not path.exists():
+        raise UsageError(
+            f"{path}: does not exist; name a run folder, result.json or progress.jsonl"
+        )
+    return load_progress_heatmap(path) if path.suffix == ".jsonl" else load_result_heatmap(path)
+
+
+def load_result_heatmap(path: Path) -> HeatmapData:
+    """The heatmap of a `result.json`; its question results are passed over unread."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            found = msgspec.json.decode(memoryview(text), type=_PublicResult)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(f"{path}: is not a result.json ({error})") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    names = tuple(persona.persona_id for persona in found.personas)
+    return _assemble_heatmap(
+        _HeatmapSource(
+            at=found.timestamp,
+            adapter=found.adapter_name,
+            setting=found.metadata,
+            ranges=found.ranges,
+            personas=(*names, *found.metadata.not_started),
+            parts=tuple(part for persona in found.personas for part in persona.range_results),
+            questions=found.metadata.unique_q_a_pair_count,
+            invalid=_read_invalid(found.metadata),
+            estimates=found.estimates,
+        )
+    )
+
+
+def load_progress_heatmap(path: Path) -> HeatmapData:
+    """The heatmap of a `progress.jsonl`, which may stop anywhere."""
+    header: _ProgressHeader | None = None
+    closing: _ProgressSummary | None = None
+    parts: dict[tuple[str, str], _ProgressCheckpoint] = {}
+    for record in _read_records(path):
+        match record:
+            case _ProgressHeader():
+                header, closing = record, None
+            case _ProgressCheckpoint():
+                parts[record.persona_id, record.range.label] = record
+            case _ProgressSummary():
+                closing = record
+    if header is None:
+        raise DataError(f"{path}: has no header line; it is not a progress.jsonl")
+    return _assemble_heatmap(
+        _HeatmapSource(
+            at=header.timestamp,
+            adapter=header.adapter_name,
+            setting=header,
+            ranges=(*header.ranges, *(part.range for part in parts.values())),
+            personas=tuple(dict.fromkeys([*header.personas, *(name for name, _ in parts)])),
+            parts=tuple(parts.values()),
+            questions=None if closing is None else closing.unique_q_a_pair_count,
+            invalid=None if closing is None else _read_invalid(closing),
+        )
+    )
+
+
+def _read_records(path: Path) -> Iterator[_ProgressHeader | _ProgressCheckpoint | _ProgressSummary]:
+    decoder = msgspec.json.Decoder(_ProgressHeader | _ProgressCheckpoint | _ProgressSummary)
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield decoder.decode(line)
+                except (msgspec.DecodeError, ValueError) as error:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise DataError(f"{path}, line {number}: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
+    columns, names = _list_columns(source), _list_categories(source)
+    parts = [[part for part in source.parts if part.range.label == label] for label in columns]
+    intervals = source.estimates
+    known = (
+        [CheckpointIntervals() for _ in columns]
+        if intervals is None
+        else intervals.select_labels(columns)
+    )
+    caption = _build_caption(source)
+    return HeatmapData(
+        title=caption.title,
+        subtitle=caption.subtitle,
+        categories=names,
+        columns=columns,
+        cells=tuple(
+            join_intervals(
+                (_merge_cells(_find_category(part, name) for part in each) for each in parts),
+                (each.categories.get(name) for each in known),
+            )
+            for name in names
+        ),
+        overall=join_intervals(
+            (_merge_cells(part.overall for part in each) for each in parts),
+            (each.overall for each in known),
+        ),
+        hallucination=join_intervals(
+            (_merge_cells(part.rate for part in each) for each in parts),
+            (each.hallucination_rate for each in known),
+        ),
+        done=sum(part.complete for part in source.parts),
+        visits=len(columns) * len(source.personas),
+        is_stub=_is_stub(source),
+        invalid=source.invalid,
+        intervals=None if intervals is None else intervals.words,
+    )
+
+
+def _list_columns(source: _HeatmapSource) -> tuple[str, ...]:
+    days = {each.label: each.days for each in source.ranges}
+    if source.setting.dry_run:
+        days = {part.range.label: part.range.days for part in source.parts}
+    return tuple(sorted(days, key=lambda label: days[label]))
+
+
+def _list_categories(source: _HeatmapSource) -> tuple[str, ...]:
+    setting = source.setting
+    found = (score.category for part in source.parts for score in part.category_scores)
+    return tuple(
+        name
+        for name in list_names(found, CATEGORIES)
+        if (setting.groups_enabled or name not in GROUP_CATEGORIES)
+        and (setting.knows_asker or name != BOUNDARY)
+    )
+
+
+def _build_caption(source: _HeatmapSource) -> HeatmapCaption:
+    setting = source.setting
+    judge, appellate = setting.judge, setting.appellate_judge
+    return HeatmapCaption(
+        system=source.adapter if setting.system is None else str(setting.system),
+        personas=source.personas,
+        judge=setting.judge_model if judge is None else str(judge),
+        appellate=setting.appellate_judge_model if appellate is None else str(appellate),
+        at=source.at,
+        dataset=setting.dataset_digest,
+        plan=setting.plan_digest,
+        questions=source.questions,
+        trials=sum(part.questions_evaluated for part in source.parts),
+        sample=setting.sample,
+        judge_memory_window=setting.judge_memory_window,
+        groups_enabled=setting.groups_enabled,
+        knows_asker=setting.knows_asker,
+        is_dry_run=setting.dry_run,
+    )
+
+
+def _is_stub(source: _HeatmapSource) -> bool:
+    if source.setting.judge is not None:
+        return source.setting.judge.name == STUB
+    scores = [part.overall.score for part in source.parts if part.overall.score is not None]
+    return source.setting.judge_model is None and bool(scores) and not any(scores)
+
+
+def _read_invalid(record: _PublicMetadata | _ProgressSummary) -> str | None:
+    if record.validity != RunStatus.INVALID:
+        return None
+    return record.invalid_reason or "too many trials failed"
+
+
+def _find_category(part: _PublicCheckpoint, name: str) -> PictureCell:
+    for found in part.category_scores:
+        if found.category == name:
+            return _build_cell(found.mean_score, found.question_count, found.eligible_count)
+    return PictureCell(score=None, count=0)
+
+
+def _merge_cells(cells: Iterable[PictureCell]) -> PictureCell:
+    """Several personas' cells as one: the mean weighted by count, the eligible summed."""
+    parts = list(cells)
+    known = [cell.eligible for cell in parts if cell.eligible is not None]
+    return PictureCell(
+        score=_average((cell.score or 0.0, cell.count) for cell in parts),
+        count=sum(cell.count for cell in parts),
+        eligible=sum(known) if known else None,
+    )
+
+
+def _average(weighted: Iterable[tuple[float, int]]) -> float | None:
+    parts = list(weighted)
+    count = sum(weight for _, weight in parts)
+    return sum(value * weight for value, weight in parts) / count if count else None
+
+
+def _build_cell(score: float | None, count: int, eligible: int | None) -> PictureCell:
+    if score is None or count == 0:
+        return PictureCell(score=None, count=0, eligible=eligible)
+    return PictureCell(score=score, count=count, eligible=eligible)

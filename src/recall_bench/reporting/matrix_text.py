@@ -1,0 +1,364 @@
+"""A matrix's report in words and tables, before it is set for a terminal or a page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.plain_text import NO_DATA, clean_text, format_heading, wrap_text
+from recall_bench.core.usage import format_dollars
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.comparison import PairedComparison
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
+from recall_bench.reporting.formats import format_delta, format_interval, format_p
+from recall_bench.reporting.matrix_report import (
+    BaselineContrast,
+    MatrixReport,
+    SettingContrast,
+    SettingReport,
+    SystemFigures,
+)
+from recall_bench.reporting.run_comparison import is_significant
+from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.runs.summary import STUB
+
+_OF_100 = 100 / FULL_MARKS
+"""Scores are shown from 0 to 100; the marks behind them are of six."""
+
+_SEEDS_SHARE = (
+    "Seeds share their questions: the spread is what order, sample and chance in the system do, "
+    "and says nothing of other questions. The interval does."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixTable:
+    """A table: what each column is called, and the words of each row, the name first."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSection:
+    """A heading with what stands below it, in this order."""
+
+    title: str
+    said: tuple[str, ...] = ()
+    grid: MatrixTable | None = None
+    notes: tuple[str, ...] = ()
+
+
+def build_sections(report: MatrixReport) -> Iterator[MatrixSection]:
+    """What is missing first, then every setting, then settings against each other."""
+    if report.judge is not None and report.judge.partition(" ")[0] == STUB:
+        yield MatrixSection(title="Not graded", said=(STUB_WARNING,))
+    if report.missing:
+        yield _build_missing(report)
+    for setting in report.settings:
+        if setting.systems:
+            yield from _build_setting(report, setting)
+    if report.between:
+        yield _build_between(report)
+    if len(report.seeds) > 1:
+        yield from _build_seeds(report)
+
+
+def format_headline(report: MatrixReport) -> str:
+    """What was compared on what."""
+    systems = {each.system for setting in report.settings for each in setting.systems}
+    words = [
+        _format_count(len(systems), "system"),
+        f"{len(report.settings)} setting{'' if len(report.settings) == 1 else 's'}",
+        f"seeds {', '.join(map(str, report.seeds))}"
+        if len(report.seeds) > 1
+        else f"seed {report.seeds[0]}",
+    ]
+    if report.personas:
+        words.append(", ".join(report.personas))
+    if report.judge is not None:
+        words.append(f"judge {report.judge}")
+    return f"{' · '.join(words)} · baseline {report.baseline}"
+
+
+def list_notes(report: MatrixReport) -> Iterator[str]:
+    """What a reader of the tables must know."""
+    if not any(setting.systems for setting in report.settings):
+        return
+    yield (
+        f"score: from 0 to 100, the share of the {FULL_MARKS} points of a trial, with its 95 % "
+        "interval; a question the system failed at counts as nothing. hallucination: of the judged "
+        "answers, those that made something up. errors: trials not answered or not judged, of all "
+        "that are owed."
+    )
+    yield (
+        "Differences are paired by trial, as `compare` makes them; what is drawn again are "
+        "questions, each with all its trials. p adj.: by Holm's steps over "
+        f"{_format_count(report.comparisons, 'comparison')} with the baseline in all settings; "
+        "*: at most 0.05. The ranking goes by these; systems that are not the baseline are tested "
+        "with each other, and adjusted over all such pairs."
+    )
+    estimates = [each.score for setting in report.settings for each in setting.systems]
+    if any(each.is_small for each in estimates):
+        yield (
+            f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
+        )
+    if any(each.method is IntervalMethod.PERSONAS for each in estimates):
+        yield (
+            "Intervals over five personas or more are for other personas like these; p-values are "
+            "for other questions to these."
+        )
+
+
+def _build_missing(report: MatrixReport) -> MatrixSection:
+    rows = tuple(
+        (f"{each.setting}/{each.seed}/{each.system}", each.reason) for each in report.missing
+    )
+    one = "1 cell is" if len(rows) == 1 else f"{len(rows)} cells are"
+    return MatrixSection(
+        title="Missing",
+        said=(f"{one} missing or may not be quoted, and {_choose_verb(rows)} in no figure below.",),
+        grid=MatrixTable(heads=("cell", "why"), rows=rows),
+    )
+
+
+def _choose_verb(rows: Sequence[object]) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[MatrixSection]:
+    title = f"Setting {setting.name}"
+    yield MatrixSection(title=title, grid=_build_scores(setting))
+    if setting.against:
+        yield _build_against(report, setting)
+    if len(setting.ranking) > 1:
+        yield MatrixSection(title=f"{title}: ranking", said=tuple(_describe_ranking(setting)))
+    if setting.widest:
+        yield _build_widest(setting)
+
+
+def _build_scores(setting: SettingReport) -> MatrixTable:
+    heads = (
+        *("system", "score", "95 %", "hallucin.", "95 %", "p50", "p95"),
+        *("ingest", "cost", "errors", "questions"),
+    )
+    return MatrixTable(heads=heads, rows=tuple(_make_score_row(each) for each in setting.systems))
+
+
+def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
+    errors = each.not_answered + each.not_judged
+    return (
+        each.system,
+        f"{each.score.value * _OF_100:.1f}",
+        _format_span(each.score, _OF_100),
+        NO_DATA if each.hallucination is None else f"{each.hallucination.value:.1%}",
+        NO_DATA if each.hallucination is None else _format_span(each.hallucination, 100),
+        _format_seconds(each.p50_s),
+        _format_seconds(each.p95_s),
+        _format_seconds(each.ingest_s),
+        format_dollars(each.usage)
+        if each.usage.cost_usd
+        else ("?" if each.usage.unpriced else "–"),
+        f"{errors:,} of {each.owed:,}",
+        f"{each.score.questions:,}{'!' if each.score.is_small else ''}",
+    )
+
+
+def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSection:
+    footnotes: list[str] = []
+    rows = tuple(_make_against_row(each, footnotes) for each in setting.against)
+    heads = ("system", "difference", "95 %", "p", "p adj.", "better/same/worse", "hallucin.")
+    return MatrixSection(
+        title=f"Setting {setting.name}: against {report.baseline}",
+        grid=MatrixTable(heads=heads, rows=rows),
+        notes=tuple(footnotes),
+    )
+
+
+def _make_against_row(each: BaselineContrast, footnotes: list[str]) -> tuple[str, ...]:
+    if each.contrast is None:
+        footnotes.append(f"[{len(footnotes) + 1}] {each.refusal}")
+        return (f"{each.system} [{len(footnotes)}]", *[NO_DATA] * 6)
+    found = each.contrast.overall.comparison
+    if each.contrast.is_identical:
+        footnotes.append(
+            f"[{len(footnotes) + 1}] each of the {each.contrast.owed:,} trials came to the same"
+        )
+    mark = f" [{len(footnotes)}]" if each.contrast.is_identical else ""
+    rate = each.contrast.hallucination
+    points = NO_DATA if rate is None else format_delta(100 * rate.comparison.difference.value, 1)
+    return (each.system + mark, *_format_difference(found), points)
+
+
+def _format_difference(found: PairedComparison) -> tuple[str, ...]:
+    alone = found.p_adjusted is None
+    star = "*" if is_significant(found) else ""
+    return (
+        format_delta(found.difference.value * _OF_100, 1),
+        format_interval(found.difference, 1, _OF_100) or NO_DATA,
+        format_p(found.p_value) + (star if alone else ""),
+        NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted) + star,
+        f"{found.wins}/{found.ties}/{found.losses}",
+    )
+
+
+def _describe_ranking(setting: SettingReport) -> Iterator[str]:
+    for place, each in enumerate(setting.ranking, start=1):
+        words = f"{place}. {each.system} {each.score.value * _OF_100:.1f}"
+        if each.alike:
+            words += f", not told apart from {' and '.join(each.alike)}"
+        yield words
+    if not any(each.alike for each in setting.ranking):
+        yield "Every two of them can be told apart."
+
+
+def _build_widest(setting: SettingReport) -> MatrixSection:
+    rows = tuple(
+        (
+            each.name,
+            each.kind,
+            f"{each.best} {each.best_mean * _OF_100:.1f}",
+            f"{each.worst} {each.worst_mean * _OF_100:.1f}",
+            f"{(each.best_mean - each.worst_mean) * _OF_100:.1f}",
+        )
+        for each in setting.widest
+    )
+    return MatrixSection(
+        title=f"Setting {setting.name}: where systems differ most",
+        grid=MatrixTable(heads=("where", "kind", "best", "worst", "apart"), rows=rows),
+        notes=("The widest of many gaps: to look at, and to decide nothing by.",),
+    )
+
+
+def _build_between(report: MatrixReport) -> MatrixSection:
+    footnotes: list[str] = []
+    rows = tuple(_make_between_row(each, footnotes) for each in report.between)
+    heads = ("system", "settings", "difference", "95 %", "p", "p adj.", "better/same/worse")
+    return MatrixSection(
+        title="Settings against each other",
+        said=("Over the trials that are the same in both, so scores above may differ otherwise.",),
+        grid=MatrixTable(heads=heads, rows=rows),
+        notes=tuple(footnotes),
+    )
+
+
+def _make_between_row(each: SettingContrast, footnotes: list[str]) -> tuple[str, ...]:
+    said = each.refusal or ("; ".join(each.unlike) if each.unlike else None)
+    mark = ""
+    if said is not None:
+        note = said if each.refusal else f"differ in {said}"
+        known = [line.partition("] ")[2] for line in footnotes]
+        if note not in known:
+            footnotes.append(f"[{len(footnotes) + 1}] {note}")
+            known.append(note)
+        mark = f" [{known.index(note) + 1}]"
+    settings = f"{each.second} − {each.first}{mark}"
+    if each.comparison is None:
+        return (each.system, settings, *[NO_DATA] * 5)
+    return (each.system, settings, *_format_difference(each.comparison))
+
+
+def _build_seeds(report: MatrixReport) -> Iterator[MatrixSection]:
+    for setting in report.settings:
+        rows = tuple(_make_seed_row(each, report.seeds) for each in setting.systems)
+        if rows:
+            heads = ("system", *(f"seed {seed}" for seed in report.seeds), "spread", "± interval")
+            yield MatrixSection(
+                title=f"Setting {setting.name}: by seed",
+                grid=MatrixTable(heads=heads, rows=rows),
+                notes=(_SEEDS_SHARE,),
+            )
+
+
+def _make_seed_row(each: SystemFigures, seeds: Sequence[int]) -> tuple[str, ...]:
+    values = {one.seed: one.score.value * _OF_100 for one in each.seeds}
+    score = each.score
+    half = None if score.low is None or score.high is None else (score.high - score.low) / 2
+    return (
+        each.system,
+        *(f"{values[seed]:.1f}" if seed in values else NO_DATA for seed in seeds),
+        NO_DATA if each.spread is None else f"{each.spread * _OF_100:.1f}",
+        NO_DATA if half is None else f"{half * _OF_100:.1f}",
+    )
+
+
+def _format_span(estimate: Estimate, scale: float) -> str:
+    if estimate.low is None or estimate.high is None:
+        return NO_DATA
+    return f"{estimate.low * scale:.1f}–{estimate.high * scale:.1f}"
+
+
+def _format_seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return NO_DATA
+    if seconds < 1:
+        return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
+
+
+def _format_count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+_GAP = "  "
+_WORDS = frozenset({"why", "where", "kind", "best", "worst", "settings", "cell"})
+"""Columns that hold words, not figures."""
+
+
+def render_text(report: MatrixReport) -> str:
+    """Columns of letters."""
+    lines = format_heading(f"Recall Bench · matrix {report.name}", rule="═")
+    lines += wrap_text(format_headline(report))
+    for section in build_sections(report):
+        lines += ["", *format_heading(section.title), *_render_section(section)]
+    lines.append("")
+    for note in list_notes(report):
+        lines += wrap_text(note)
+    return "\n".join(lines).rstrip()
+
+
+def render_markdown(report: MatrixReport, *, picture: str | None = None) -> str:
+    """A page; `picture` is the file of its overview, beside it."""
+    parts = [f"# {_escape_markdown(report.name)}", f"{_escape_markdown(format_headline(report))}."]
+    if picture is not None:
+        parts.append(f"![The score of every system in every category]({picture})")
+    for section in build_sections(report):
+        parts.append(f"## {_escape_markdown(section.title)}")
+        parts += [_escape_markdown(line) for line in section.said]
+        if section.grid is not None:
+            parts.append("\n".join(_render_markdown_rows(section.grid)))
+        parts += [_escape_markdown(note) for note in section.notes]
+    parts += [_escape_markdown(note) for note in list_notes(report)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _render_section(section: MatrixSection) -> Iterator[str]:
+    for line in section.said:
+        yield from wrap_text(line)
+    if section.grid is not None:
+        yield from _render_rows(section.grid)
+    for note in section.notes:
+        yield from wrap_text(note, subsequent="    " if note.startswith("[") else "")
+
+
+def _render_rows(grid: MatrixTable) -> Iterator[str]:
+    table = [grid.heads, *grid.rows]
+    widths = [max(len(clean_text(row[n])) for row in table) for n in range(len(grid.heads))]
+    for row in table:
+        words = [
+            f"{clean_text(word):<{width}}"
+            if n == 0 or head in _WORDS
+            else f"{clean_text(word):>{width}}"
+            for n, (word, width, head) in enumerate(zip(row, widths, grid.heads, strict=True))
+        ]
+        yield _GAP.join(words).rstrip()
+
+
+def _render_markdown_rows(grid: MatrixTable) -> Iterator[str]:
+    yield f"| {' | '.join(_escape_markdown(head) for head in grid.heads)} |"
+    rules = ("---" if n == 0 or head in _WORDS else "--:" for n, head in enumerate(grid.heads))
+    yield f"|{'|'.join(rules)}|"
+    for row in grid.rows:
+        yield f"| {' | '.join(_escape_markdown(word).replace('|', chr(92) + '|') for word in row)} |"
+
+
+def _escape_markdown(words: str) -> str:
+    return clean_text(words).replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")

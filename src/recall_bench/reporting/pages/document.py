@@ -1,0 +1,159 @@
+"""The colours of cells as classes of a stylesheet, so that the page computes none."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.errors import UsageError
+from recall_bench.reporting.heatmap.colours import (
+    ColourScale,
+    choose_ink,
+    colour_rate,
+    colour_score,
+)
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
+
+SCORE_STEPS: Final = 60
+"""A tenth of a point is the finest difference a colour shows."""
+RATE_STEPS: Final = 50
+
+
+def render_cell_classes() -> str:
+    """`.s0` to `.s60` for means, `.h0` to `.h50` for shares; again for colour-blind readers."""
+    return "".join(_list_classes())
+
+
+def _list_classes() -> Iterator[str]:
+    for scale in ColourScale:
+        scope = "" if scale is ColourScale.STANDARD else f'[data-colours="{scale.value}"] '
+        for step in range(SCORE_STEPS + 1):
+            yield _format_class(f"{scope}.s{step}", colour_score(step / SCORE_STEPS, 1, scale))
+        for step in range(RATE_STEPS + 1):
+            yield _format_class(f"{scope}.h{step}", colour_rate(step / RATE_STEPS, scale))
+
+
+def _format_class(selector: str, colour: str) -> str:
+    return f"{selector}{{background:{colour};color:{choose_ink(colour)}}}\n"
+
+
+_EMBED_SCRIPT = "window.vegaEmbed = vegaEmbed;"
+
+
+@cache
+def load_vega_script() -> str:
+    """All of it as one script that loads nothing.
+
+    Bundling takes seconds, so the script is kept with what else is kept between runs.
+    """
+    kept = find_cache_folder() / "charting" / f"vl-convert-{version('vl-convert-python')}.js"
+    known = _read_cache(kept)
+    if known is not None:
+        return known
+    import vl_convert
+
+    script = str(vl_convert.javascript_bundle(_EMBED_SCRIPT))
+    try:
+        replace_file(kept, f"// {_digest_script(script)}\n{script}".encode())
+    except (OSError, UsageError):
+        # A cache that cannot be written costs time and nothing else.
+        return script
+    return script
+
+
+def _read_cache(path: Path) -> str | None:
+    """The script if it is whole: one that was cut short would draw nothing."""
+    try:
+        first, _, script = path.read_text(encoding="utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return script if first == f"// {_digest_script(script)}" else None
+
+
+def _digest_script(script: str) -> str:
+    return sha256(f"{_EMBED_SCRIPT}\n{script}".encode()).hexdigest()
+
+
+_SCRIPTS = (
+    "dom",
+    "blocks",
+    "settings",
+    "trials",
+    "address",
+    "tooltip",
+    "heatmap",
+    "charts",
+    "filters",
+    "table",
+    "passages",
+    "detail",
+    "page",
+)
+"""In the order they build on each other."""
+
+_STYLES = ("base", "header", "sections", "heatmap", "table", "detail", "print")
+
+
+def render_document(
+    title: str, body: Markup, *, first: Markup, rest: Iterable[Markup], charting: str
+) -> Iterable[Markup]:
+    """The whole page, piece by piece.
+
+    Of its blocks of data the `first` stand before the script, which needs them to start; it runs
+    while the browser still reads the `rest`. `charting` is the script that draws charts.
+    """
+    style, script = _load_style(), _load_script()
+    yield Markup("<!DOCTYPE html>\n")
+    yield Markup('<html lang="en" data-colours="standard">\n')
+    yield make_element(
+        "head",
+        make_element("meta", charset="utf-8"),
+        make_element(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content=_build_policy(style, script, charting),
+        ),
+        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        make_element("meta", name="referrer", content="no-referrer"),
+        make_element("meta", name="color-scheme", content="light dark"),
+        make_element("title", title),
+        Markup(f"<style>{style}</style>"),
+    )
+    yield join_markup(Markup("\n<body>\n"), body, Markup("\n"))
+    yield join_markup(first, Markup(f"<script>{script}</script>\n"))
+    yield from rest
+    yield Markup("</body>\n</html>\n")
+
+
+def _build_policy(style: str, *scripts: str) -> str:
+    sources = " ".join(_digest_source(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {sources}; style-src-elem {_digest_source(style)}; "
+        # Charts place their words by the style attribute; it can load nothing either.
+        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest_source(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _load_style() -> str:
+    return "\n".join([*(_read_static(f"{name}.css") for name in _STYLES), render_cell_classes()])
+
+
+@cache
+def _load_script() -> str:
+    parts = "\n".join(_read_static(f"{name}.js") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
+
+
+def _read_static(name: str) -> str:
+    return files(__package__).joinpath("static", name).read_text(encoding="utf-8")

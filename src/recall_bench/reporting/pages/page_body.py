@@ -1,0 +1,354 @@
+"""Charts as the page shows them: their titles are headings of the page, which has one style."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
+from recall_bench.reporting.charts import Chart, ChartColours, ChartTheme, build_config
+from recall_bench.reporting.formats import format_basis, format_of_six, format_share
+from recall_bench.reporting.pages.markup import Markup, format_sentence, join_markup, make_element
+from recall_bench.reporting.pages.page_sections import (
+    render_canaries,
+    render_costs,
+    render_degradation,
+    render_failures,
+    render_hallucination,
+)
+from recall_bench.reporting.run_report import ReportHeader, RunReport
+from recall_bench.runs.estimates import HeatmapCell
+from recall_bench.runs.summary import RunStatus
+
+LISTED_CHARTS: Final = frozenset({"failure-tree"})
+"""Charts of what the page shows as a list, with cases to open."""
+
+
+def extract_note(chart: Chart) -> str:
+    """What stands below the title of a chart, as one text: there it is broken into lines."""
+    title = chart.spec.get("title")
+    found = title.get("subtitle") if isinstance(title, Mapping) else None
+    lines = [found] if isinstance(found, str) else found if isinstance(found, list | tuple) else []
+    note = ""
+    for line in map(str, lines):
+        # A line that starts a sentence follows the end of one.
+        is_new = line[:1].isupper() and note and note[-1] not in ".:;,"
+        note += f"{'.' if is_new else ''}{' ' if note else ''}{line}"
+    return note
+
+
+def is_grid(chart: Chart) -> bool:
+    """Whether it has several panels, which need the whole width to be read."""
+    return chart.spec.get("width") != "container"
+
+
+def strip_title(chart: Chart) -> dict[str, object]:
+    """The chart without its title, and its figures."""
+    spec = {key: value for key, value in chart.spec.items() if key != "title"}
+    return {"spec": spec, "columns": chart.columns, "rows": chart.rows}
+
+
+def build_configs() -> dict[str, object]:
+    """How charts look, by theme and colours: on the page's own ground, without a margin."""
+    return {
+        f"{theme.value} {colours.value}": {
+            **build_config(theme, colours),
+            "background": "transparent",
+            "padding": 5,
+        }
+        for theme in ChartTheme
+        for colours in ChartColours
+    }
+
+
+_METHOD_NOTES = {
+    IntervalMethod.QUESTIONS: "The interval speaks of other questions to the same personas.",
+    IntervalMethod.PERSONAS: "The interval speaks of other personas.",
+    IntervalMethod.AGREEMENT: (
+        "Every question came to the same; the interval allows for others that would not have."
+    ),
+    IntervalMethod.NONE: "There are too few questions for an interval.",
+}
+
+
+def render_header(report: RunReport) -> Markup:
+    """Title, notices, the two headline figures, and the facts."""
+    header = report.header
+    return make_element(
+        "header",
+        make_element("p", "Recall Bench report", class_="kicker"),
+        make_element("h1", header.system),
+        make_element(
+            "p", "judged by ", make_element("span", header.judge, class_="foreign"), class_="byline"
+        ),
+        *_render_notices(header),
+        make_element(
+            "div",
+            _render_headline("Score", header.overall, best=FULL_MARKS, is_share=False),
+            _render_headline("Made up", header.hallucination, best=1, is_share=True),
+            class_="headlines",
+        ),
+        _render_facts(header),
+        class_="masthead",
+    )
+
+
+def render_noscript(report: RunReport) -> Markup:
+    """What a reader without scripts is told in place of grids, charts and the table."""
+    rows = [_render_checkpoint(*each) for each in _list_checkpoints(report)]
+    head = make_element(
+        "tr", *(make_element("th", name) for name in ("checkpoint", "score", "made up"))
+    )
+    return make_element(
+        "noscript",
+        make_element(
+            "div",
+            make_element(
+                "p",
+                "Heatmaps, charts and the table of questions need JavaScript; nothing is loaded "
+                "from anywhere. In short:",
+            ),
+            make_element("table", make_element("thead", head), make_element("tbody", *rows)),
+            class_="notice",
+        ),
+    )
+
+
+def _render_notices(header: ReportHeader) -> Iterator[Markup]:
+    if header.is_stub:
+        yield _render_notice(
+            "STUB", "The judge was the stub, which grades nothing: these scores mean nothing."
+        )
+    if header.status is not RunStatus.VALID:
+        yield _render_notice(header.status.value.upper(), format_sentence(header.reason))
+    for notice in header.notices:
+        yield _render_notice("Notice", notice, is_loud=False)
+
+
+def _render_notice(label: str, text: str, *, is_loud: bool = True) -> Markup:
+    return make_element(
+        "p",
+        make_element("strong", label),
+        " ",
+        make_element("span", text),
+        class_="notice loud" if is_loud else "notice",
+        role="alert" if is_loud else "note",
+    )
+
+
+def _render_headline(label: str, found: Estimate | None, *, best: float, is_share: bool) -> Markup:
+    if found is None:
+        return make_element(
+            "div",
+            make_element("h2", label),
+            make_element("p", "–", class_="figure"),
+            make_element("p", "Nothing was judged.", class_="basis"),
+            class_="headline",
+        )
+    digits, unit, scale = (1, " %", 100) if is_share else (2, f" of {best:g}", 1)
+    ends = "no interval"
+    if found.low is not None and found.high is not None:
+        ends = f"{found.low * scale:.{digits}f} to {found.high * scale:.{digits}f}"
+        ends = f"{ends} at {found.level:.0%}".replace("%", " %")
+    return make_element(
+        "div",
+        make_element("h2", label),
+        make_element(
+            "p",
+            f"{found.value * scale:.{digits}f}",
+            make_element("small", unit),
+            class_="figure",
+        ),
+        _render_bar(found, best),
+        make_element("p", make_element("b", ends), " · ", format_basis(found), class_="basis"),
+        make_element("p", _describe_doubt(found), class_="basis quiet"),
+        class_="headline",
+    )
+
+
+def _describe_doubt(found: Estimate) -> str:
+    words = _METHOD_NOTES[found.method]
+    if found.is_small and found.method is not IntervalMethod.NONE:
+        words += " With so few questions it is itself in doubt."
+    return words
+
+
+def _render_bar(found: Estimate, best: float) -> Markup:
+    low = found.value if found.low is None else found.low
+    high = found.value if found.high is None else found.high
+    left, width = 100 * low / best, 100 * (high - low) / best
+    return make_element(
+        "div",
+        make_element("i", style=f"left:{left:.2f}%;width:{width:.2f}%"),
+        make_element("b", style=f"left:{100 * found.value / best:.2f}%"),
+        class_="interval",
+        aria_hidden="true",
+    )
+
+
+def _render_facts(header: ReportHeader) -> Markup:
+    pairs = (
+        make_element("div", make_element("dt", label), make_element("dd", text))
+        for label, text in header.facts
+    )
+    return make_element(
+        "details",
+        make_element("summary", "How it was run"),
+        make_element("dl", *pairs, class_="facts"),
+    )
+
+
+def _list_checkpoints(report: RunReport) -> Iterator[tuple[str, HeatmapCell, HeatmapCell]]:
+    for heatmap in report.heatmaps[:1]:
+        labels = (each.label for each in heatmap.columns)
+        yield from zip(labels, heatmap.overall, heatmap.hallucination, strict=True)
+
+
+def _render_checkpoint(label: str, overall: HeatmapCell, invented: HeatmapCell) -> Markup:
+    cells = (label, format_of_six(overall.mean), format_share(invented.mean))
+    return make_element("tr", *(make_element("td", cell) for cell in cells))
+
+
+_PAGE_SECTIONS = (
+    ("scores", "Scores"),
+    ("hallucination", "Hallucination"),
+    ("degradation", "Degradation"),
+    ("failures", "Failures"),
+    ("costs", "Cost"),
+    ("canaries", "Canaries"),
+    ("questions", "Questions"),
+)
+
+
+def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -> Markup:
+    """Everything that is seen, with its words; figures and rows are filled in by the script."""
+    return join_markup(
+        make_element("a", "Skip to the questions", href="#questions", class_="skip"),
+        render_header(report),
+        _render_navigation(),
+        make_element(
+            "main",
+            render_noscript(report),
+            make_element("p", id="trouble", class_="notice loud", hidden=True, role="alert"),
+            _render_section("scores", "Scores", [_render_heatmap()], charts, "categories"),
+            _render_section(
+                "hallucination", "Hallucination", render_hallucination(report.hallucination), charts
+            ),
+            _render_section(
+                "degradation", "Degradation", render_degradation(report.degradation), charts
+            ),
+            _render_section(
+                "failures", "Failures", render_failures(report.attribution), charts, "attribution"
+            ),
+            _render_section("costs", "Cost", render_costs(report.costs, report.paretos), charts),
+            _render_section("canaries", "Canaries", render_canaries(report.canaries), charts),
+            _render_section("questions", "Questions", [_render_explorer(has_days)], charts),
+        ),
+        make_element("footer", _render_footer(report)),
+        make_element("div", id="tooltip", role="tooltip", hidden=True),
+        make_element("dialog", id="detail", aria_labelledby="detail-title", class_="detail"),
+    )
+
+
+def _render_navigation() -> Markup:
+    links = (
+        make_element("a", title, href=f"#{name}", data_section=name)
+        for name, title in _PAGE_SECTIONS
+    )
+    return make_element(
+        "nav",
+        make_element("div", *links, class_="links"),
+        make_element(
+            "div",
+            _render_select(
+                "colours",
+                "Colours",
+                (("standard", "Red–amber–green"), ("colour-blind", "Colour-blind safe")),
+            ),
+            _render_select(
+                "theme", "Theme", (("auto", "System theme"), ("light", "Light"), ("dark", "Dark"))
+            ),
+            class_="settings",
+        ),
+        aria_label="Sections and settings",
+    )
+
+
+def _render_select(name: str, label: str, options: Iterable[tuple[str, str]]) -> Markup:
+    choices = (make_element("option", title, value=value) for value, title in options)
+    return make_element(
+        "label",
+        make_element("span", label, class_="unseen"),
+        make_element("select", *choices, id=f"set-{name}"),
+    )
+
+
+def _render_section(
+    name: str, title: str, words: Iterable[Markup], charts: Sequence[Chart], drawn: str = ""
+) -> Markup:
+    shown = [
+        each
+        for each in charts
+        if each.section == (drawn or name) and each.name not in LISTED_CHARTS
+    ]
+    wide = _find_wide(shown)
+    figures = (_render_figure(chart, is_wide=chart.name in wide) for chart in shown)
+    return make_element(
+        "section",
+        make_element("h2", title),
+        *words,
+        make_element("div", *figures, class_="figures"),
+        id=name,
+        tabindex="-1",
+        aria_label=title,
+    )
+
+
+def _find_wide(charts: Sequence[Chart]) -> set[str]:
+    """The names of charts over the whole width: the others stand in pairs."""
+    narrow = [chart.name for chart in charts if not is_grid(chart)]
+    alone = narrow[-1:] if len(narrow) % 2 else []
+    return {chart.name for chart in charts if is_grid(chart)} | set(alone)
+
+
+def _render_figure(chart: Chart, *, is_wide: bool) -> Markup:
+    note = extract_note(chart)
+    return make_element(
+        "figure",
+        make_element("h3", chart.title),
+        *([make_element("p", note, class_="note")] if note else []),
+        make_element(
+            "div", class_="chart", role="img", aria_label=chart.summary, data_chart=chart.name
+        ),
+        make_element(
+            "details",
+            make_element("summary", "In words, and as a table"),
+            make_element("p", chart.summary),
+            data_table=chart.name,
+        ),
+        class_=f"{'is-wide' if is_wide else ''} {'has-panels' if is_grid(chart) else ''}",
+    )
+
+
+def _render_heatmap() -> Markup:
+    return join_markup(
+        make_element(
+            "p",
+            "The mean of six points for each kind of question at each checkpoint. Point at a cell, "
+            "or move to it with the arrow keys, for its interval; Enter lists its trials.",
+        ),
+        make_element("div", id="heatmap"),
+    )
+
+
+def _render_explorer(has_days: bool) -> Markup:
+    return make_element("div", id="explorer", data_days="yes" if has_days else "no")
+
+
+def _render_footer(report: RunReport) -> Markup:
+    return make_element(
+        "p",
+        "Intervals are at 95 %, by drawing questions again, or personas where there are five or "
+        f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "
+        "is marked: its interval holds the truth less often than it says. This page loads nothing "
+        "and sends nothing.",
+    )

@@ -1,0 +1,335 @@
+"""The table of trials, column by column: all that filtering and sorting need, and no long text."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, TrialResult
+from recall_bench.core.plan import Trial
+from recall_bench.core.scenario import Evidence, Expects, Item
+from recall_bench.core.verdict import Verdict
+from recall_bench.reporting.analyses.attribution import FailureLeaf
+from recall_bench.runs.estimates import Heatmap, HeatmapCell
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialRow, TrialTable
+
+NO_PLACE = -1
+"""No such thing, in a column of places."""
+
+LEAF_ORDER = tuple(FailureLeaf)
+
+
+@dataclass(slots=True)
+class PageQuestions:
+    """Every question that was to be asked, by its place."""
+
+    personas: list[str] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    items: list[tuple[int, Item]] = field(default_factory=list)
+    """With the place of its persona."""
+    places: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def build_columns(self, blocks: Sequence[int]) -> dict[str, object]:
+        """As the page reads them; `blocks` says where the details of each are."""
+        named = {name: place for place, name in enumerate(self.categories)}
+        return {
+            "persona": [persona for persona, _ in self.items],
+            "id": [item.id for _, item in self.items],
+            "text": [item.text for _, item in self.items],
+            "reference": [item.truth.reference for _, item in self.items],
+            "category": [named[item.truth.category] for _, item in self.items],
+            "difficulty": [item.truth.difficulty for _, item in self.items],
+            "block": blocks,
+        }
+
+
+def collect_questions(table: TrialTable, categories: Sequence[str]) -> PageQuestions:
+    """The questions with a trial, by persona and in the order of the dataset."""
+    asked = {(row.trial.scenario, row.trial.item) for row in table.rows}
+    found = PageQuestions(categories=list(categories))
+    known = set(categories)
+    for persona, items in table.items.items():
+        found.personas.append(persona)
+        for item in items:
+            if (persona, item.id) not in asked:
+                continue
+            found.places[persona, item.id] = len(found.items)
+            found.items.append((len(found.personas) - 1, item))
+            if item.truth.category not in known:
+                known.add(item.truth.category)
+                found.categories.append(item.truth.category)
+    return found
+
+
+def build_trial_columns(
+    table: TrialTable,
+    questions: PageQuestions,
+    leaves: Mapping[Trial, FailureLeaf],
+    answers: Sequence[int],
+) -> dict[str, object]:
+    """One entry a trial in each column, in the order of the table.
+
+    `answers` are the places of their answers among all answers.
+    """
+    labels = {each.label: place for place, each in enumerate(table.plan.checkpoints)}
+    found = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
+    rows = table.rows
+    return {
+        "question": [questions.places[row.trial.scenario, row.trial.item] for row in rows],
+        "checkpoint": [labels[row.trial.checkpoint] for row in rows],
+        "repeat": [row.trial.repeat for row in rows],
+        "state": [int(row.state) for row in rows],
+        "points": [_encode_points(row) for row in rows],
+        "invented": [_encode_invention(row) for row in rows],
+        "leaf": [
+            NO_PLACE if (leaf := leaves.get(row.trial)) is None else found[leaf] for row in rows
+        ],
+        "score": [row.score for row in rows] if any(_is_score_known(row) for row in rows) else None,
+        "answer": answers,
+    }
+
+
+def _encode_points(row: TrialRow) -> int:
+    return NO_PLACE if (points := row.points) is None else points
+
+
+def _encode_invention(row: TrialRow) -> int:
+    return NO_PLACE if (invented := row.is_hallucination) is None else int(invented)
+
+
+def _is_score_known(row: TrialRow) -> bool:
+    return row.score is not None
+
+
+MAX_TEXT_LENGTH = 20_000
+"""Of an answer or a passage so many characters are shown. The journal has them all."""
+
+ScoredText = tuple["SourceText", float | None]
+"""A passage and its score."""
+
+
+@dataclass(slots=True)
+class SourceText:
+    """A passage or a day, and where it is from."""
+
+    text: str
+    day: int | None
+    source: str | None
+    place: int = NO_PLACE
+    """Among all texts of the persona, once they are all known."""
+
+
+@dataclass(slots=True)
+class PersonaDetails:
+    """All there is to show of one persona's trials, long texts by their places."""
+
+    answers: list[str] = field(default_factory=list)
+    """Each once, in the order of the questions."""
+    answer_of: dict[int, int] = field(default_factory=dict)
+    """By the trial's row in the table."""
+    texts: list[SourceText] = field(default_factory=list)
+    """Passages and days, each once, by day."""
+    questions: dict[int, dict[str, object]] = field(default_factory=dict)
+    """What is told of each question and of its trials, by its place."""
+
+
+@dataclass(slots=True)
+class _TextPool:
+    story: Mapping[int, str]
+    pool: dict[tuple[str, int | None, str | None], SourceText] = field(default_factory=dict)
+
+    def collect_passages(self, result: TrialResult) -> list[ScoredText]:
+        if result.answered is None:
+            return []
+        return [
+            (self._add_text(truncate_text(each.text), each.day, each.source or each.id), each.score)
+            for each in result.answered.answer.passages
+        ]
+
+    def collect_days(self, item: Item) -> dict[int, SourceText]:
+        cited = sorted({each.day for each in item.truth.evidence})
+        # A day is kept whole, so that spans into it stay where they are.
+        return {
+            day: self._add_text(self.story[day], day, None) for day in cited if day in self.story
+        }
+
+    def _add_text(self, text: str, day: int | None, source: str | None) -> SourceText:
+        key = (text, day, source)
+        found = self.pool.get(key)
+        if found is None:
+            found = self.pool[key] = SourceText(text, day, source)
+        return found
+
+
+def collect_details(
+    folder: RunFolder,
+    persona: str,
+    story: Mapping[int, str],
+    *,
+    places: Mapping[str, int],
+    rows: Mapping[Trial, int],
+) -> PersonaDetails:
+    """The details of one persona, its questions and trials being in these places."""
+    gathering = _TextPool(story)
+    by_question: dict[str, list[tuple[int, TrialResult, list[ScoredText]]]] = {}
+    for result in folder.results(persona):
+        found = gathering.collect_passages(result)
+        by_question.setdefault(result.trial.item, []).append((rows[result.trial], result, found))
+    ordered = sorted(by_question.items(), key=lambda each: places[each[0]])
+    days = {name: gathering.collect_days(trials[0][1].item) for name, trials in ordered}
+    details = PersonaDetails()
+    for place, text in enumerate(sorted(gathering.pool.values(), key=_sort_key)):
+        text.place = place
+        details.texts.append(text)
+    answers: dict[str, int] = {}
+    for name, trials in ordered:
+        for number, result, _ in trials:
+            if result.answered is not None:
+                answer = truncate_text(result.answered.answer.text)
+                details.answer_of[number] = answers.setdefault(answer, len(answers))
+        details.questions[places[name]] = {
+            **_describe_question(trials[0][1].item, days[name]),
+            "trials": {
+                str(number): _describe_trial(folder, result, found)
+                for number, result, found in trials
+            },
+        }
+    details.answers = list(answers)
+    return details
+
+
+def truncate_text(text: str) -> str:
+    """No more of a text than is shown."""
+    if len(text) <= MAX_TEXT_LENGTH:
+        return text
+    return f"{text[:MAX_TEXT_LENGTH]}… [{len(text) - MAX_TEXT_LENGTH:,} more characters are in the journal]"
+
+
+def _sort_key(text: SourceText) -> tuple[bool, int, int, str, str]:
+    # The day itself before its passages, which repeat it.
+    day = 0 if text.day is None else text.day
+    return text.day is None, day, -len(text.text), text.text, text.source or ""
+
+
+def _describe_question(item: Item, days: Mapping[int, SourceText]) -> dict[str, object]:
+    truth = item.truth
+    told = {
+        "session": item.session,
+        "choices": item.choices,
+        "aliases": truth.aliases,
+        "stale": truth.stale,
+        "distractors": truth.distractors,
+        "expects": None if truth.expects is Expects.ANSWER else truth.expects.value,
+        "disclosure": truth.disclosure,
+        "until": item.known_until,
+    }
+    return {
+        **{key: value for key, value in told.items() if value},
+        "from": item.known_from,
+        "evidence": [_describe_evidence(each, days.get(each.day)) for each in truth.evidence],
+    }
+
+
+def _describe_evidence(cited: Evidence, day: SourceText | None) -> dict[str, object]:
+    told: dict[str, object] = {"day": cited.day}
+    if cited.session is not None:
+        told["session"] = cited.session
+    if cited.speaker is not None:
+        told["speaker"] = cited.speaker
+    if day is not None:
+        told["text"] = day.place
+        if cited.start is not None and cited.end is not None:
+            told["span"] = [
+                count_utf16(day.text[: cited.start]),
+                count_utf16(day.text[: cited.end]),
+            ]
+    return told
+
+
+def count_utf16(text: str) -> int:
+    """The length of a text as a browser counts it."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _describe_trial(
+    folder: RunFolder, result: TrialResult, found: list[ScoredText]
+) -> dict[str, object]:
+    told: dict[str, object] = {}
+    if result.answered is not None:
+        said = result.answered
+        told["seconds"] = said.seconds
+        if said.delivery is not None:
+            told["delivery"] = said.delivery
+        if found:
+            told["passages"] = [text.place for text, _ in found]
+            if any(score is not None for _, score in found):
+                told["scores"] = [
+                    None if score is None else _round_score(score) for _, score in found
+                ]
+        if said.answer.tool_calls:
+            told["calls"] = len(said.answer.tool_calls)
+    match result.outcome:
+        case Judged() as judged:
+            told["verdict"] = _describe_verdict(
+                judged.verdict, tells=folder.get_findings(judged) is not None
+            )
+            if judged.primary is not None:
+                told["primary"] = _describe_verdict(
+                    judged.primary, tells=folder.plan.judge in folder.judges_with_findings
+                )
+            if judged.review_fault is not None:
+                told["review_fault"] = judged.review_fault
+        case NotAnswered(fault=fault, message=message, seconds=seconds):
+            told |= {"fault": fault, "message": truncate_text(message), "seconds": seconds}
+        case NotJudged(fault=fault, message=message):
+            told |= {"fault": fault, "message": truncate_text(message)}
+        case None:
+            pass
+    return told
+
+
+def _round_score(score: float) -> float:
+    """As many digits as are shown."""
+    return float(f"{score:.3g}")
+
+
+def _describe_verdict(verdict: Verdict, *, tells: bool) -> dict[str, object]:
+    return {
+        "marks": verdict.marks or None,
+        "score": verdict.score,
+        "reason": truncate_text(verdict.reason),
+        "findings": verdict.findings if tells else None,
+    }
+
+
+OVERALL_ROW, HALLUCINATION_ROW = "OVERALL", "hallucination"
+
+
+def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
+    """One heatmap, its hallucination among the rows."""
+    rows = [("score", row.category, row.cells) for row in heatmap.rows]
+    rows += [("overall", OVERALL_ROW, heatmap.overall)]
+    rows += [("rate", HALLUCINATION_ROW, heatmap.hallucination)]
+    return {
+        "persona": heatmap.persona,
+        "columns": [[each.label, each.days] for each in heatmap.columns],
+        "rows": [
+            {"kind": kind, "name": name, "cells": list(_encode_cells(cells))}
+            for kind, name, cells in rows
+        ],
+    }
+
+
+def _encode_cells(cells: Iterable[HeatmapCell]) -> Iterable[object]:
+    """Of a cell that was not measured, the number of questions that there are by then."""
+    for cell in cells:
+        mean = cell.mean
+        if mean is None:
+            yield cell.eligible
+        else:
+            ends = (_round_number(mean.low), _round_number(mean.high))
+            counts = (mean.questions, mean.trials, mean.missing, cell.eligible)
+            yield [_round_number(mean.value), *ends, *counts]
+
+
+def _round_number(number: float | None) -> float | None:
+    return None if number is None else round(number, 6)

@@ -1,0 +1,271 @@
+"""The failure tree: every leaf that holds a miss, how much it costs, and cases to look at."""
+
+from collections.abc import Iterator
+
+from recall_bench.metrics.trend import Trend
+from recall_bench.reporting.analyses.attribution import (
+    LEAF_MEANINGS,
+    LEAF_TITLES,
+    Attribution,
+    LeafCount,
+)
+from recall_bench.reporting.analyses.canaries import CanaryChange, CanaryWatch, WatchedCanary
+from recall_bench.reporting.analyses.cost_units import format_cost
+from recall_bench.reporting.analyses.costs import Pareto, RunCosts
+from recall_bench.reporting.analyses.fact_survival import Degradation, GroupSurvival, SurvivalGroup
+from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
+from recall_bench.reporting.formats import (
+    format_half_life,
+    format_prediction,
+    format_share,
+    format_slope,
+)
+from recall_bench.reporting.pages.markup import Markup, format_sentence, join_markup, make_element
+from recall_bench.reporting.report_text import describe_leaks
+
+
+def render_failures(found: Attribution) -> Iterator[Markup]:
+    """Misses in all, the tree, and what could not be told apart."""
+    share = f" ({100 * found.misses / found.answered:.1f} %)" if found.answered else ""
+    yield make_element(
+        "p",
+        f"{found.misses:,} of {found.answered:,} trials with an outcome are misses{share}. Each is "
+        "put down to one cause, by rules and without a model.",
+        class_="lead",
+    )
+    leaves = sorted((leaf for leaf in found.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
+    if leaves:
+        most = leaves[0].trials
+        yield make_element(
+            "ul", *(_render_leaf(leaf, found.misses, most) for leaf in leaves), class_="tree"
+        )
+    for note in found.notes:
+        yield make_element("p", format_sentence(note), class_="missing")
+
+
+def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
+    examples = (
+        make_element(
+            "button",
+            f"{trial.item} at {trial.checkpoint}",
+            type="button",
+            class_="opener",
+            data_persona=trial.scenario,
+            data_question=trial.item,
+            data_checkpoint=trial.checkpoint,
+            data_repeat=str(trial.repeat),
+        )
+        for trial in leaf.examples
+    )
+    return make_element(
+        "li",
+        make_element(
+            "button",
+            LEAF_TITLES[leaf.leaf],
+            type="button",
+            class_="leaf-name",
+            data_leaf=leaf.leaf.value,
+        ),
+        make_element(
+            "span",
+            make_element("i", style=f"width:{100 * leaf.trials / most:.2f}%"),
+            class_="leaf-bar",
+            aria_hidden="true",
+        ),
+        make_element(
+            "span",
+            make_element("b", f"{100 * leaf.trials / misses:.1f} %"),
+            f" {leaf.trials:,} trials · {leaf.questions:,} questions · "
+            f"{leaf.points_lost:,} points lost",
+            class_="leaf-count",
+        ),
+        make_element("p", LEAF_MEANINGS[leaf.leaf], " Such as ", *examples, class_="leaf-text"),
+    )
+
+
+_PERCENT_UNIT = " percentage points"
+_CHANGE_TITLES = {
+    CanaryChange.NEW: "New",
+    CanaryChange.STILL: "Still",
+    CanaryChange.HEALED: "Healed",
+    CanaryChange.UNCLEAR: "Unclear",
+    CanaryChange.UNASKED: "Not asked",
+    CanaryChange.CHANGED: "Changed",
+}
+
+
+def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
+    """The pattern, the trend with what it predicts, and each persona in a line."""
+    course = views.overall
+    yield make_element(
+        "p",
+        make_element("span", course.pattern.value, class_=f"tag pattern-{course.pattern.value}"),
+        " ",
+        format_sentence(course.reason),
+        class_="lead",
+    )
+    line = course.hallucination
+    if line is not None:
+        ahead = "; ".join(
+            format_prediction(each, scale=100, digits=1, unit=" %")
+            for each in line.predictions
+            if each.is_beyond
+        )
+        change = format_slope(line.slope, scale=100, digits=2, unit=_PERCENT_UNIT)
+        yield make_element(
+            "p",
+            f"Over corpus size the rate changes by {change}. "
+            f"The line says {ahead}. Nothing was measured beyond {line.last_day:,.0f} days.",
+        )
+    if (note := describe_leaks(views)) is not None:
+        yield make_element("p", format_sentence(note), class_="quiet")
+    if views.personas:
+        head = ("persona", "made up", "change", "pattern")
+        yield _render_table(head, [_list_persona_cells(each) for each in views.personas])
+
+
+def render_degradation(found: Degradation) -> Iterator[Markup]:
+    """The mixed view against the fixed one, and how long facts stay known."""
+    yield make_element(
+        "p",
+        f"Mixed view: {_format_trend(found.mixed_trend)}. Its questions change from one checkpoint to the "
+        "next, so what looks like forgetting may be harder questions.",
+    )
+    card = found.cohort
+    if card is not None:
+        yield make_element(
+            "p",
+            f"Fixed view: {_format_trend(found.fixed_trend)}, for the same {card.questions:,} questions "
+            f"to {card.personas:,} persona{'' if card.personas == 1 else 's'} at each of "
+            f"{card.checkpoints} checkpoints from {card.first} to {card.last}; {card.left_out:,} "
+            "others were asked at some of these only, and are left out.",
+        )
+    if found.reason is not None:
+        yield make_element("p", format_sentence(found.reason), class_="missing")
+    if found.survivals:
+        head = ("facts, once known", "facts", "lost", "half-life in days")
+        yield _render_table(
+            head, [_list_survival_cells(each) for each in found.survivals], numbers=(1, 2)
+        )
+        yield make_element(
+            "p",
+            f"A fact is lost at the first of {found.failures} wrong answers in a row. "
+            f"{found.never_known:,} were never known and cannot be lost; {found.unfollowed:,} were "
+            "asked too seldom after they were known to be followed.",
+            class_="quiet",
+        )
+    for note in found.notes:
+        yield make_element("p", format_sentence(note), class_="quiet")
+
+
+def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Markup]:
+    """The whole run by each measure, and what is not known."""
+    if costs.measures:
+        pairs = (
+            make_element(
+                "div",
+                make_element("dt", _format_slug(measure)),
+                make_element("dd", format_cost(measure, cost)),
+            )
+            for measure, cost in costs.measures.items()
+        )
+        yield make_element("dl", *pairs, class_="facts measures")
+    for note in costs.notes:
+        yield make_element("p", format_sentence(note), class_="missing")
+    for pareto in paretos:
+        if pareto.unknown:
+            names = ", ".join(pareto.unknown)
+            yield make_element(
+                "p",
+                f"By {_format_slug(pareto.measure)} nothing is known of {names}.",
+                class_="missing",
+            )
+    if not paretos:
+        yield make_element(
+            "p",
+            "No other run is named beside this one, so there is no frontier of score against cost.",
+            class_="missing",
+        )
+
+
+def render_canaries(watch: CanaryWatch) -> Iterator[Markup]:
+    """The rule, and every canary with what became of it."""
+    yield make_element("p", format_sentence(watch.rule))
+    if not watch.watched:
+        yield make_element("p", "There is none.", class_="missing")
+        return
+    head = ("", "question", "here", "in all")
+    yield _render_table(head, [_list_canary_cells(each) for each in watch.watched])
+
+
+def _list_persona_cells(course: RateCourse) -> tuple[str, ...]:
+    line = course.hallucination
+    change = "" if line is None else format_slope(line.slope, scale=100, digits=2, unit="")
+    return (course.name or "all", format_share(course.rate), change, course.pattern.value)
+
+
+def _list_survival_cells(each: GroupSurvival) -> tuple[str, ...]:
+    name = "all" if each.by is SurvivalGroup.ALL else f"{each.by.value}: {each.name}"
+    found = each.survival
+    return (name, f"{found.facts:,}", f"{found.lost:,}", format_half_life(found.half_life))
+
+
+def _format_trend(line: Trend | None) -> str:
+    if line is None:
+        return "no trend, for there is one corpus size"
+    return format_slope(line.slope, scale=1, digits=2, unit=" points of 6")
+
+
+def _list_canary_cells(each: WatchedCanary) -> tuple[str, ...]:
+    canary = each.canary
+    change = _CHANGE_TITLES[each.change]
+    opener = make_element(
+        "button",
+        canary.text,
+        type="button",
+        class_="opener",
+        data_persona=canary.persona,
+        data_question=canary.question,
+    )
+    name = make_element("small", f"{canary.persona} · {canary.question} · {canary.category}")
+    return (
+        make_element("span", change, class_=f"tag change-{each.change.value}"),
+        join_markup(opener, make_element("br"), name),
+        f"{each.hallucinated} of {each.asked}",
+        f"{canary.hallucinated} of {canary.asked}",
+    )
+
+
+def _format_slug(name: str) -> str:
+    return name.replace("-", " ")
+
+
+def _render_table(
+    head: tuple[str, ...], rows: list[tuple[str, ...]], numbers: tuple[int, ...] = ()
+) -> Markup:
+    kinds = ["number" if place in numbers else None for place in range(len(head))]
+    titles = (
+        make_element("th", name, class_=kind, scope="col")
+        for name, kind in zip(head, kinds, strict=True)
+    )
+    lines = (
+        make_element(
+            "tr",
+            *(make_element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)),
+        )
+        for row in rows
+    )
+    table = make_element(
+        "table",
+        make_element("thead", make_element("tr", *titles)),
+        make_element("tbody", *lines),
+        class_="plain",
+    )
+    return make_element(
+        "div",
+        table,
+        class_="scrolls tall",
+        tabindex="0",
+        role="region",
+        aria_label=head[0] or "canaries",
+    )

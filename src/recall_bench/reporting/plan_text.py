@@ -1,0 +1,276 @@
+"""A plan and its estimate for people, in eighty columns and on one screen."""
+
+from collections.abc import Iterator
+
+from recall_bench.core.plain_text import (
+    LABEL,
+    NO_DATA,
+    clean_text,
+    format_fact,
+    format_heading,
+    pick_evenly,
+)
+from recall_bench.core.usage import format_round_dollars
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.run_text import format_round_duration
+from recall_bench.running.forecast import Forecast, HoursEstimate, SmallerRun
+from recall_bench.running.plan_cost import RoleSpending
+from recall_bench.running.plan_outline import Outline, StepTime
+
+WIDTH = 80
+
+_STEPS = {
+    "start": "starting",
+    "opening": "opening a persona",
+    "feed": "feeding a day",
+    "settle": "settling",
+    "ask": "an answer",
+    "read": "reading for one",
+    "judge": "a verdict",
+    "rest": "all else of a trial",
+}
+_ROWS = 8
+"""So many personas are listed; more are counted."""
+
+
+def render_outline(outline: Outline) -> str:
+    """What a run would do."""
+    title = format_heading("Recall Bench · plan", rule="═", width=WIDTH)
+    return "\n".join([*title, *_render_components(outline), "", *_render_trials(outline)])
+
+
+def render_estimate(found: Forecast) -> str:
+    """What it would do, take and show."""
+    title = format_heading("Recall Bench · plan and estimate", rule="═", width=WIDTH)
+    return "\n".join(
+        [
+            *title,
+            *_render_components(found.outline),
+            *format_fact("From", _describe_sources(found), width=WIDTH),
+            *_render_times(found),
+            *_render_money(found),
+            "",
+            *_render_smaller(found),
+        ]
+    )
+
+
+def _render_components(outline: Outline) -> Iterator[str]:
+    yield from format_fact("System", outline.system, width=WIDTH)
+    judge = outline.judge + ("" if outline.appellate is None else f", then {outline.appellate}")
+    yield from format_fact("Judge", judge, width=WIDTH)
+    if outline.reader is not None:
+        yield from format_fact("Reader", outline.reader, width=WIDTH)
+    names = ", ".join(each.id for each in outline.personas[:2])
+    more = len(outline.personas) - 2
+    names += f" and {more} more" if more > 0 else ""
+    yield from format_fact("Personas", f"{names}; dataset {outline.dataset[:8]}", width=WIDTH)
+    repeats = "" if outline.repeats == 1 else f", {outline.repeats} times each"
+    asked = f"{outline.trials:,} trials of {outline.questions:,} questions{repeats}"
+    yield from format_fact("Asked", asked, width=WIDTH)
+    fed = f"{outline.ingest_calls:,} days, settling {outline.settle_calls:,} times"
+    yield from format_fact("Fed", f"{fed} ({outline.lifecycle})", width=WIDTH)
+    yield from format_fact("Work", _describe_work(outline), width=WIDTH)
+    if outline.begun.part is not None:
+        yield from format_fact("Part", _describe_shard(outline), width=WIDTH)
+    yield from format_fact("Folder", f"{outline.folder}{_describe_left(outline)}", width=WIDTH)
+
+
+def _describe_work(outline: Outline) -> str:
+    shards = f"{outline.shards:,} shard{'' if outline.shards == 1 else 's'}"
+    at_a_time = "one by one" if outline.workers == 1 else f"{outline.workers:,} at a time"
+    each = "a question" if outline.parallelism == 1 else f"{outline.parallelism} questions"
+    return f"{shards}, {at_a_time} ({outline.executor}), {each} at a time in each"
+
+
+def _describe_shard(outline: Outline) -> str:
+    here = outline.begun
+    shards = f"{here.shards:,} shard{'' if here.shards == 1 else 's'}"
+    return f"{here.part}: {here.owed:,} of these trials, in {shards}; all else here is of the whole"
+
+
+def _describe_left(outline: Outline) -> str:
+    here = outline.begun
+    if not here.is_begun:
+        return ""
+    if here.is_done:
+        return "; all of it is done there, and nobody would be asked anything"
+    return f"; {here.left:,} of {here.owed:,} trials are left to do there"
+
+
+def _render_trials(outline: Outline) -> Iterator[str]:
+    """Personas by checkpoints: how many trials each owes."""
+    labels = list(
+        dict.fromkeys(line.label for each in outline.personas for line in each.checkpoints)
+    )
+    counts = (f"{line.trials:,}" for each in outline.personas for line in each.checkpoints)
+    cell = 2 + max(map(len, (*labels, *counts)), default=0)
+    shown = [labels[place] for place in pick_evenly(len(labels), max(1, (WIDTH - 34) // cell))]
+    head = "".join(f"{label:>{cell}}" for label in shown)
+    yield f"{'trials owed':<22}{'days':>5}{head}{'all':>7}"
+    for persona in outline.personas[:_ROWS]:
+        owed = {line.label: line.trials for line in persona.checkpoints}
+        cells = "".join(f"{owed.get(label, 0):>{cell},}" for label in shown)
+        yield f"{clean_text(persona.id)[:21]:<22}{persona.days:>5,}{cells}{sum(owed.values()):>7,}"
+    if len(outline.personas) > _ROWS:
+        yield f"… and {len(outline.personas) - _ROWS:,} more personas"
+    if len(shown) < len(labels):
+        yield f"({len(shown)} of {len(labels)} checkpoints shown)"
+
+
+def _describe_sources(found: Forecast) -> str:
+    if not found.sources:
+        return "no earlier run of this system or judge; name one with --from"
+    named = ", ".join(found.sources)
+    if not found.other_systems:
+        return named
+    return f"{named}; these are the times of {', '.join(found.other_systems)}"
+
+
+def _render_times(found: Forecast) -> Iterator[str]:
+    if found.stages:
+        stages = "; ".join(_describe_step(each) for each in found.stages)
+        every = format_round_duration(sum(each.total_s for each in found.stages))
+        yield from format_fact(
+            "Steps", f"{stages}; together {every}, one after another", width=WIDTH
+        )
+    if found.hours is None:
+        yield from format_fact("Time", _describe_formula(found), width=WIDTH)
+        return
+    yield from format_fact("Time", _describe_hours(found.hours, found), width=WIDTH)
+    spread = found.hours.spread
+    if len(spread) > 1:
+        chosen = [spread[place] for place in pick_evenly(len(spread), 8)]
+        yield f"{'  workers':{LABEL}}" + "".join(f"{each.workers:>8,}" for each in chosen)
+        yield f"{'  time':{LABEL}}" + "".join(f"{_format_hours(each.hours):>8}" for each in chosen)
+
+
+def _describe_step(stage: StepTime) -> str:
+    words = f"{_STEPS[stage.step]} {format_seconds(stage.first_s)}"
+    if stage.last_s > stage.first_s:
+        words += f" on day 1 to {format_seconds(stage.last_s)} at the end"
+        words += ", part of it never measured" if stage.is_beyond else ""
+    words += "" if stage.times else " as stated"
+    return words if stage.count == 1 else f"{words}, {stage.count:,} times"
+
+
+def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
+    words = f"about {_format_hours(hours.expected)}"
+    if hours.verdict_second is not None:
+        words += (
+            " without verdicts, which nobody has timed: each second that one takes adds "
+            f"{_format_hours(hours.verdict_second)}"
+        )
+    if hours.low is not None and hours.high is not None:
+        low, high = _format_hours(hours.low), _format_hours(hours.high)
+        words += f" ({low} to {high} as checkpoints varied)" if low != high else ""
+    if hours.measured_days is not None:
+        words += f"; nothing was measured after day {hours.measured_days:,}, so it may be far off"
+    is_local = found.outline.executor == "local"
+    where = " (--executor processes, their start left out)" if is_local else ""
+    words += (
+        f"; {clean_text(hours.longest)} alone takes {_format_hours(hours.longest_hours)}, so more than "
+        f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
+    )
+    others = [_STEPS[step] for step in found.untimed if step != "judge"]
+    return f"{words}; nobody has timed {' or '.join(others)} yet" if others else words
+
+
+def _describe_formula(found: Forecast) -> str:
+    known = found.unmeasured
+    if known is None:
+        return NO_DATA
+    return (
+        f"not measured yet. At 1 s an answer: {_format_hours(known.answering)}; at 1 s a day fed: "
+        f"{_format_hours(known.feeding)}, and so in proportion. Say --seconds-per-answer and "
+        "--seconds-per-day, or run a part of it first"
+    )
+
+
+def _render_money(found: Forecast) -> Iterator[str]:
+    if not found.spending:
+        yield from format_fact(
+            "Money", "nothing that is known of: whoever judges computes", width=WIDTH
+        )
+        return
+    for each in found.spending:
+        yield from format_fact(each.role.capitalize(), _describe_spending(each), width=WIDTH)
+    total = (
+        "at prices that nobody knows"
+        if found.cost_usd is None
+        else format_round_dollars(found.cost_usd)
+    )
+    if any(each.is_limit for each in found.spending):
+        total += "; what a model reasons unseen comes on top"
+    yield from format_fact("Money", total, width=WIDTH)
+
+
+def _describe_spending(each: RoleSpending) -> str:
+    price = "price unknown" if each.cost_usd is None else format_round_dollars(each.cost_usd)
+    most = "at most " if each.is_limit else ""
+    return (
+        f"{most}{each.calls:,} calls, {format_count(each.input_tokens)} tokens in and "
+        f"{format_count(each.output_tokens)} out, {price} ({each.source})"
+    )
+
+
+def _render_smaller(found: Forecast) -> Iterator[str]:
+    yield (
+        f"{'What less would save':<23}{'trials':>9}{'questions':>10}{'time':>8}{'money':>8}"
+        f"{'overall':>8}{'cell':>7}{'shows':>7}"
+    )
+    for each in found.less:
+        yield _format_smaller(each)
+    ground = (
+        "as marks varied in the earlier run"
+        if found.is_variance_measured
+        else "in the worst case, half the marks full and half none; an earlier run tells better"
+    )
+    if _is_smaller_sharper(found):
+        ground += (
+            ". Where less has the narrower interval it weighs questions more alike, since re-asks "
+            "count some of them more often"
+        )
+    yield from format_fact(
+        "",
+        f"Points of {FULL_MARKS}: overall and cell (a category at a checkpoint) are half of a "
+        f"95 % interval; shows is the smallest difference between two systems that is noticed "
+        f"four times in five; {ground}. Another question tells more than one asked again.",
+        width=WIDTH,
+    )
+
+
+def _is_smaller_sharper(found: Forecast) -> bool:
+    first, *others = (each.precision.overall for each in found.less)
+    return first is not None and any(each is not None and each < first for each in others)
+
+
+def _format_smaller(each: SmallerRun) -> str:
+    took = NO_DATA if each.hours is None else _format_hours(each.hours)
+    cost = NO_DATA if each.cost_usd is None else format_round_dollars(each.cost_usd)
+    precise = each.precision
+    known = "".join(
+        f"{NO_DATA if width is None else f'±{width:.2f}':>{room}}"
+        for width, room in ((precise.overall, 8), (precise.cell, 7))
+    )
+    shows = NO_DATA if precise.difference is None else f"{precise.difference:.2f}"
+    return (
+        f"{each.change:<23}{each.trials:>9,}{each.questions:>10,}{took:>8}{cost:>8}{known}"
+        f"{shows:>7}"
+    )
+
+
+def _format_hours(hours: float) -> str:
+    return format_round_duration(3600 * hours)
+
+
+def format_seconds(count: float) -> str:
+    """To two figures, in s or ms."""
+    if count >= 0.9995:
+        return f"{count:.1f} s" if count < 9.95 else f"{count:,.0f} s"
+    return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{1000 * count:.0f} ms"
+
+
+def format_count(count: int) -> str:
+    """`1.2 million` from a million on."""
+    return f"{count / 1e6:,.1f} million" if count >= 1_000_000 else f"{count:,}"

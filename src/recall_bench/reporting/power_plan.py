@@ -1,0 +1,247 @@
+"""How many questions a wanted difference takes, from a pilot or from stated numbers."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
+from recall_bench.core.plan import Trial
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.bootstrap import group_trials
+from recall_bench.metrics.power import (
+    ALPHA,
+    POWER,
+    DifferenceSpread,
+    compute_standard_error,
+    find_detectable,
+    find_sample_size,
+    measure_spread,
+)
+from recall_bench.reporting.run_pairs import pair_trials
+from recall_bench.runs.trials import TrialTable
+
+LISTED_DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)
+LISTED_SIZES = (20, 50, 100, 200, 500, 1000)
+"""What the tables list beside what was asked for."""
+
+
+class PowerBasis(Record, frozen=True, kw_only=True):
+    """What is taken to be known about differences before they are measured."""
+
+    spread: DifferenceSpread
+    """From trial to trial."""
+    asks: float
+    """How often each question is put, on average."""
+    question_deviation: float
+    """How far the difference on one question varies, put so often: the standard error of a mean
+    over so many questions is this over their square root."""
+    source: str
+    """Where that is from, in words."""
+
+
+class QuestionsNeeded(Record, frozen=True, kw_only=True):
+    """What one difference takes."""
+
+    difference: float
+    questions: int
+
+
+class DetectableDifference(Record, frozen=True, kw_only=True):
+    """What so many questions show."""
+
+    questions: int
+    difference: float | None
+    """None where no difference that is possible would be noticed often enough."""
+
+
+class PowerReport(Record, frozen=True, kw_only=True):
+    """The answer to both questions, for what was asked and for the usual sizes."""
+
+    ground: PowerBasis
+    alpha: float
+    power: float
+    needed: QuestionsNeeded | None
+    """For the difference asked about."""
+    shown: DetectableDifference | None
+    """For the number of questions asked about."""
+    differences: tuple[QuestionsNeeded, ...]
+    sizes: tuple[DetectableDifference, ...]
+
+
+def state_basis(deviation: float, correlation: float | None, asks: float | None) -> PowerBasis:
+    """The spread as somebody says it is; unless they say more, one ask, and re-asks add nothing."""
+    spread = DifferenceSpread(
+        deviation=deviation, correlation=1.0 if correlation is None else correlation
+    )
+    return _build_basis(spread, 1.0 if asks is None else asks, "stated numbers")
+
+
+def measure_pilot(
+    tables: Sequence[TrialTable], names: Sequence[str], asks: float | None = None
+) -> PowerBasis:
+    """The spread seen in a pilot: between two runs, or within one.
+
+    One run says how far marks vary, not differences: two systems are then taken to do well on
+    questions that have nothing to do with each other, which asks for more questions than it takes.
+    """
+    if len(tables) == 1:
+        values, factor = tables[0].points, math.sqrt(2)
+        source = f"{names[0]} alone, {_describe_counts(values)}; a second run would ask for fewer"
+    elif len(tables) == 2:
+        values, factor = _pair_differences(*tables), 1.0
+        source = f"{names[1]} against {names[0]}, {_describe_counts(values)}"
+    else:
+        raise UsageError(f"--runs: a pilot is one run or two; {len(tables)} were named")
+    groups = group_trials([t.item for t in values], [t.scenario for t in values])
+    found = list(values.values())
+    spread = measure_spread(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
+    known = compute_standard_error(found, groups)
+    if spread is None or known is None or known[0] == 0:
+        raise UsageError(
+            f"--runs: nothing varies between questions in {source}, so nothing can be planned from "
+            "it; take another pilot, or say --sd"
+        )
+    spread = spread.replace(deviation=factor * spread.deviation)
+    if asks is not None:
+        return _build_basis(spread, asks, source)
+    return PowerBasis(
+        spread=spread,
+        asks=len(found) / groups.questions,
+        question_deviation=factor * known[0] * math.sqrt(groups.questions),
+        source=source,
+    )
+
+
+def plan_power(
+    ground: PowerBasis,
+    *,
+    difference: float | None = None,
+    questions: int | None = None,
+    alpha: float = ALPHA,
+    power: float = POWER,
+) -> PowerReport:
+    """What the difference takes and what the questions show, as far as each is given."""
+    if difference is not None and not 0 < difference <= FULL_MARKS:
+        raise UsageError(
+            f"--difference: {difference:g} is not a difference between marks of {FULL_MARKS}; "
+            "name one above 0"
+        )
+    # One ask of each, as it varies put as often as it is: the asks are in the deviation already.
+    spread = DifferenceSpread(deviation=ground.question_deviation, correlation=1.0)
+
+    def count_questions(wanted: float) -> QuestionsNeeded:
+        found = find_sample_size(wanted, spread, alpha=alpha, power=power)
+        return QuestionsNeeded(difference=wanted, questions=max(found, count_fewest(alpha)))
+
+    def find_difference(count: int) -> DetectableDifference:
+        if count < count_fewest(alpha):
+            return DetectableDifference(questions=count, difference=None)
+        error = ground.question_deviation / math.sqrt(count)
+        smallest = find_detectable(error, count, alpha=alpha, power=power)
+        return DetectableDifference(
+            questions=count, difference=smallest if smallest <= FULL_MARKS else None
+        )
+
+    return PowerReport(
+        ground=ground,
+        alpha=alpha,
+        power=power,
+        needed=None if difference is None else count_questions(difference),
+        shown=None if questions is None else find_difference(questions),
+        differences=tuple(map(count_questions, LISTED_DIFFERENCES)),
+        sizes=tuple(map(find_difference, LISTED_SIZES)),
+    )
+
+
+def count_fewest(alpha: float = ALPHA) -> int:
+    """The questions below which no p-value can be so small, even if all go one way."""
+    return math.ceil(1 - math.log2(alpha))
+
+
+def _build_basis(spread: DifferenceSpread, asks: float, source: str) -> PowerBasis:
+    return PowerBasis(
+        spread=spread,
+        asks=asks,
+        question_deviation=spread.compute_question_deviation(asks),
+        source=source,
+    )
+
+
+def _pair_differences(first: TrialTable, second: TrialTable) -> dict[Trial, float]:
+    common = pair_trials(first, second)
+    ours, theirs = common.select_marks(first.points), common.select_marks(second.points)
+    return {trial: theirs[trial] - ours[trial] for trial in ours if trial in theirs}
+
+
+def _describe_counts(trials: Iterable[Trial]) -> str:
+    every = list(trials)
+    questions = {(trial.scenario, trial.item) for trial in every}
+    return f"{len(every):,} trials of {len(questions):,} questions"
+
+
+def render_power(found: PowerReport) -> str:
+    """The answer, then both tables."""
+    title = format_heading("Recall Bench · power", rule="═")
+    return "\n".join([*title, "", *_render_facts(found), "", *_render_tables(found)])
+
+
+def _render_facts(found: PowerReport) -> Iterator[str]:
+    ground = found.ground
+    if found.needed is not None:
+        yield from format_fact("Needed", _describe_requirement(found.needed))
+    if found.shown is not None:
+        yield from format_fact("Shown", _describe_detectable(found.shown, found.alpha))
+    yield from format_fact("From", ground.source)
+    yield from format_fact("Varies", _describe_spread(ground))
+    yield from format_fact("Asked", _describe_asks(ground))
+    yield from format_fact("Noticed", f"{found.power:.0%} of the time".replace("%", " %"))
+    yield from format_fact("False alarms", f"{found.alpha:.0%} of the time".replace("%", " %"))
+
+
+def _describe_spread(ground: PowerBasis) -> str:
+    words = f"by {ground.spread.deviation:.2f} points from trial to trial (sd)"
+    if ground.asks == 1:
+        return words
+    return f"{words}; differences on one question correlate by {ground.spread.correlation:.2f}"
+
+
+def _describe_asks(ground: PowerBasis) -> str:
+    if ground.asks == 1:
+        return "each question once"
+    return f"each question {ground.asks:.3g} times"
+
+
+def _describe_requirement(needed: QuestionsNeeded) -> str:
+    return (
+        f"{needed.questions:,} different questions, to see a difference of {needed.difference:g} "
+        f"in points of {FULL_MARKS}"
+    )
+
+
+def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
+    if shown.questions < count_fewest(alpha):
+        return (
+            f"no difference by {shown.questions} questions; it takes {count_fewest(alpha)} or more"
+        )
+    if shown.difference is None:
+        return f"no difference that is possible by {shown.questions:,} different questions"
+    return (
+        f"a difference of {shown.difference:.2f} in points of {FULL_MARKS}, or more, by "
+        f"{shown.questions:,} different questions"
+    )
+
+
+def _render_tables(found: PowerReport) -> Iterator[str]:
+    yield f"{'difference':>10}{'takes questions':>19}{'':8}{'questions':>9}{'show':>11}"
+    rows = max(len(found.differences), len(found.sizes))
+    for place in range(rows):
+        left = right = ""
+        if place < len(found.differences):
+            needed = found.differences[place]
+            left = f"{needed.difference:>10.2f}{needed.questions:>19,}"
+        if place < len(found.sizes):
+            shown = found.sizes[place]
+            smallest = NO_DATA if shown.difference is None else f"{shown.difference:.2f}"
+            right = f"{shown.questions:>9,}{smallest:>11}"
+        yield f"{left:29}{'':8}{right}".rstrip()

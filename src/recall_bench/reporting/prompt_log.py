@@ -1,0 +1,464 @@
+"""The log of prompt versions, `recall-prompts.md`: what each tested version got.
+
+It is a page for people. Every entry ends with a comment that holds the same as JSON, with the
+outcome of every test, so that the next version can be paired with it test by test. Entries are
+only ever added, at the end; whatever else stands in the file is its owner's, and stays.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from math import sqrt
+from pathlib import Path
+from statistics import fmean
+
+import msgspec
+
+from recall_bench.core.errors import FolderBusy, Malformed, UsageError
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import WallTime
+from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.selection import CLASSES, SelectionOutcome
+from recall_bench.metrics.shares import compute_mcnemar, compute_wilson
+from recall_bench.reporting.selection_report import SelectionReport
+from recall_bench.reporting.selection_summary import SelectionShare
+
+Trials = Sequence[bool]
+"""Whether a test was PERFECT, each time it came to a class."""
+
+
+class SelectionChange(Record, frozen=True, kw_only=True):
+    """What the later version has more of, in its share of PERFECT, over the tests of both."""
+
+    tests: int
+    """Those that came to a class in both."""
+    left_out: int
+    """Those that failed or were not put in one of the two: they are in no figure here."""
+    value: float
+    interval: tuple[float, float] | None
+    """At 95 %; None where a single test says nothing about others."""
+    better: int
+    """Tests that were PERFECT more often than before."""
+    worse: int
+    p: float
+    """How likely at least so uneven a split of the two is by chance: exact and two-sided."""
+
+
+def measure_change(
+    before: Mapping[str, Trials], after: Mapping[str, Trials]
+) -> SelectionChange | None:
+    """The change from one version to the next, test by test; None if no test came to both.
+
+    Where every test was put once, the interval is Newcombe's for paired shares and p is the exact
+    McNemar test. With repeats a test counts once, by its share, whole tests are drawn again for
+    the interval, and p is the same test on the tests that rose and fell.
+    """
+    both = sorted(name for name in before.keys() & after.keys() if before[name] and after[name])
+    if not both:
+        return None
+    pairs = [(fmean(before[name]), fmean(after[name])) for name in both]
+    rises = [new - old for old, new in pairs]
+    better, worse = sum(rise > 0 for rise in rises), sum(rise < 0 for rise in rises)
+    if all(len(before[name]) == len(after[name]) == 1 for name in both):
+        interval: tuple[float, float] | None = _compute_newcombe(
+            sum(old == new == 1 for old, new in pairs), better, worse, len(both)
+        )
+    else:
+        found = compare_pairs(rises, both, ["suite"] * len(both))
+        interval = None if found is None else found.interval
+    return SelectionChange(
+        tests=len(both),
+        left_out=len(before.keys() | after.keys()) - len(both),
+        value=fmean(rises),
+        interval=interval,
+        better=better,
+        worse=worse,
+        p=compute_mcnemar(better, worse),
+    )
+
+
+def _compute_newcombe(always: int, better: int, worse: int, tests: int) -> tuple[float, float]:
+    """The interval of a difference of paired shares (Newcombe 1998, method 10).
+
+    It does not shrink to nothing where no test changed, as drawing tests again would.
+    """
+    never = tests - always - better - worse
+    new, old = always + better, always + worse
+    low_new, high_new = compute_wilson(new, tests)
+    low_old, high_old = compute_wilson(old, tests)
+    share_new, share_old = new / tests, old / tests
+    alike = always * never - better * worse
+    # The correction keeps few tests from looking more alike than they are.
+    alike_corrected = max(alike - tests / 2, 0) if alike > 0 else alike
+    spread = sqrt(new * (tests - new) * old * (tests - old))
+    phi = alike_corrected / spread if spread else 0.0
+    below = _combine_errors(share_new - low_new, high_old - share_old, phi)
+    above = _combine_errors(high_new - share_new, share_old - low_old, phi)
+    return max(-1.0, share_new - share_old - below), min(1.0, share_new - share_old + above)
+
+
+def _combine_errors(one: float, other: float, phi: float) -> float:
+    return sqrt(max(0.0, one * one - 2 * phi * one * other + other * other))
+
+
+HEADING = """\
+# Prompt versions
+
+Each version of a selector that was tested, the oldest first. `recall-bench select run --log` adds
+to the end of this file and changes nothing above. Write what you like between the entries, but
+leave the comment at the end of each: the next version is compared with it, test by test.
+"""
+
+_TITLE = HEADING.partition("\n")[0].encode()
+_MARK = "<!-- recall-bench prompt-log/"
+_VERSION = "1"
+_ENTRY = re.compile(rf"{re.escape(_MARK)}(\d+) (.*) -->")
+_LETTERS = {outcome.value[0]: outcome for outcome in SelectionOutcome}
+_DIGITS = 12
+_LOCK_TIMEOUT_S = 30
+
+
+class PromptLogChange(Record, frozen=True, kw_only=True):
+    """The change from the last entry before this one that was put to the same tests."""
+
+    at: WallTime
+    """Which entry that is."""
+    label: str
+    has_same_memories: bool
+    change: SelectionChange
+
+
+class PromptLogEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One tested version."""
+
+    at: WallTime
+    """When its last test was put."""
+    selector: str
+    version: str
+    config: dict[str, object] = msgspec.field(default_factory=dict)
+    """Every setting that can change what it picks; the models and prompts of the recall agent."""
+    eval_version: str
+    tests_digest: str
+    corpus_digest: str
+    plan_digest: str
+    memories: int
+    repeats: int = 1
+    validity: str
+    reason: str | None = None
+    tests: int
+    """Different tests, skipped ones included."""
+    perfect: int
+    overrecall: int
+    underrecall: int
+    error: int
+    skip: int
+    perfect_share: SelectionShare | None
+    """None where no test came to a class."""
+    outcomes: dict[str, str]
+    """By test a letter each time it was put: P, O, U, E or S, the first of the outcome's name."""
+    since: PromptLogChange | None = None
+    """Filled in when the entry is added; None where nothing before it compares."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models it says it asks, one for each pass."""
+        said = self.config.get("models")
+        return tuple(map(str, said)) if isinstance(said, list | tuple) else ()
+
+    @property
+    def prompts(self) -> tuple[tuple[str, str], ...]:
+        """Its templates, name and digest, one for each pass."""
+        said = self.config.get("prompts")
+        given = said if isinstance(said, list | tuple) else ()
+        return tuple(
+            (str(each["name"]), str(each["sha256"]))
+            for each in given
+            if isinstance(each, dict) and {"name", "sha256"} <= each.keys()
+        )
+
+    @property
+    def label(self) -> str:
+        """The version in a few words: who picks, by which prompts, with which models."""
+        named = (f"{name}@{digest[:8]}" for name, digest in self.prompts)
+        parts = (f"{self.selector} {self.version}", "/".join(named), "/".join(self.models))
+        return _clean_line(", ".join(filter(None, parts)))
+
+    def list_trials(self) -> dict[str, tuple[bool, ...]]:
+        """By test, whether it was PERFECT each time it came to a class."""
+        return {
+            name: tuple(
+                _LETTERS[letter] is SelectionOutcome.PERFECT
+                for letter in letters
+                if _LETTERS[letter] in CLASSES
+            )
+            for name, letters in self.outcomes.items()
+        }
+
+
+def build_entry(report: SelectionReport) -> PromptLogEntry:
+    """The entry for a run, not yet compared with anything."""
+    outcomes: dict[str, str] = {}
+    for row in report.tests:
+        outcomes[row.test] = outcomes.get(row.test, "") + row.outcome.value[0]
+    found = report.summary
+    return PromptLogEntry(
+        at=report.at,
+        selector=report.selector.name,
+        version=report.selector.version,
+        # As it is going to be read back: a tuple becomes a list.
+        config=msgspec.json.decode(msgspec.json.encode(report.selector.config)),
+        eval_version=report.eval_version,
+        tests_digest=report.tests_digest,
+        corpus_digest=report.corpus_digest,
+        plan_digest=report.plan_digest,
+        memories=report.memories,
+        repeats=report.repeats,
+        validity=report.validity,
+        reason=report.reason,
+        tests=found.tests,
+        perfect=found.perfect,
+        overrecall=found.overrecall,
+        underrecall=found.underrecall,
+        error=found.error,
+        skip=found.skip,
+        perfect_share=found.perfect_share,
+        outcomes=outcomes,
+    )
+
+
+def append_entry(path: Path, entry: PromptLogEntry) -> PromptLogEntry:
+    """Add the entry to the log, which is begun if there is none; the entry as it stands there.
+
+    The file is replaced whole or not at all, and every byte of what it held is kept. An entry that
+    the log has already, because a finished run was told again, is not added a second time.
+    """
+    from recall_bench.core.atomic_file import replace_file
+
+    with _lock_log(path):
+        before = _read_bytes(path) if path.exists() else HEADING.encode()
+        entries = _parse_entries(before, path)
+        for known in entries:
+            if known.replace(since=None) == entry.replace(since=None):
+                return known
+        added = entry.replace(since=_find_previous(entries, entry))
+        gap = b"\n" if before.endswith((b"\n", b"\r")) or not before else b"\n\n"
+        replace_file(path, before + gap + _render_entry(added).encode())
+    return added
+
+
+def refuse_others(path: Path) -> None:
+    """UsageError if the file is there and no log, so that nothing is written into it."""
+    if not path.exists():
+        return
+    before = _read_bytes(path)
+    if before.strip() and _MARK.encode() not in before and not before.startswith(_TITLE):
+        raise UsageError(
+            f"--log: {path} holds something else than a log of versions; name another file"
+        )
+
+
+def read_log(path: Path) -> list[PromptLogEntry]:
+    """All entries in the order of the file; Malformed, naming the line, if one is damaged."""
+    return _parse_entries(_read_bytes(path), path)
+
+
+def render_log(entries: Sequence[PromptLogEntry]) -> str:
+    """The log for a terminal: a line for each version, and one for how it differs."""
+    if not entries:
+        return "no version has been tested yet"
+    lines = []
+    for number, entry in enumerate(entries, start=1):
+        counts = f"{entry.perfect} perfect, {entry.overrecall} over, {entry.underrecall} under"
+        apart = f", {entry.error} error, {entry.skip} skip" if entry.error or entry.skip else ""
+        lines.append(f"{number:>3}  {_format_minute(entry.at)}  {entry.label}")
+        lines.append(f"     PERFECT {_format_share(entry.perfect_share)}; {counts}{apart}")
+        lines.append(f"     {_describe_difference(entry)}")
+        if entry.validity != "valid":
+            lines.append(f"     {_describe_validity(entry)}")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _lock_log(path: Path) -> Iterator[None]:
+    """Nobody else adds meanwhile: of two who read the same log, the second would undo the first."""
+    from filelock import FileLock, Timeout
+
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_LOCK_TIMEOUT_S)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderBusy(f"{path}: somebody else is writing to it; try again later") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _parse_entries(content: bytes, path: Path) -> list[PromptLogEntry]:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed(
+            str(path), f"is not UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from error
+    # Not splitlines: JSON may hold characters that it takes for the end of a line.
+    return [
+        _parse_entry(line.strip(), f"{path}, line {number}")
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip().startswith(_MARK)
+    ]
+
+
+def _parse_entry(line: str, where: str) -> PromptLogEntry:
+    found = _ENTRY.fullmatch(line)
+    if found is None:
+        raise Malformed(where, "is the comment of an entry, but not whole; restore or remove it")
+    if found[1] != _VERSION:
+        raise Malformed(
+            where, f"has the layout {found[1]}, and this program reads {_VERSION}; update it"
+        )
+    try:
+        entry = msgspec.json.decode(found[2], type=PromptLogEntry)
+    except msgspec.DecodeError as error:
+        raise Malformed(where, f"holds no entry ({error}); restore or remove it") from error
+    strange = {letter for letters in entry.outcomes.values() for letter in letters} - set(_LETTERS)
+    if strange:
+        raise Malformed(where, f"has the outcome {min(strange)!r}; they are {', '.join(_LETTERS)}")
+    return entry
+
+
+def _find_previous(
+    entries: Sequence[PromptLogEntry], entry: PromptLogEntry
+) -> PromptLogChange | None:
+    wanted = (entry.tests_digest, entry.eval_version)
+    for other in reversed(entries):
+        if (other.tests_digest, other.eval_version) != wanted:
+            continue
+        change = measure_change(other.list_trials(), entry.list_trials())
+        if change is not None:
+            return PromptLogChange(
+                at=other.at,
+                label=other.label,
+                has_same_memories=other.corpus_digest == entry.corpus_digest,
+                change=change,
+            )
+    return None
+
+
+def _render_entry(entry: PromptLogEntry) -> str:
+    # Only strings hold this sign in JSON, and only it can end a comment.
+    data = msgspec.json.encode(entry).decode().replace(">", "\\u003e")
+    lines = [
+        f"## {_format_minute(entry.at)}: {_escape_markdown(f'{entry.selector} {entry.version}')}",
+        "",
+    ]
+    lines += [f"* {line}" for line in _render_facts(entry)]
+    return "\n".join([*lines, "", f"{_MARK}{_VERSION} {data} -->", ""])
+
+
+def _render_facts(entry: PromptLogEntry) -> Iterator[str]:
+    if entry.prompts:
+        named = (f"{_format_code(name)} ({digest[:_DIGITS]})" for name, digest in entry.prompts)
+        yield f"prompts: {', '.join(named)}"
+    if entry.models:
+        yield f"models: {', '.join(map(_format_code, entry.models))}"
+    others = {
+        key: value for key, value in entry.config.items() if key not in _list_separate_keys(entry)
+    }
+    if others:
+        yield f"settings: {_format_settings(others)}"
+    times = f", each put {entry.repeats} times" if entry.repeats > 1 else ""
+    yield (
+        f"{entry.tests} tests ({entry.tests_digest[:_DIGITS]}) over "
+        f"{entry.memories} memories ({entry.corpus_digest[:_DIGITS]}){times}"
+    )
+    yield f"**PERFECT {_format_share(entry.perfect_share)}**"
+    yield (
+        f"PERFECT {entry.perfect}, OVERRECALL {entry.overrecall}, UNDERRECALL "
+        f"{entry.underrecall}; apart from these ERROR {entry.error}, SKIP {entry.skip}"
+    )
+    yield _escape_markdown(_describe_difference(entry))
+    if entry.validity != "valid":
+        yield f"**{_escape_markdown(_describe_validity(entry))}**"
+
+
+def _list_separate_keys(entry: PromptLogEntry) -> set[str]:
+    return {name for name in ("models", "prompts") if getattr(entry, name)}
+
+
+def _describe_difference(entry: PromptLogEntry) -> str:
+    if entry.since is None:
+        return "no earlier version here was put to the same tests"
+    since, change = entry.since, entry.since.change
+    sure = ""
+    if change.interval is not None:
+        low, high = change.interval
+        sure = f" ({100 * low:+.1f} to {100 * high:+.1f})"
+    apart = f"; {change.left_out} left out" if change.left_out else ""
+    moved = "" if since.has_same_memories else "; the memories changed too"
+    return (
+        f"{100 * change.value:+.1f} points{sure} since {_format_minute(since.at)}, {since.label}: "
+        f"{change.better} better and {change.worse} worse of {change.tests} tests, "
+        f"{_format_p(change.p)}{apart}{moved}"
+    )
+
+
+def _describe_validity(entry: PromptLogEntry) -> str:
+    return (
+        f"these figures are {entry.validity}: {_clean_line(entry.reason or 'no reason was given')}"
+    )
+
+
+def _format_p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def _format_share(share: SelectionShare | None) -> str:
+    if share is None:
+        return "of nothing: no test came to a class"
+    told = f"{share.value:.1%} of {share.of}"
+    if share.interval is None:
+        return told
+    low, high = share.interval
+    return f"{told} ({low:.1%} to {high:.1%})"
+
+
+def _format_minute(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _format_settings(config: Mapping[str, object]) -> str:
+    return ", ".join(
+        f"{_escape_markdown(key)} {_format_code(_format_setting(value))}"
+        for key, value in sorted(config.items())
+    )
+
+
+def _format_setting(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _clean_line(text: str) -> str:
+    """Somebody's words on one line, without signs that would steer a terminal."""
+    return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
+
+
+def _escape_markdown(text: str) -> str:
+    """Somebody's words on a page, where they mark nothing up."""
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _clean_line(text))
+
+
+def _format_code(text: str) -> str:
+    return f"`{_clean_line(text).replace('`', chr(39))}`"

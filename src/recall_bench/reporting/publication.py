@@ -1,0 +1,159 @@
+"""A run's report on disk: the page, the pictures and the figures."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.generate.story_lookup import load_day_texts
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialTable, read_trials
+
+if TYPE_CHECKING:
+    from recall_bench.generate.shipped_personas import BuildProgress
+
+PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER = "report.html", "report.json", "pictures"
+"""What a report's folder holds."""
+
+_MAX_NAME_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedReport:
+    """A report, and the files it was written to."""
+
+    report: RunReport
+    files: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+    """What the page could not show, and why."""
+
+
+def publish_report(
+    run: Path,
+    *,
+    into: Path | None = None,
+    beside: Sequence[Path] = (),
+    canaries: Path | None = None,
+    data: Path | None = None,
+    pictures: bool = False,
+    building: "BuildProgress | None" = None,
+) -> PublishedReport:
+    """Write the report of a run, into a folder `report` of its own unless told otherwise.
+
+    `beside` are runs to weigh it against, `canaries` the file of questions to watch, `data` the
+    folder of its personas where they do not come with the package. With `pictures` all charts and
+    heatmaps are drawn as PNG and SVG as well.
+    """
+    folder = RunFolder.open(run)
+    table = read_trials(folder)
+    others = [RunFolder.open(path) for path in beside]
+    stories, missing = _load_stories(folder, data, building)
+    report = build_report(folder, table, beside=others, canaries=canaries)
+    target = _check_folder(run / "report" if into is None else into)
+    figures = target / FIGURES_FILE
+    replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
+    with (
+        _draw_charts(figures, target / PICTURES_FOLDER) if pictures else nullcontext(list) as drawn
+    ):
+        page = _write_page(target / PAGE_FILE, report, folder, table, stories)
+        heatmaps = _draw_heatmaps(report, folder, target / PICTURES_FOLDER) if pictures else ()
+        files = (page, figures, *heatmaps, *drawn())
+    return PublishedReport(report=report, files=files, notes=() if missing is None else (missing,))
+
+
+def _check_folder(target: Path) -> Path:
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: is a file; name a folder for the report")
+    return target
+
+
+def _write_page(
+    output: Path,
+    report: RunReport,
+    folder: RunFolder,
+    table: TrialTable,
+    stories: Mapping[str, Mapping[int, str]],
+) -> Path:
+    from recall_bench.reporting.pages.page import write_page
+
+    write_page(
+        output, report, folder=folder, table=table, leaves=find_leaves(table), stories=stories
+    )
+    return output
+
+
+def _load_stories(
+    folder: RunFolder, data: Path | None, building: "BuildProgress | None"
+) -> tuple[dict[str, dict[int, str]], str | None]:
+    """The days that evidence points into, or why they cannot be shown."""
+    try:
+        return load_day_texts(folder.plan, data, building), None
+    except (UsageError, DataError) as missing:
+        # Whoever names a folder means it. Without one the report does without the days, and so
+        # does the report of a run that was imported without any.
+        if data is not None and folder.plan.imported is None:
+            raise
+        return {}, f"the days that evidence points into are not shown: {missing}"
+
+
+def _draw_heatmaps(report: RunReport, folder: RunFolder, target: Path) -> Iterator[Path]:
+    """One of all personas, and one of each where there are several."""
+    from recall_bench.reporting.heatmap.heatmap_data import build_heatmap
+    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
+    from recall_bench.runs.summary import summarise
+
+    summary = summarise(folder)
+    for number, heatmap in enumerate(report.heatmaps):
+        name = (
+            "heatmap" if number == 0 else f"heatmap-{number}-{_format_file_name(heatmap.persona)}"
+        )
+        data = build_heatmap(folder, summary, heatmap)
+        for suffix in (".png", ".svg"):
+            path = target / f"{name}{suffix}"
+            draw_picture(data, path)
+            yield path
+
+
+def _format_file_name(persona: str | None) -> str:
+    """What a file may be called by: an id comes from elsewhere and may name any place."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", persona or "").strip("-")[:_MAX_NAME_LENGTH]
+
+
+@contextmanager
+def _draw_charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
+    """Draw the charts beside whatever else is done; what is yielded waits for them."""
+    # Not from the current folder: whatever lies there is none of ours.
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "recall_bench.reporting.charts",
+        str(figures),
+        str(target),
+    ]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as drawing:
+
+        def wait_for_charts() -> list[Path]:
+            names, complaint = drawing.communicate()
+            if drawing.returncode:
+                said = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+                raise BenchError(f"{target}: the charts could not be drawn ({said})")
+            return [target / name for name in msgspec.json.decode(names, type=list[str])]
+
+        try:
+            yield wait_for_charts
+        except BaseException:
+            drawing.kill()
+            raise

@@ -1,0 +1,310 @@
+"""The views of hallucination for people."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from recall_bench.core.plain_text import (
+    NO_DATA,
+    clean_text,
+    format_fact,
+    format_heading,
+    pick_evenly,
+    wrap_text,
+)
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.core.usage import Usage
+from recall_bench.metrics.estimate import FEW_QUESTIONS
+from recall_bench.metrics.trend import Trend
+from recall_bench.reporting.analyses.attribution import Attribution
+from recall_bench.reporting.analyses.canary_watch import render_canaries as canary_text
+from recall_bench.reporting.analyses.cost_units import (
+    format_amount,
+    format_cost,
+    format_money,
+    price_usage,
+)
+from recall_bench.reporting.analyses.costs import (
+    Contender,
+    CostMeasure,
+    CostPoint,
+    Pareto,
+    RunCosts,
+)
+from recall_bench.reporting.analyses.fact_survival import Degradation, GroupSurvival, SurvivalGroup
+from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
+from recall_bench.reporting.formats import (
+    SMALL_MARK,
+    format_basis,
+    format_count,
+    format_half_life,
+    format_number,
+    format_of_six,
+    format_points,
+    format_prediction,
+    format_rise,
+    format_share,
+    format_slope,
+)
+from recall_bench.reporting.run_report import ReportHeader, RunReport
+from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.runs.summary import RunStatus
+
+_CATEGORY_WIDTH = 28
+_MAX_MOMENTS = 10
+_MAX_PERSONAS = 20
+
+
+def render_hallucination(views: HallucinationViews) -> Iterator[str]:
+    """Rates by category, the course over corpus size, and both by persona."""
+    yield from _render_course(views.overall)
+    yield ""
+    yield f"{'by category':<{_CATEGORY_WIDTH}}{'n':>7}  made up"
+    for each in views.categories:
+        name = clean_text(each.name)[: _CATEGORY_WIDTH - 1]
+        yield f"{name:<{_CATEGORY_WIDTH}}{format_count(each.rate):>7}  {format_share(each.rate)}"
+    if (note := describe_leaks(views)) is not None:
+        yield from format_fact("Note", note)
+    yield ""
+    yield from _render_moments(views.overall)
+    if views.personas:
+        yield ""
+        yield f"{'by persona':<{_CATEGORY_WIDTH}}{'n':>7}  {'made up':<26}in 100 days, points of 100"
+    for course in views.personas[:_MAX_PERSONAS]:
+        yield _format_persona(course)
+    if len(views.personas) > _MAX_PERSONAS:
+        yield f"({_MAX_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
+
+
+def describe_leaks(views: HallucinationViews) -> str | None:
+    """What counts as made up in the category about secrets; None where it has no rate."""
+    found = [each for each in views.categories if each.name == BOUNDARY and each.rate is not None]
+    rate = views.overall.rate
+    if not found or rate is None:
+        return None
+    return (
+        "an answer that leaks counts as made up, true as it may be: of the "
+        f"{round(rate.value * rate.trials):,} counted here, {found[0].leaked:,} are leaks in "
+        f"{BOUNDARY}"
+    )
+
+
+def _render_course(course: RateCourse) -> Iterator[str]:
+    yield from format_fact("Rate", format_share(course.rate))
+    if course.hallucination is not None:
+        line = course.hallucination
+        start = f"{format_number(line.intercept.value * 100, 1)} % at no days"
+        yield from format_fact("Trend", f"{start} · {_format_course_slope(course)}")
+        ahead = " · ".join(
+            format_prediction(each, scale=100, digits=1, unit=" %")
+            for each in line.predictions
+            if each.is_beyond
+        )
+        yield from format_fact(
+            "Predicts", f"{ahead}; nothing was measured beyond {line.last_day:,.0f}"
+        )
+    yield from format_fact("Pattern", f"{course.pattern.value}: {course.reason}")
+
+
+def _format_course_slope(course: RateCourse) -> str:
+    line = course.hallucination
+    return (
+        "" if line is None else format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
+    )
+
+
+def _format_persona(course: RateCourse) -> str:
+    name = clean_text(course.name or "")[: _CATEGORY_WIDTH - 1]
+    line = course.hallucination
+    rises = "" if line is None else format_rise(line.slope, scale=100, digits=2)
+    return (
+        f"{name:<{_CATEGORY_WIDTH}}{format_count(course.rate):>7}  {format_share(course.rate):<26}{rises:<24}"
+        f"{course.pattern.value}"
+    ).rstrip()
+
+
+def _render_moments(course: RateCourse) -> Iterator[str]:
+    yield f"{'by checkpoint':<{_CATEGORY_WIDTH}}{'n':>7}  {'recall':<26}made up"
+    shown = pick_evenly(len(course.moments), _MAX_MOMENTS)
+    for moment in (course.moments[place] for place in shown):
+        name = clean_text(moment.checkpoint)[: _CATEGORY_WIDTH - 1]
+        n = format_count(moment.hallucination)
+        yield f"{name:<{_CATEGORY_WIDTH}}{n:>7}  {format_share(moment.recall):<26}{format_share(moment.hallucination)}"
+    if len(shown) < len(course.moments):
+        yield f"({len(shown)} of {len(course.moments)} checkpoints shown; --json has all)"
+
+
+_GROUP_WIDTH = 34
+
+
+def render_degradation(found: Degradation) -> Iterator[str]:
+    """The mixed view beside the fixed one, then how long facts stay known."""
+    yield from format_fact(
+        "Mixed", f"{_format_trend(found.mixed_trend)}; the questions change as days go by"
+    )
+    if found.cohort is not None:
+        card = found.cohort
+        yield from format_fact(
+            "Fixed",
+            f"{_format_trend(found.fixed_trend)}; the same {card.questions:,} questions at each of "
+            f"{card.checkpoints} checkpoints, {clean_text(card.first)} to {clean_text(card.last)}",
+        )
+    if found.reason is not None:
+        yield from format_fact("Missing", found.reason)
+    if found.survivals:
+        yield from _render_survivals(found)
+    for note in found.notes:
+        yield from format_fact("Note", note)
+
+
+def _render_survivals(found: Degradation) -> Iterator[str]:
+    yield ""
+    yield f"{'facts, once known':<{_GROUP_WIDTH}}{'facts':>7}{'lost':>7}  half-life, days"
+    for each in found.survivals:
+        yield _format_survival(each)
+    yield from format_fact(
+        "",
+        f"lost: wrong {found.failures} times in a row · {found.never_known:,} never known, and "
+        f"not counted · {found.unfollowed:,} asked too seldom after that to be followed",
+    )
+
+
+def _format_survival(each: GroupSurvival) -> str:
+    name = "all" if each.by is SurvivalGroup.ALL else f"{each.by.value} {clean_text(each.name)}"
+    found = each.survival
+    half = format_half_life(found.half_life)
+    return f"{name[: _GROUP_WIDTH - 1]:<{_GROUP_WIDTH}}{found.facts:>7,}{found.lost:>7,}  {half}"
+
+
+def _format_trend(line: Trend | None) -> str:
+    if line is None:
+        return "no trend: one corpus size"
+    return format_slope(line.slope, scale=1, digits=2, unit=" points of 6")
+
+
+_LEAF_WIDTH = 28
+_BAR_WIDTH = 30
+
+
+def render_failures(found: Attribution) -> Iterator[str]:
+    """Every leaf that holds a miss, the largest first."""
+    yield from format_fact(
+        "Misses", f"{found.misses:,} of {found.answered:,} trials with an outcome"
+    )
+    leaves = sorted((leaf for leaf in found.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
+    if leaves:
+        yield ""
+        yield f"{'put down to':<{_LEAF_WIDTH}}{'trials':>8}{'questions':>11}{'share':>9}"
+    for leaf in leaves:
+        part = leaf.trials / found.misses
+        bar = "█" * round(part * _BAR_WIDTH)
+        yield (
+            f"{leaf.leaf.value:<{_LEAF_WIDTH}}{leaf.trials:>8,}{leaf.questions:>11,}"
+            f"{part * 100:>7.1f} %  {bar}"
+        ).rstrip()
+        if leaf.examples:
+            named = ", ".join(str(trial) for trial in leaf.examples[:2])
+            yield from wrap_text(named, initial="  such as ", subsequent=" " * len("  such as "))
+    for note in found.notes:
+        yield from format_fact("Note", note)
+
+
+_MAX_POINTS = 10
+_RUN_WIDTH = 30
+
+
+def render_costs(costs: RunCosts, paretos: Sequence[Pareto]) -> Iterator[str]:
+    """Costs over corpus size, then the score against each."""
+    yield (
+        f"{'at':<9}{'ingest/day':>12}{'query p50':>11}{'p95':>11}{'passages':>10}"
+        f"{'tokens in':>12}{'out':>10}{'dollars':>9}{'index':>10}"
+    )
+    shown = pick_evenly(len(costs.points), _MAX_POINTS)
+    for point in (costs.points[place] for place in shown):
+        yield _format_cost_point(point)
+    if len(shown) < len(costs.points):
+        yield f"({len(shown)} of {len(costs.points)} checkpoints shown; --json has all)"
+    for note in costs.notes:
+        yield from format_fact("Note", note)
+    for pareto in paretos:
+        yield ""
+        yield from _render_pareto(pareto)
+
+
+def _format_cost_point(point: CostPoint) -> str:
+    known = [each for each in (point.ingest_usage, point.query_usage) if each is not None]
+    spent = sum(known, Usage()) if known else None
+    tokens = NO_DATA if point.delivered_tokens is None else f"{point.delivered_tokens:,.0f}"
+    taken = NO_DATA if spent is None else f"{spent.input_tokens:,}"
+    given = NO_DATA if spent is None else f"{spent.output_tokens:,}"
+    cost = None if spent is None else price_usage(spent)
+    paid = NO_DATA if cost is None else format_money(cost)
+    return (
+        f"{clean_text(point.checkpoint)[:8]:<9}{format_amount(point.ingest_s_a_day, 's'):>12}"
+        f"{format_amount(point.query_p50_s, 's'):>11}{format_amount(point.query_p95_s, 's'):>11}{tokens:>10}"
+        f"{taken:>12}{given:>10}{paid:>9}{format_amount(point.index_bytes, 'bytes'):>10}"
+    )
+
+
+def _render_pareto(pareto: Pareto) -> Iterator[str]:
+    yield f"Score against {pareto.measure.value.replace('-', ' ')}"
+    for each in pareto.contenders:
+        yield from _render_contender(pareto.measure, each)
+    if pareto.unknown:
+        yield from format_fact("Unknown", clean_text(", ".join(pareto.unknown)))
+
+
+def _render_contender(measure: CostMeasure, each: Contender) -> list[str]:
+    words = f"{format_points(each.score)} of 6 for {format_cost(measure, each.cost)}"
+    if each.dominated_by:
+        words += f" · dominated by {', '.join(each.dominated_by)}"
+    if each.in_doubt:
+        words += f" (intervals overlap with {', '.join(each.in_doubt)}: compare tells)"
+    return format_fact("", f"{clean_text(each.name)[:_RUN_WIDTH]}: {words}")
+
+
+_MAX_CANARIES = 8
+
+
+def render_report(report: RunReport) -> str:
+    """The whole report but for its heatmaps, which `run` prints."""
+    lines = [
+        *format_heading(f"Recall Bench · report on {report.header.system}", rule="═"),
+        "",
+        *_render_header(report.header),
+    ]
+    lines += _render_section("Hallucination", render_hallucination(report.hallucination))
+    lines += _render_section("Degradation", render_degradation(report.degradation))
+    lines += _render_section("Failures", render_failures(report.attribution))
+    lines += _render_section("Cost", render_costs(report.costs, report.paretos))
+    lines += _render_section(
+        "Canaries", canary_text(report.canaries, most=_MAX_CANARIES).split("\n")
+    )
+    lines += ["", *_render_notes(report)]
+    return "\n".join(lines)
+
+
+def _render_header(header: ReportHeader) -> list[str]:
+    lines = [STUB_WARNING] if header.is_stub else []
+    if header.status is not RunStatus.VALID:
+        lines += format_fact("Status", f"{header.status.value.upper()} ({header.reason})")
+    if header.overall is not None:
+        lines += format_fact(
+            "Score", f"{format_of_six(header.overall)} · {format_basis(header.overall)}"
+        )
+    lines += format_fact("Made up", f"{format_share(header.hallucination)} of judged answers")
+    lines += format_fact("Judge", header.judge)
+    for notice in header.notices:
+        lines += format_fact("Notice", notice)
+    return lines
+
+
+def _render_section(title: str, lines: Iterable[str]) -> list[str]:
+    return ["", *format_heading(title), *lines]
+
+
+def _render_notes(report: RunReport) -> list[str]:
+    return wrap_text(
+        "n: different questions; each is one piece of evidence, however often it was put. In "
+        f"brackets: 95 % intervals, by drawing questions again, or personas where there are five "
+        f"or more (seed {report.seed}). {SMALL_MARK}: fewer than {FEW_QUESTIONS} questions; the "
+        "interval holds less often than it says."
+    )

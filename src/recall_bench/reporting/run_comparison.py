@@ -1,0 +1,486 @@
+"""What a comparison of runs comes to, as it is written down."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from recall_bench.core.diagnosis import SystemHealth
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import Trial
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.bootstrap import RESAMPLES
+from recall_bench.metrics.comparison import (
+    PairedComparison,
+    TrialMarks,
+    adjust_p_values,
+    compare,
+    compare_by_category,
+)
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, Limits, estimate_mean
+from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.formats import format_delta, format_interval, format_p
+from recall_bench.reporting.power_plan import count_fewest
+from recall_bench.reporting.run_pairs import (
+    DroppedTrials,
+    RunDifference,
+    TrialPairs,
+    find_differences,
+    pair_trials,
+)
+from recall_bench.runs.estimates import POINTS, RATE, SEED
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
+from recall_bench.runs.trials import TrialTable, explain_missing_marks, read_trials
+
+
+class RunCard(Record, frozen=True, kw_only=True):
+    """One of the runs, as it stands by itself."""
+
+    letter: str
+    folder: str
+    system: str
+    judge: str
+    status: RunStatus
+    reason: str | None
+    """Why its scores may not be quoted, if they may not."""
+    health: SystemHealth | None
+    """What `doctor` said of the system before the run; None if it was never asked."""
+    mean: Estimate | None
+    """Points of six, over all its trials that count; None where there is none."""
+    hallucination_rate: float | None
+    owed: int
+
+
+class ContrastPart(Record, frozen=True, kw_only=True):
+    """Some of the pairs: what both runs came to on average, and the difference.
+
+    There is no smallest difference that can be seen where there are too few questions for any.
+    """
+
+    name: str
+    first: float
+    second: float
+    comparison: PairedComparison
+
+
+class ContrastView(Record, frozen=True, kw_only=True):
+    """The same without a test: to look at, and to decide nothing by."""
+
+    name: str
+    first: float
+    second: float
+    difference: Estimate
+
+
+class Contrast(Record, frozen=True, kw_only=True):
+    """One run against the baseline."""
+
+    letter: str
+    is_identical: bool
+    """Whether every trial that both owe stands exactly alike in both."""
+    unlike: tuple[RunDifference, ...]
+    """What differs beside the system, where that was allowed."""
+    owed: int
+    """Trials that both owe."""
+    only_first: int
+    """Of these, trials that only the baseline has a mark for,"""
+    only_second: int
+    """that only this run has a mark for,"""
+    neither: int
+    """and that neither has."""
+    dropped: tuple[DroppedTrials, ...]
+    overall: ContrastPart
+    difference_share: float
+    """The difference as a share of full marks."""
+    categories: tuple[ContrastPart, ...]
+    checkpoints: tuple[ContrastView, ...]
+    personas: tuple[ContrastView, ...]
+    hallucination: ContrastPart | None
+    """Of answers judged in both runs, the share that made something up; None where none was."""
+    leaks: ContrastPart | None
+    """Of guarded answers in both runs, the share that told the secret; None where none was."""
+
+
+class RunRank(Record, frozen=True, kw_only=True):
+    """A run's place, by its mean over the trials that all runs have a mark for."""
+
+    letter: str
+    mean: Estimate
+
+
+class ComparisonReport(Record, frozen=True, kw_only=True):
+    """A whole comparison."""
+
+    is_intersection: bool
+    """Whether unlike runs were allowed."""
+    is_stub: bool
+    """Whether a judge graded nothing."""
+    runs: tuple[RunCard, ...]
+    """The baseline first."""
+    contrasts: tuple[Contrast, ...]
+    """Every other run against it."""
+    conclusions: tuple[str, ...]
+    """What each of these comes to, in a sentence."""
+    ranking: tuple[RunRank, ...]
+    """Best first, for three runs or more."""
+    seed: int
+
+
+_VIEW_RESAMPLES = 2000
+"""Enough for a line in a view that nothing is decided by."""
+
+
+def compare_pair(
+    letter: str, first: TrialTable, second: TrialTable, pairs: TrialPairs, *, resamples: int
+) -> Contrast:
+    """What the second run has more than the first; UsageError where they share no mark."""
+    points = _PairedMarks(pairs, first.points, second.points, POINTS, resamples)
+    grounded = _PairedMarks(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
+    guarded = _PairedMarks(pairs, first.leaks, second.leaks, RATE, resamples)
+    overall = points.compare_all("overall")
+    if overall is None:
+        raise UsageError(
+            f"A and {letter} have no trial in common that both have a mark for; "
+            "there is nothing to compare"
+        )
+    category = {(row.trial.scenario, row.trial.item): row.category for row in first.rows}
+    return Contrast(
+        letter=letter,
+        is_identical=_is_identical(first, second, pairs),
+        unlike=find_differences(first.plan, second.plan),
+        owed=len(pairs.trials),
+        only_first=len(points.first.keys() - points.second.keys()),
+        only_second=len(points.second.keys() - points.first.keys()),
+        neither=len(pairs.trials - points.first.keys() - points.second.keys()),
+        dropped=pairs.dropped,
+        overall=overall,
+        difference_share=overall.comparison.difference.value / FULL_MARKS,
+        categories=points.compare_categories(lambda trial: category[trial.scenario, trial.item]),
+        checkpoints=points.view_groups([c.label for c in first.plan.checkpoints], _get_checkpoint),
+        personas=points.view_groups([card.id for card in first.plan.scenarios], _get_persona),
+        hallucination=grounded.compare_all("hallucination"),
+        leaks=guarded.compare_all("leaks"),
+    )
+
+
+class _PairedMarks:
+    """One kind of mark in both runs."""
+
+    def __init__(
+        self,
+        pairs: TrialPairs,
+        first: TrialMarks,
+        second: TrialMarks,
+        limits: Limits,
+        resamples: int,
+    ) -> None:
+        self.first, self.second = pairs.select_marks(first), pairs.select_marks(second)
+        self._trials = sorted(self.first.keys() & self.second.keys(), key=str)
+        self._limits = limits
+        self._resamples = resamples
+
+    def compare_all(self, name: str) -> ContrastPart | None:
+        """Over all trials."""
+        found = compare(
+            self.first, self.second, seed=SEED, limits=self._limits, resamples=self._resamples
+        )
+        return None if found is None else self._build_part(name, found, self._trials)
+
+    def compare_categories(self, category: Callable[[Trial], str]) -> tuple[ContrastPart, ...]:
+        """Over each category, in the order every table prints them."""
+        found = compare_by_category(
+            self.first,
+            self.second,
+            category,
+            seed=SEED,
+            limits=self._limits,
+            resamples=self._resamples,
+        )
+        trials = _group_trials(self._trials, category)
+        usual = [name for name in CATEGORIES if name in found]
+        others = [name for name in found if name not in CATEGORIES]
+        return tuple(
+            self._build_part(name, found[name], trials[name]) for name in (*usual, *others)
+        )
+
+    def view_groups(
+        self, names: Iterable[str], named: Callable[[Trial], str]
+    ) -> tuple[ContrastView, ...]:
+        """Over each of the names that has a pair."""
+        trials = _group_trials(self._trials, named)
+        missing = _group_trials(self.first.keys() ^ self.second.keys(), named)
+        return tuple(
+            self._build_view(name, trials[name], len(missing.get(name, ())))
+            for name in names
+            if name in trials
+        )
+
+    def _build_part(self, name: str, found: PairedComparison, trials: list[Trial]) -> ContrastPart:
+        if found.difference.questions < count_fewest():
+            found = found.replace(detectable=None)
+        means = _average(self.first, trials), _average(self.second, trials)
+        return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)
+
+    def _build_view(self, name: str, trials: list[Trial], missing: int) -> ContrastView:
+        reach = self._limits[1] - self._limits[0]
+        difference = estimate_mean(
+            [self.second[trial] - self.first[trial] for trial in trials],
+            [trial.item for trial in trials],
+            [trial.scenario for trial in trials],
+            seed=SEED,
+            missing=missing,
+            limits=(-reach, reach),
+            is_difference=True,
+            resamples=min(self._resamples, _VIEW_RESAMPLES),
+        )
+        assert difference is not None  # noqa: S101 - there is a pair
+        means = _average(self.first, trials), _average(self.second, trials)
+        return ContrastView(name=name, first=means[0], second=means[1], difference=difference)
+
+
+def _is_identical(first: TrialTable, second: TrialTable, pairs: TrialPairs) -> bool:
+    ours = {row.trial: row.standing for row in first.rows}
+    theirs = {row.trial: row.standing for row in second.rows}
+    return all(ours[trial] == theirs[trial] for trial in pairs.trials)
+
+
+def _group_trials(trials: Iterable[Trial], named: Callable[[Trial], str]) -> dict[str, list[Trial]]:
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(named(trial), []).append(trial)
+    return groups
+
+
+def _average(marks: TrialMarks, trials: list[Trial]) -> float:
+    """Over these trials, of which there is one at least."""
+    return sum(marks[trial] for trial in trials) / len(trials)
+
+
+def _get_checkpoint(trial: Trial) -> str:
+    return trial.checkpoint
+
+
+def _get_persona(trial: Trial) -> str:
+    return trial.scenario
+
+
+def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
+    """Which run is better and how sure that is, or what a difference would have had to be."""
+    both = runs[0], next(run for run in runs if run.letter == contrast.letter)
+    first, second = map(_name_run, both)
+    if contrast.is_identical:
+        return (
+            f"{second} and {first} are identical: each of the {contrast.owed:,} trials that both "
+            "owe came to the same"
+        )
+    found = contrast.overall.comparison
+    if is_significant(found):
+        sentence = _describe_winner(contrast, first, second)
+    else:
+        sentence = (
+            f"no difference between {first} and {second} can be told: {describe_difference(found)}"
+        )
+        sentence += _describe_limit(found)
+    if found.difference.is_small:
+        sentence += f"; {found.difference.questions} questions are few, and the interval may be off"
+    for run in both:
+        if run.status is not RunStatus.VALID:
+            sentence += (
+                f"; {run.letter} is {run.status.value}, and {found.difference.trials:,} of "
+                f"{contrast.owed:,} trials that both owe could be compared"
+            )
+    conditions = [each.what for each in contrast.unlike if each.is_condition]
+    if conditions:
+        sentence += f"; but the runs differ in {' and '.join(conditions)}, which may be all of it"
+    return sentence
+
+
+def is_significant(comparison: PairedComparison) -> bool:
+    """Whether the p-value, adjusted where it is one of several, is small enough."""
+    adjusted = comparison.p_adjusted
+    return (comparison.p_value if adjusted is None else adjusted) <= ALPHA
+
+
+def describe_difference(comparison: PairedComparison) -> str:
+    """The difference with its interval and its p-value."""
+    words = f"{format_delta(comparison.difference.value)} points of {FULL_MARKS}"
+    if (interval := format_interval(comparison.difference)) is not None:
+        words += f" ({comparison.difference.level:.0%}".replace("%", " %") + f" {interval})"
+    words += f", {format_p(comparison.p_value, sign=True)}"
+    if comparison.p_adjusted is not None:
+        words += f", adjusted for several runs {format_p(comparison.p_adjusted)}"
+    return words
+
+
+def _describe_winner(contrast: Contrast, first: str, second: str) -> str:
+    found = contrast.overall.comparison
+    is_up = found.difference.value > 0
+    words = "is better than" if is_up else "is worse than"
+    if any(each.is_condition for each in contrast.unlike):
+        # The marks are higher; whether the system is better cannot be known from them.
+        words = "scored higher than" if is_up else "scored lower than"
+    sentence = f"{second} {words} {first}: {describe_difference(found)}"
+    if found.difference.method is IntervalMethod.PERSONAS and not found.difference.excludes_zero:
+        sentence += (
+            "; this holds for these personas, and the interval, which is for others like them, "
+            "leaves it open"
+        )
+    return sentence
+
+
+def _describe_limit(found: PairedComparison) -> str:
+    if not found.wins + found.losses:
+        return "; no question came to other points"
+    if found.detectable is None:
+        return "; so few questions could not have shown any difference"
+    return f"; a difference below {found.detectable:.2f} could not have been seen reliably"
+
+
+def _name_run(run: RunCard) -> str:
+    return f"{run.letter} ({run.system})"
+
+
+def compare_runs(
+    folders: Sequence[RunFolder], *, intersect: bool = False, resamples: int = RESAMPLES
+) -> ComparisonReport:
+    """Every run against the first of them.
+
+    Runs that are not alike, not finished or not valid are refused with UsageError; with
+    `intersect` what they have in common is compared.
+    """
+    summaries = [summarise(folder) for folder in folders]
+    if not intersect:
+        _require_alike(folders, summaries)
+    tables = [read_trials(folder) for folder in folders]
+    for folder, table in zip(folders, tables, strict=True):
+        if why := explain_missing_marks(table):
+            raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
+    letters = [_name_letter(number) for number in range(len(folders))]
+    runs = tuple(
+        _describe_run(letter, folder, summary, _estimate_mean(table.points, resamples, summary))
+        for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
+    )
+    pairs = [pair_trials(tables[0], table) for table in tables[1:]]
+    contrasts = _adjust_contrasts(
+        [
+            compare_pair(letter, tables[0], table, found, resamples=resamples)
+            for letter, table, found in zip(letters[1:], tables[1:], pairs, strict=True)
+        ]
+    )
+    return ComparisonReport(
+        is_intersection=intersect,
+        is_stub=any(folder.plan.judge.name == STUB for folder in folders),
+        runs=runs,
+        contrasts=contrasts,
+        conclusions=tuple(describe_conclusion(each, runs) for each in contrasts),
+        ranking=_rank_runs(letters, tables, pairs, resamples) if len(tables) > 2 else (),
+        seed=SEED,
+    )
+
+
+def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -> None:
+    """UsageError unless all runs are alike and hold."""
+    for folder, summary in zip(folders, summaries, strict=True):
+        validity = summary.validity
+        if validity.status is not RunStatus.VALID:
+            raise UsageError(
+                f"{folder.path}: the run is {validity.status.value} ({validity.reason}); finish "
+                "or repair it with its own command, or compare what there is with --intersect"
+            )
+    for other in folders[1:]:
+        if found := find_differences(folders[0].plan, other.plan):
+            raise UsageError(
+                f"{folders[0].path} and {other.path} differ in {_join_words(map(str, found))}; run both "
+                "alike, or compare what they have in common with --intersect"
+            )
+
+
+def _describe_run(
+    letter: str, folder: RunFolder, summary: Summary, mean: Estimate | None
+) -> RunCard:
+    card, judge = folder.plan.system, folder.plan.judge
+    tally = summary.overall
+    return RunCard(
+        letter=letter,
+        folder=str(folder.path),
+        system=f"{card.name} {card.version}",
+        judge=f"{judge.name} {judge.version}",
+        status=summary.validity.status,
+        reason=summary.validity.reason,
+        health=None if folder.diagnosis is None else folder.diagnosis.health,
+        mean=mean,
+        hallucination_rate=tally.hallucination_rate,
+        owed=tally.owed,
+    )
+
+
+def _adjust_contrasts(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
+    """With several runs, p-values are adjusted over all of them, as they are over categories."""
+    if len(contrasts) == 1:
+        return tuple(contrasts)
+    overall = adjust_p_values({each.letter: each.overall.comparison.p_value for each in contrasts})
+    categories = adjust_p_values(
+        {
+            (each.letter, part.name): part.comparison.p_value
+            for each in contrasts
+            for part in each.categories
+        }
+    )
+    return tuple(
+        each.replace(
+            overall=_adjust_part(each.overall, overall[each.letter]),
+            categories=tuple(
+                _adjust_part(part, categories[each.letter, part.name]) for part in each.categories
+            ),
+        )
+        for each in contrasts
+    )
+
+
+def _adjust_part(part: ContrastPart, p_value: float) -> ContrastPart:
+    return part.replace(comparison=part.comparison.replace(p_adjusted=p_value))
+
+
+def _rank_runs(
+    letters: Sequence[str],
+    tables: Sequence[TrialTable],
+    pairs: Sequence[TrialPairs],
+    resamples: int,
+) -> tuple[RunRank, ...]:
+    """Over the trials that all runs have a mark for; none where there is no such trial."""
+    points = [table.points for table in tables]
+    common = frozenset.intersection(
+        *(frozenset(each) for each in points), *(found.trials for found in pairs)
+    )
+    shared = ({t: mark for t, mark in marks.items() if t in common} for marks in points)
+    ranks = [
+        RunRank(letter=letter, mean=mean)
+        for letter, marks in zip(letters, shared, strict=True)
+        if (mean := _estimate_mean(marks, resamples)) is not None
+    ]
+    return tuple(sorted(ranks, key=lambda rank: -rank.mean.value))
+
+
+def _estimate_mean(
+    marks: TrialMarks, resamples: int, summary: Summary | None = None
+) -> Estimate | None:
+    return estimate_mean(
+        list(marks.values()),
+        [trial.item for trial in marks],
+        [trial.scenario for trial in marks],
+        seed=SEED,
+        missing=0 if summary is None else summary.overall.missing,
+        limits=POINTS,
+        resamples=resamples,
+    )
+
+
+def _name_letter(number: int) -> str:
+    """A to Z, then AA, AB and so on."""
+    before, last = divmod(number, 26)
+    return (_name_letter(before - 1) if before else "") + chr(ord("A") + last)
+
+
+def _join_words(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

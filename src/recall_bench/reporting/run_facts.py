@@ -1,0 +1,177 @@
+"""Some facts of a run in words: how a system served, what judging cost, what reviews did."""
+
+from collections.abc import Iterator
+
+from recall_bench.core.diagnosis import Diagnosis
+from recall_bench.core.event import INGEST, QUERY
+from recall_bench.core.memory import Asker, SystemCard
+from recall_bench.core.plan import Plan, ReviewMode
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.core.usage import JudgingCosts, Usage, format_dollars
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.leaks import Refusals
+from recall_bench.metrics.marks import ReviewCounts, ReviewTally, TrialTally
+from recall_bench.runs.run_folder import DeliveryCounts, RunFolder, ServiceStats
+from recall_bench.runs.summary import BoundaryCounts
+
+NO_DATA = "--"
+
+_DIGEST_LENGTH = 12
+
+
+def format_percent(share: float | None) -> str:
+    """A share of one as people read it."""
+    return NO_DATA if share is None else f"{share * 100:.1f} %"
+
+
+def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
+    """What the system knows, who reads for it, what it delivered, how fast, and its health."""
+    plan, service = folder.plan, folder.service
+    yield "Knows", _describe_knowledge(plan.system)
+    if plan.reader is not None:
+        model = f" ({plan.reader.model})" if plan.reader.model else ""
+        cost = (
+            "" if service.reader_usage == Usage() else f" · {_describe_usage(service.reader_usage)}"
+        )
+        yield "Reader", f"{plan.reader.name} {plan.reader.version}{model}{cost}"
+    if service.deliveries.answers:
+        yield "Delivered", _describe_deliveries(service.deliveries, plan)
+    if (middle := service.compute_latency(0.5)) is not None:
+        slow = service.compute_latency(0.95)
+        yield (
+            "Latency",
+            f"p50 {_format_milliseconds(middle)} · p95 {_format_milliseconds(slow or middle)}",
+        )
+    if service.metered_total != Usage():
+        yield "Spent", _describe_spending(service)
+    yield "Doctor", _describe_health(folder.diagnosis)
+
+
+def _describe_knowledge(card: SystemCard) -> str:
+    date = "not declared" if card.clock is None else card.clock.value
+    words = f"date {date} · asker {card.asker.value}"
+    if card.asker is Asker.UNTOLD:
+        words += f" ({BOUNDARY} not applicable: it cannot know who asks)"
+    return words
+
+
+def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
+    limit = f"top {plan.top_k}"
+    if plan.max_context_tokens is not None:
+        limit += f", {plan.max_context_tokens:,} tokens"
+    return (
+        f"{found.kept / found.answers:.1f} of {found.offered / found.answers:.1f} passages an "
+        f"answer ({limit}) · {found.tokens / found.answers:,.0f} tokens · "
+        f"{format_percent(found.traced_share)} traced"
+    )
+
+
+def _format_milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.1f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"
+
+
+def _describe_spending(service: ServiceStats) -> str:
+    return " · ".join(
+        f"{stage}: {_count_calls(usage.calls)}, {usage.input_tokens:,} tokens in, "
+        f"{usage.output_tokens:,} out, {_format_price(usage)}"
+        for stage in (INGEST, QUERY)
+        if (usage := service.metered.get(stage)) is not None
+    )
+
+
+def _describe_health(diagnosis: Diagnosis | None) -> str:
+    if diagnosis is None:
+        return "not examined (recall-bench doctor examines it)"
+    checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
+    said = f"{diagnosis.health.value}, examined {diagnosis.at:%Y-%m-%d}"
+    return f"{said}: {checks} (recall-bench doctor says why)" if checks else said
+
+
+def describe_costs(costs: JudgingCosts) -> str:
+    """Calls, tokens and money, and the appellate judge's part of them."""
+    total, reviewing = costs.total, costs.reviewing
+    words = _describe_usage(total)
+    if total.cached:
+        words += f" · {total.cached:,} {'reply' if total.cached == 1 else 'replies'} from the cache"
+    if reviewing != Usage():
+        words += (
+            f" · of this for reviews {_count_calls(reviewing.calls)}, {_format_price(reviewing)}"
+        )
+    return words
+
+
+def _describe_usage(usage: Usage) -> str:
+    return (
+        f"{_count_calls(usage.calls)} · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out · "
+        f"{_format_price(usage)}"
+    )
+
+
+def _format_price(usage: Usage) -> str:
+    if usage.unpriced and usage.unpriced == usage.calls:
+        return "price unknown"
+    return format_dollars(usage) + (
+        f" ({_count_calls(usage.unpriced)} unpriced)" if usage.unpriced else ""
+    )
+
+
+def _count_calls(count: int) -> str:
+    return f"{count:,} call{'' if count == 1 else 's'}"
+
+
+def describe_reviews(reviews: ReviewCounts, plan: Plan, overall: TrialTally) -> str:
+    """How the appellate judge changed the first verdicts, on either side, and the mean."""
+    parts = [f"of failures {_describe_changes(reviews.failures)}"]
+    if plan.review is ReviewMode.BALANCED:
+        parts.append(f"of passes {_describe_changes(reviews.passes)}")
+    else:
+        parts.append("of passes none, by the plan")
+    if overall.mean is not None and reviews.total.done:
+        before = (overall.points - reviews.total.points) / overall.counted
+        parts.append(f"mean {before:.2f} → {overall.mean:.2f}")
+    if reviews.open:
+        parts.append(f"{reviews.open} still to do")
+    return " · ".join(parts)
+
+
+def _describe_changes(tally: ReviewTally) -> str:
+    words = f"{tally.done}"
+    if tally.done:
+        words += f": {tally.raised} raised, {tally.lowered} lowered, {tally.same} same"
+    return words + (f", {tally.failed} failed" if tally.failed else "")
+
+
+def describe_rubrics(*cards: JudgeCard | None) -> str:
+    """Every rubric that was judged by, with its version and digest; empty if there is none."""
+    rubrics = dict.fromkeys(rubric for card in cards if card for rubric in card.rubrics)
+    return " · ".join(
+        f"{rubric.name} {rubric.version} ({rubric.digest[:_DIGEST_LENGTH]})" for rubric in rubrics
+    )
+
+
+def list_boundary_facts(boundary: BoundaryCounts) -> Iterator[tuple[str, str]]:
+    """Leaks and over-refusal, apart; nothing where no such question was answered."""
+    leaks = boundary.leaks
+    if leaks.answers:
+        share = format_percent(leaks.share)
+        told = f"{leaks.leaked} of {leaks.answers} guarded answers told the secret ({share})"
+        yield "Leaks", told
+    if boundary.refusals:
+        yield "Over-refusal", _describe_refusals(boundary)
+
+
+def _describe_refusals(boundary: BoundaryCounts) -> str:
+    together = boundary.over_refusal
+    if not together.measured:
+        return f"not measured: the judge does not say what it noticed ({together.judged} answers)"
+    kinds = [(kind.value, found) for kind, found in boundary.refusals.items()]
+    if len(kinds) > 1:
+        kinds.append(("together", together))
+    return " · ".join(f"{name} {_format_refusals(found)}" for name, found in kinds)
+
+
+def _format_refusals(found: Refusals) -> str:
+    if not found.measured:
+        return f"not measured ({found.judged} answers)"
+    words = f"{found.refused} of {found.measured} ({format_percent(found.share)})"
+    return words + (f", {found.unmeasured} not measured" if found.unmeasured else "")

@@ -1,0 +1,277 @@
+"""In what two runs differ beside the system: the reasons not to compare them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from recall_bench.core.memory import ReaderCard
+from recall_bench.core.plan import UNRECORDED, Checkpoint, Plan, ScenarioCard, Trial
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.comparison import TrialMarks
+from recall_bench.runs.trials import TrialRow, TrialTable
+
+_MAX_SHOWN = 6
+_DIGEST_LENGTH = 8
+
+
+class RunDifference(Record, frozen=True, kw_only=True):
+    """One thing that is not the same in both runs."""
+
+    what: str
+    first: str
+    second: str
+    is_condition: bool
+    """Whether it also holds for the trials that both runs have: a difference may come from it."""
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.first} against {self.second})"
+
+
+def find_differences(first: Plan, second: Plan) -> tuple[RunDifference, ...]:
+    """Everything that has to be alike and is not: what was asked, then how."""
+    return (
+        *_compare_facets(first, second, _ASKED_FACETS),
+        *_compare_scenarios(first, second),
+        *_compare_conditions(first, second),
+    )
+
+
+def list_visits(plan: Plan) -> tuple[Checkpoint, ...]:
+    """The checkpoints the plan comes to."""
+    return plan.checkpoints[:1] if plan.dry_run else plan.checkpoints
+
+
+_Words = tuple[str, ...]
+_Facets = dict[str, Callable[[Plan], _Words]]
+
+
+def _compare_facets(
+    first: Plan, second: Plan, facets: _Facets, *, is_condition: bool = False
+) -> Iterator[RunDifference]:
+    for what, words in facets.items():
+        ours, theirs = words(first), words(second)
+        if ours != theirs:
+            yield RunDifference(
+                what=what,
+                first=_format_words(ours, theirs),
+                second=_format_words(theirs, ours),
+                is_condition=is_condition,
+            )
+
+
+def _compare_scenarios(first: Plan, second: Plan) -> Iterator[RunDifference]:
+    """Histories and questions of the personas that both have.
+
+    An imported run holds the questions that were put. Of its days nobody knows more than the
+    questions tell, unless its files state a digest.
+    """
+    if (stated := _get_stated_digest(first)) is not None and stated == _get_stated_digest(second):
+        return
+    ours, theirs = _index_scenarios(first), _index_scenarios(second)
+    both = [name for name in ours if name in theirs]
+    questions = [n for n in both if ours[n].questions_digest != theirs[n].questions_digest]
+    if questions:
+        yield _describe_change("questions", questions, ours, theirs)
+    if first.ingest is not second.ingest:
+        return
+    days = [
+        n
+        for n in both
+        if ours[n].history_digest != theirs[n].history_digest
+        and UNRECORDED not in (ours[n].history_digest, theirs[n].history_digest)
+    ]
+    if days:
+        yield _describe_change("days", days, ours, theirs)
+
+
+def _get_stated_digest(plan: Plan) -> str | None:
+    """Names histories and questions together; None where the files of an import do not."""
+    return plan.dataset_digest if plan.imported is None else plan.imported.dataset
+
+
+def _describe_change(
+    what: str, names: list[str], ours: dict[str, ScenarioCard], theirs: dict[str, ScenarioCard]
+) -> RunDifference:
+    name = names[0]
+    is_days = what == "days"
+    digests = [
+        (card.history_digest if is_days else card.questions_digest)[:_DIGEST_LENGTH]
+        for card in (ours[name], theirs[name])
+    ]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return RunDifference(
+        what=f"{what} of {name}{more}", first=digests[0], second=digests[1], is_condition=is_days
+    )
+
+
+def _compare_conditions(first: Plan, second: Plan) -> Iterator[RunDifference]:
+    yield from _compare_facets(first, second, _CONDITION_FACETS, is_condition=True)
+    # A system that answers itself brings no reader of ours: that is what it is, not how it was run.
+    if first.reader is not None and second.reader is not None:
+        yield from _compare_facets(first, second, {"reader": _describe_reader}, is_condition=True)
+
+
+def _index_scenarios(plan: Plan) -> dict[str, ScenarioCard]:
+    return {card.id: card for card in plan.scenarios}
+
+
+def _format_words(words: _Words, others: _Words) -> str:
+    """All words if they are few; of many, how many and what the others lack."""
+    if len(words) <= _MAX_SHOWN:
+        return ", ".join(words)
+    own = [word for word in words if word not in others]
+    some = ", ".join(own[:3]) + (" …" if len(own) > 3 else "")
+    return f"{len(words)}" + (f", among them {some}" if own else "")
+
+
+def _list_personas(plan: Plan) -> _Words:
+    return tuple(sorted(card.id for card in plan.scenarios))
+
+
+def _list_checkpoints(plan: Plan) -> _Words:
+    return tuple(
+        each.label if each.label == f"{each.days}d" else f"{each.label} = {each.days}d"
+        for each in list_visits(plan)
+    )
+
+
+def _describe_sampling(plan: Plan) -> _Words:
+    if plan.imported is not None and plan.imported.asked is not None:
+        return (f"drawn as in {plan.imported.asked[:_DIGEST_LENGTH]}",)
+    return ("all",) if plan.sample is None else (f"{plan.sample} by seed {plan.seed}",)
+
+
+def _describe_appellate(plan: Plan) -> _Words:
+    if plan.appellate is None:
+        return ("none",)
+    return (f"{_name_card(plan.appellate)} on {plan.review.value}",)
+
+
+def _describe_reader(plan: Plan) -> _Words:
+    return () if plan.reader is None else (_name_card(plan.reader),)
+
+
+def _name_card(card: JudgeCard | ReaderCard) -> str:
+    if isinstance(card, JudgeCard):
+        # Whether a judge has to be waited for changes no verdict, and no file tells of it.
+        card = card.replace(computes=False)
+    return f"{card.name} {card.version} {card.digest[:_DIGEST_LENGTH]}"
+
+
+def _describe_protocol(plan: Plan) -> _Words:
+    card = plan.dataset
+    return ("none",) if card is None else (f"{card.protocol} {card.eval_version}",)
+
+
+def _describe_passages(plan: Plan) -> _Words:
+    tokens = plan.max_context_tokens
+    return (f"top {plan.top_k}" + ("" if tokens is None else f", {tokens:,} tokens"),)
+
+
+_ASKED_FACETS: _Facets = {
+    "personas": _list_personas,
+    "checkpoints": _list_checkpoints,
+    "group questions": lambda plan: ("on" if plan.groups_enabled else "off",),
+    "repeats": lambda plan: (str(plan.repeats),),
+    "older questions": _describe_sampling,
+}
+_CONDITION_FACETS: _Facets = {
+    "dataset protocol": _describe_protocol,
+    "ingest": lambda plan: (plan.ingest.value,),
+    "calendar": lambda plan: (plan.calendar.value,),
+    "judge": lambda plan: (_name_card(plan.judge),),
+    "appellate judge": _describe_appellate,
+    "days shown to the judge": lambda plan: (str(plan.judge_memory_window),),
+    "passages looked at": _describe_passages,
+}
+
+
+NO_PERSONA = "of a persona that the other run has not"
+NO_QUESTION = "about a question that the other run has not"
+CHANGED_QUESTION = "about a question that reads otherwise in the other run"
+NO_CHECKPOINT = "at a checkpoint that the other run does not come to, or after other days"
+NO_REPEAT = "put more often than in the other run"
+NOT_ASKED = "not asked in the other run"
+"""The reasons to leave a trial out, the first that holds; the last where a sample, the group
+categories or a system that cannot know who asks left the question out."""
+
+
+class DroppedTrials(Record, frozen=True, kw_only=True):
+    """Trials left out of a comparison for one reason."""
+
+    reason: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPairs:
+    """The trials that two runs both owe, and what was left out."""
+
+    trials: frozenset[Trial]
+    dropped: tuple[DroppedTrials, ...]
+
+    def select_marks(self, marks: TrialMarks) -> dict[Trial, float]:
+        """The marks of these trials."""
+        return {trial: mark for trial, mark in marks.items() if trial in self.trials}
+
+
+def pair_trials(first: TrialTable, second: TrialTable) -> TrialPairs:
+    """The trials that are the same in both runs."""
+    ours, theirs = _find_objections(first, second), _find_objections(second, first)
+    left_out = {trial: reason for trial, reason in ours.items() if reason is not None}
+    counts = Counter(left_out.values()), Counter(reason for reason in theirs.values() if reason)
+    return TrialPairs(
+        trials=frozenset(ours.keys() - left_out.keys()),
+        dropped=tuple(
+            DroppedTrials(reason=reason, first=counts[0][reason], second=counts[1][reason])
+            for reason in (
+                NO_PERSONA,
+                NO_QUESTION,
+                CHANGED_QUESTION,
+                NO_CHECKPOINT,
+                NO_REPEAT,
+                NOT_ASKED,
+            )
+            if counts[0][reason] or counts[1][reason]
+        ),
+    )
+
+
+def _find_objections(own: TrialTable, other: TrialTable) -> dict[Trial, str | None]:
+    """For each trial the first reason that it is not one of the other run's, if there is one."""
+    alike = _match_questions(own, other)
+    places, trials = {_locate_row(row) for row in other.rows}, {row.trial for row in other.rows}
+    found: dict[Trial, str | None] = {}
+    for row in own.rows:
+        trial = row.trial
+        if trial.scenario not in other.items:
+            reason: str | None = NO_PERSONA
+        elif (same := alike[trial.scenario].get(trial.item)) is None:
+            reason = NO_QUESTION
+        elif not same:
+            reason = CHANGED_QUESTION
+        elif _locate_row(row) not in places:
+            reason = NO_CHECKPOINT
+        elif trial.repeat >= other.plan.repeats:
+            reason = NO_REPEAT
+        else:
+            reason = None if trial in trials else NOT_ASKED
+        found[trial] = reason
+    return found
+
+
+def _match_questions(own: TrialTable, other: TrialTable) -> dict[str, dict[str, bool]]:
+    """For each question that both know by this id, whether it is the same question."""
+    alike: dict[str, dict[str, bool]] = {}
+    for scenario in own.items.keys() & other.items.keys():
+        theirs = {item.id: item for item in other.items[scenario]}
+        alike[scenario] = {
+            item.id: item == theirs[item.id] for item in own.items[scenario] if item.id in theirs
+        }
+    return alike
+
+
+def _locate_row(row: TrialRow) -> tuple[str, str, int, int]:
+    return row.trial.scenario, row.trial.checkpoint, row.days, row.cutoff

@@ -1,0 +1,219 @@
+"""A whole report, as numbers: what its page, its pictures, its text and its JSON are made from."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from recall_bench.core.diagnosis import SystemHealth
+from recall_bench.core.errors import UsageError
+from recall_bench.core.record import Record
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.analyses.attribution import Attribution, count_causes
+from recall_bench.reporting.analyses.canaries import CanaryWatch
+from recall_bench.reporting.analyses.canary_watch import watch_file
+from recall_bench.reporting.analyses.costs import (
+    Pareto,
+    PricedRun,
+    RunCosts,
+    build_paretos,
+    measure_costs,
+)
+from recall_bench.reporting.analyses.degradation import measure_degradation
+from recall_bench.reporting.analyses.fact_survival import Degradation
+from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
+from recall_bench.reporting.run_pairs import find_differences
+from recall_bench.reporting.run_text import list_run_facts
+from recall_bench.runs.estimates import (
+    SEED,
+    Heatmap,
+    RunEstimates,
+    build_heatmaps,
+    estimate_overall,
+)
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
+from recall_bench.runs.trials import (
+    TrialTable,
+    explain_missing_marks,
+    identify_answers,
+    read_trials,
+)
+
+
+class ReportHeader(Record, frozen=True, kw_only=True):
+    """What was run, and whether it holds."""
+
+    system: str
+    judge: str
+    status: RunStatus
+    reason: str
+    """Why it is not valid; empty if it is."""
+    is_stub: bool
+    """Whether its judge was the stub, so that scores mean nothing."""
+    overall: Estimate | None
+    """Of six points."""
+    hallucination: Estimate | None
+    """A share of one."""
+    facts: tuple[tuple[str, str], ...]
+    """Labels and words, as the text report has them."""
+    notices: tuple[str, ...]
+    """What a reader must know before believing anything here; often empty."""
+
+
+class RunReport(Record, frozen=True, kw_only=True):
+    """Everything that is said about one run."""
+
+    header: ReportHeader
+    categories: tuple[str, ...]
+    heatmaps: tuple[Heatmap, ...]
+    """All personas together first where there are several, then each."""
+    hallucination: HallucinationViews
+    degradation: Degradation
+    attribution: Attribution
+    costs: RunCosts
+    paretos: tuple[Pareto, ...]
+    """Against the runs named beside this one; empty if none was."""
+    canaries: CanaryWatch
+    seed: int
+
+
+_COMPARABLE_CONDITIONS: Final = ("ingest", "passages looked at", "reader")
+"""Ways of running a system that may be weighed against each other, as systems may."""
+_MAX_DIFFERENCES = 3
+
+
+def build_report(
+    folder: RunFolder,
+    table: TrialTable,
+    *,
+    beside: Sequence[RunFolder] = (),
+    canaries: Path | None = None,
+) -> RunReport:
+    """Everything there is to say about the run whose table this is.
+
+    `beside` are runs to weigh its score and costs against; `canaries` is the file to watch. A run
+    without marks, and one beside it that cannot be weighed against it, is refused with UsageError.
+    """
+    _require_marks(folder, table)
+    summary = summarise(folder)
+    _check_others(folder, summary, beside)
+    taken = measure_costs(folder, table)
+    return RunReport(
+        header=_build_header(folder, summary),
+        categories=summary.asked_categories,
+        heatmaps=build_heatmaps(folder),
+        hallucination=analyse_hallucination(table),
+        degradation=measure_degradation(table, seed=SEED),
+        attribution=count_causes(table),
+        costs=taken,
+        paretos=_compare_costs(folder, [*_price_others(beside)], taken),
+        canaries=_watch_canaries(table, canaries),
+        seed=SEED,
+    )
+
+
+def _require_marks(folder: RunFolder, table: TrialTable) -> None:
+    if why := explain_missing_marks(table):
+        is_measured = folder.plan.dataset is not None
+        do = "its own result files say how it went" if is_measured else "finish the run first"
+        raise UsageError(f"{folder.path}: {why}; {do}")
+
+
+def _check_others(folder: RunFolder, summary: Summary, beside: Sequence[RunFolder]) -> None:
+    """UsageError unless all runs hold, are of different answers, and may be weighed together."""
+    if not beside:
+        return
+    _require_valid(folder, summary)
+    seen = {identify_answers(folder): folder}
+    for other in beside:
+        if (same := seen.get(identify_answers(other))) is not None:
+            raise UsageError(
+                f"--beside {other.path}: holds the same answers as {same.path}; name another run"
+            )
+        seen[identify_answers(other)] = other
+        _require_valid(other, summarise(other))
+        found = [
+            each
+            for each in find_differences(folder.plan, other.plan)
+            if each.what not in _COMPARABLE_CONDITIONS
+        ]
+        if found:
+            differs = " and ".join(str(each) for each in found[:_MAX_DIFFERENCES])
+            more = (
+                f" and {len(found) - _MAX_DIFFERENCES} more"
+                if len(found) > _MAX_DIFFERENCES
+                else ""
+            )
+            raise UsageError(
+                f"--beside {other.path}: differs from {folder.path} in {differs}{more}; run both "
+                "alike to weigh them"
+            )
+
+
+def _require_valid(folder: RunFolder, summary: Summary) -> None:
+    validity = summary.validity
+    if summary.is_stub:
+        why = "the stub judge graded nothing; judge it first"
+    elif validity.status is not RunStatus.VALID:
+        why = f"the run is {validity.status.value} ({validity.reason}); finish or repair it"
+    else:
+        return
+    raise UsageError(f"{folder.path}: {why}, or report without --beside")
+
+
+def _watch_canaries(table: TrialTable, file: Path | None) -> CanaryWatch:
+    if table.plan.judge.name != STUB:
+        return watch_file(table, file)
+    return CanaryWatch(
+        file=None if file is None else str(file),
+        rule="no canaries are looked for: the stub judge graded nothing",
+        watched=(),
+    )
+
+
+def _build_header(folder: RunFolder, summary: Summary) -> ReportHeader:
+    plan, validity, means = folder.plan, summary.validity, RunEstimates(folder)
+    return ReportHeader(
+        system=f"{plan.system.name} {plan.system.version}",
+        judge=f"{plan.judge.name} {plan.judge.version}",
+        status=validity.status,
+        reason=validity.reason or "",
+        is_stub=summary.is_stub,
+        overall=means.estimate_overall(),
+        hallucination=means.estimate_hallucination(),
+        facts=tuple(list_run_facts(folder, summary, means)),
+        notices=tuple(_list_notices(folder)),
+    )
+
+
+def _list_notices(folder: RunFolder) -> Iterator[str]:
+    card = folder.plan.imported
+    if card is not None:
+        yield f"imported from {card}: what its files do not tell is not known here"
+        yield from (repair.said for repair in card.repairs)
+    diagnosis = folder.diagnosis
+    if diagnosis is not None and diagnosis.health is not SystemHealth.VALID:
+        checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
+        yield f"recall-bench doctor called this system {diagnosis.health.value}: {checks}"
+
+
+def _compare_costs(
+    folder: RunFolder, beside: Sequence[PricedRun], taken: RunCosts
+) -> tuple[Pareto, ...]:
+    if not beside:
+        return ()
+    return build_paretos([*_price_run(folder, taken), *beside])
+
+
+def _price_others(folders: Sequence[RunFolder]) -> Iterator[PricedRun]:
+    for folder in folders:
+        table = read_trials(folder)
+        _require_marks(folder, table)
+        yield from _price_run(folder, measure_costs(folder, table))
+
+
+def _price_run(folder: RunFolder, taken: RunCosts) -> Iterator[PricedRun]:
+    score = estimate_overall(folder)
+    if score is not None:
+        card = folder.plan.system
+        yield f"{card.name} {card.version}", folder.path, score, taken

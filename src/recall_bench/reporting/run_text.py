@@ -1,0 +1,502 @@
+"""The tables of a text report: how each checkpoint went, and the heatmap in letters.
+
+Every mean stands with its interval and the number of different questions behind it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from recall_bench.core.plain_text import NO_DATA, WIDTH, clean_text, pick_evenly
+from recall_bench.metrics.marks import TrialTally
+from recall_bench.reporting.run_facts import format_percent
+from recall_bench.runs.summary import CheckpointSummary, RunStatus, Summary, is_over_budget
+
+if TYPE_CHECKING:
+    # Numbers with intervals need numpy, which a progress bar can do without.
+    from recall_bench.metrics.estimate import Estimate
+    from recall_bench.runs.estimates import Heatmap, HeatmapCell
+from typing import TYPE_CHECKING
+
+from recall_bench.core.event import FeedFailed
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plain_text import format_fact, format_heading, wrap_text
+from recall_bench.core.plan import ImportCard, Ingest, Plan
+from recall_bench.core.scenario import BOUNDARY, DIFFICULTIES, Disclosure, Item
+from recall_bench.core.verdict import FULL_MARKS, JudgeCard
+from recall_bench.reporting.run_facts import (
+    describe_costs,
+    describe_reviews,
+    describe_rubrics,
+    list_boundary_facts,
+    list_system_facts,
+)
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import PersonaSummary, list_names
+
+if TYPE_CHECKING:
+    # Numbers with intervals need numpy, which a progress bar can do without.
+    from recall_bench.metrics.estimate import Estimate
+    from recall_bench.runs.estimates import RunEstimates
+
+SMALL_MARK = "!"
+"""Marks a figure over so few questions that its interval is in doubt."""
+
+_CATEGORY_WIDTH = 27
+_MAX_ROWS = 15
+"""More checkpoints than this are shown as a selection."""
+_WIDE_WIDTH = 98
+"""Columns from which on the table has all there is to say."""
+_CellLines = tuple[str, str]
+"""A mean with its count, and what is written below it."""
+
+
+def select_table_places(count: int) -> list[int]:
+    """Which of so many checkpoints a table has."""
+    return pick_evenly(count, _MAX_ROWS)
+
+
+def select_heatmap_places(parts: Sequence[CheckpointSummary], *, width: int = WIDTH) -> list[int]:
+    """Which of these checkpoints a heatmap in letters surely has room for."""
+    most = max((part.overall.counted for part in parts), default=0)
+    heads = [len(part.checkpoint.label) + 1 for part in parts]
+    cell = 1 + max(len(f"0.0 ({most})!"), len("100.0 %!"), *heads, 0)
+    return pick_evenly(len(parts), max(1, (width - _CATEGORY_WIDTH) // cell))
+
+
+def render_checkpoint_table(
+    parts: Sequence[CheckpointSummary],
+    means: "Sequence[Estimate | None]",
+    summary: Summary,
+    *,
+    of: int | None = None,
+    width: int = WIDTH,
+) -> Iterator[str]:
+    """One line a checkpoint: what became of its trials, and their mean.
+
+    `of` is how many checkpoints there are, where these are a selection.
+    """
+    is_roomy = width >= _WIDE_WIDTH
+    fed = f"{'fed to':>9}" if is_roomy else ""
+    counts = f"{'owed':>6}{'judged':>8}{'unanswered':>12}{'unjudged':>10}{'open':>6}"
+    yield (
+        f"{'checkpoint':<10}{fed}{counts}{'questions':>11} {'of 6':>5}{'95 %':>11}"
+        + (f"{'score':>9}" if is_roomy else "")
+    )
+    for part, mean in zip(parts, means, strict=True):
+        tally = part.overall
+        fed = f"{'day ' + str(part.cutoff):>9}" if is_roomy else ""
+        yield (
+            f"{clean_text(part.checkpoint.label)[:9]:<10}{fed}{tally.owed:>6}{tally.judged:>8}"
+            f"{tally.not_answered:>12}{tally.not_judged:>10}{tally.open:>6}"
+            f"{_format_figures(tally, mean, summary, is_roomy=is_roomy)}"
+        )
+    if of is not None and len(parts) < of:
+        yield f"({len(parts)} of {of} checkpoints shown)"
+
+
+def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WIDTH) -> str:
+    """Every category at each checkpoint, then all of them, then hallucination.
+
+    Below a mean stands its interval. `of` is how many checkpoints there are, where the heatmap
+    has a selection; where there is no room for what it has, some of that is shown.
+    """
+    rows = [row.cells for row in heatmap.rows] + [heatmap.overall]
+    words = [[_format_points_cell(cell) for cell in row] for row in rows]
+    words.append([_format_rate_cell(cell) for cell in heatmap.hallucination])
+    heads = [clean_text(checkpoint.label) for checkpoint in heatmap.columns]
+    inside = max((len(text) for row in words for pair in row for text in pair), default=0)
+    cell = 1 + max(inside, *(len(head) + 1 for head in heads), 0)
+    cell += _CATEGORY_WIDTH + len(heads) * (cell + 1) <= width
+    shown = pick_evenly(len(heads), max(1, (width - _CATEGORY_WIDTH) // cell))
+    rule = "─" * (cell * len(shown) - 1)
+    lines = [
+        _format_line("mean of 6 (questions)", [f"{heads[place]} " for place in shown], cell),
+        f"{'95 % interval':{_CATEGORY_WIDTH}} {rule}",
+    ]
+    names = [*(row.category for row in heatmap.rows), "OVERALL", "hallucination"]
+    for name, row in zip(names, words, strict=True):
+        if name == "OVERALL":
+            lines.append(f"{'':{_CATEGORY_WIDTH}} {rule}")
+        lines.append(_format_line(name, [row[place][0] for place in shown], cell))
+        if any(row[place][1].strip() for place in shown):
+            lines.append(_format_line("", [row[place][1] for place in shown], cell))
+    if len(shown) < (of or len(heads)):
+        lines.append(f"({len(shown)} of {of or len(heads)} checkpoints shown)")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def format_span(estimate: "Estimate | None", *, scale: float = 1, digits: int = 1) -> str:
+    """Both ends of the interval with a dash between them; nothing where there is none."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low * scale:.{digits}f}–{estimate.high * scale:.{digits}f}"
+
+
+def _format_figures(
+    tally: TrialTally, mean: "Estimate | None", summary: Summary, *, is_roomy: bool
+) -> str:
+    is_over = summary.validity.status is not RunStatus.UNFINISHED
+    score = f"{format_percent(tally.share):>9}" if is_roomy else ""
+    if mean is None:
+        return f"{0:>11} {NO_DATA:>5}{NO_DATA:>11}{score}"
+    count = f"{mean.questions:>11}{SMALL_MARK if mean.is_small else ' '}"
+    if is_over and is_over_budget(tally, summary.plan.error_budget):
+        return f"{count}{'INVALID':>16}" + (f"{NO_DATA:>9}" if is_roomy else "")
+    return f"{count}{mean.value:>5.2f}{format_span(mean, digits=2):>11}{score}"
+
+
+def _format_points_cell(cell: "HeatmapCell") -> _CellLines:
+    mean = cell.mean
+    if mean is None:
+        return f"{NO_DATA} ", ""
+    return f"{mean.value:.1f} ({mean.questions}){_mark_small(mean)}", f"{format_span(mean)} "
+
+
+def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
+    rate = cell.mean
+    if rate is None:
+        return f"{NO_DATA} ", ""
+    digits = 1 if rate.high is not None and rate.high < 0.0995 else 0
+    return (
+        f"{format_percent(rate.value)}{_mark_small(rate)}",
+        f"{format_span(rate, scale=100, digits=digits)} ",
+    )
+
+
+def _mark_small(estimate: "Estimate") -> str:
+    # A place of its own, so that figures stand below each other with and without it.
+    return SMALL_MARK if estimate.is_small else " "
+
+
+def _format_line(name: str, cells: Sequence[str], cell: int) -> str:
+    label = f"{clean_text(name)[: _CATEGORY_WIDTH - 1]:{_CATEGORY_WIDTH}}"
+    return label + "".join(f"{words:>{cell}}" for words in cells)
+
+
+STUB_WARNING = "STUB JUDGE: scores mean nothing"
+
+_MAX_LABELS = 15
+"""More checkpoints than this are named in part."""
+_MAX_MESSAGE = 300
+_DIGEST_LENGTH = 12
+
+
+def render_run(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> str:
+    """The whole report."""
+    from recall_bench.runs.estimates import RunEstimates
+
+    means = RunEstimates(folder)
+    parts = [*_render_header(folder, summary, means, width), ""]
+    for persona in summary.personas:
+        parts += [*_render_persona(persona, summary, means, width), ""]
+    if len(summary.personas) > 1:
+        title = f"All {len(summary.personas)} personas, by questions"
+        parts += [*format_heading(title, rule="═", width=width), ""]
+        parts += [*_render_section(None, summary.checkpoints, summary, means, width=width), ""]
+    return "\n".join(parts)
+
+
+def format_progress(part: CheckpointSummary, *, persona: str, index: int, total: int) -> str:
+    """One finished checkpoint on one line; `index` counts from 1."""
+    tally, clock, digits = part.overall, part.clock, len(str(total))
+    score = NO_DATA if tally.share is None else f"{tally.share * 100:.1f}%"
+    line = (
+        f"  [bench] [{index:>{digits}}/{total}] {clean_text(persona)} {part.checkpoint.label:>6} "
+        f"+{clock.days_fed:>4}d ingest={clock.ingest_s + clock.settle_s:5.1f}s "
+        f"q={tally.owed} (new={part.new} hist={part.older_asked}/{part.older}) "
+        f"query={clock.query_s:5.1f}s score={score}"
+    )
+    if tally.not_answered:
+        line += f" unanswered={tally.not_answered}"
+    if tally.missing:
+        line += f" missing={tally.missing}"
+    return line
+
+
+def format_duration(seconds: float) -> str:
+    """`1h 02m 03s`, `2m 03s` or `3s`."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours}h {minutes:02}m {rest:02}s"
+    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
+
+
+_DURATION_UNITS = ((3 * 86_400, 86_400, "d"), (3600, 3600, "h"), (60, 60, "min"), (1, 1, "s"))
+"""From so many seconds on, in units of so many."""
+
+
+def format_round_duration(seconds: float) -> str:
+    """To two figures, as an estimate is known, in the unit that fits: `48 s`, `3.2 h`, `12 d`."""
+    for least, size, unit in _DURATION_UNITS:
+        if seconds >= least:
+            count = seconds / size
+            return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
+    return "< 1 s" if seconds > 0 else "0 s"
+
+
+def describe_verdict(
+    summary: Summary,
+    overall: "Estimate | None" = None,
+    hallucination: "Estimate | None" = None,
+) -> str:
+    """The headline: the score, or why there is none; with intervals if there are estimates."""
+    tally, validity = summary.overall, summary.validity
+    match validity.status:
+        case RunStatus.VALID:
+            return _describe_score(tally, overall, hallucination)
+        case RunStatus.INVALID:
+            return f"INVALID ({validity.reason})"
+        case RunStatus.UNFINISHED:
+            scored = _describe_score(tally, overall, hallucination)
+            return f"UNFINISHED ({validity.reason}); so far {scored}"
+
+
+def _render_header(
+    folder: RunFolder, summary: Summary, means: "RunEstimates", width: int
+) -> Iterator[str]:
+    yield from format_heading(
+        f"Recall Bench · {_name_card(folder.plan.system)}", rule="═", width=width
+    )
+    if summary.is_stub:
+        yield STUB_WARNING
+    yield ""
+    overall, hallucination = means.estimate_overall(), means.estimate_hallucination()
+    yield from format_fact("Result", describe_verdict(summary, overall, hallucination), width=width)
+    if overall is not None:
+        yield from format_fact("Intervals", _describe_intervals(overall), width=width)
+    for label, words in list_run_facts(folder, summary, means):
+        yield from format_fact(label, words, width=width)
+
+
+def _list_origin_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
+    """Where answers come from that were not all asked for here."""
+    plan = folder.plan
+    if plan.answers_from is not None:
+        yield (
+            "Answers",
+            f"recorded under plan {plan.answers_from[:_DIGEST_LENGTH]}, judged again here",
+        )
+    if plan.imported is not None:
+        yield "Imported", _describe_import(plan.imported)
+    if folder.part is not None:
+        yield "Part", f"{folder.part} of the plan; the rest is not asked here"
+
+
+def list_run_facts(
+    folder: RunFolder, summary: Summary, means: "RunEstimates"
+) -> Iterator[tuple[str, str]]:
+    """What was run, by whom it was judged, and how it went about it: labels and words."""
+    plan = folder.plan
+    if summary.is_stub:
+        yield "", STUB_WARNING
+    yield "System", _name_card(plan.system)
+    yield from list_system_facts(folder)
+    yield "Judge", _describe_judges(plan)
+    if rubrics := describe_rubrics(plan.judge, plan.appellate):
+        yield "Rubrics", rubrics
+    if plan.appellate is not None:
+        yield "Reviews", describe_reviews(summary.reviews, plan, summary.overall)
+    if not summary.costs.is_free:
+        yield "Cost", describe_costs(summary.costs)
+    yield from _list_origin_facts(folder)
+    yield "Digests", _describe_digests(plan)
+    yield "Code", ", ".join(folder.codes)
+    yield "Personas", f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
+    yield "Checkpoints", _describe_checkpoints(plan)
+    known = "in the dataset" if plan.imported is None else "put"
+    yield "Questions", f"{summary.questions} {known}{_describe_sampling(plan)}"
+    yield "Trials", _describe_counts(summary.overall)
+    yield "Lifecycle", _describe_lifecycle(plan)
+    yield (
+        "Started",
+        f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {format_duration(folder.active_s)}",
+    )
+    if folder.executors != ("one process",):
+        yield "Executor", ", then ".join(folder.executors)
+    if summary.faults:
+        yield (
+            "Failures",
+            " · ".join(
+                f"{count} × {kind}, first: {folder.fault_examples[kind]}"
+                for kind, count in summary.faults.items()
+            ),
+        )
+    for persona in summary.personas:
+        for failure in persona.feed_failures:
+            yield "Feed failed", _describe_feed_failure(failure)
+    if summary.disclosures:
+        yield "Disclosure", _describe_disclosures(means)
+    yield from list_boundary_facts(summary.boundary)
+
+
+def _render_persona(
+    persona: PersonaSummary, summary: Summary, means: "RunEstimates", width: int
+) -> Iterator[str]:
+    yield from format_heading(f"{persona.id} · {persona.questions} questions", width=width)
+    below = [("difficulty", _describe_difficulties(means, persona.id))]
+    if persona.disclosures and len(summary.personas) > 1:
+        below.append(("disclosure", _describe_disclosures(means, persona.id)))
+    yield from _render_section(
+        persona.id, persona.checkpoints, summary, means, facts=below, width=width
+    )
+
+
+def _render_section(
+    persona: str | None,
+    checkpoints: Sequence[CheckpointSummary],
+    summary: Summary,
+    means: "RunEstimates",
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    width: int,
+) -> Iterator[str]:
+    from recall_bench.metrics.estimate import FEW_QUESTIONS
+
+    listed_at = select_table_places(len(checkpoints))
+    overall = means.estimate_checkpoints(persona, listed_at)
+    heatmap = means.build_heatmap(persona, select_heatmap_places(checkpoints, width=width))
+    rows = [checkpoints[place] for place in listed_at]
+    yield from render_checkpoint_table(rows, overall, summary, of=len(checkpoints), width=width)
+    for label, words in facts:
+        yield from format_fact(label, words, width=width)
+    yield ""
+    yield render_heatmap(heatmap, of=len(checkpoints), width=width)
+    if heatmap.has_small or any(mean is not None and mean.is_small for mean in overall):
+        note = f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval holds less often"
+        yield from wrap_text(f"{note} than it says", width=width)
+
+
+def _describe_score(
+    tally: TrialTally, overall: "Estimate | None", hallucination: "Estimate | None"
+) -> str:
+    if tally.mean is None:
+        return "no score: nothing was measured"
+    words = (
+        f"{tally.mean:.2f} of {FULL_MARKS}{_format_ends(overall)}, {format_percent(tally.share)} · "
+        f"hallucination {format_percent(tally.hallucination_rate)}{_format_ends(hallucination, is_rate=True)}"
+    )
+    return words if overall is None else f"{words} · {_count_questions(overall)}"
+
+
+def _format_ends(estimate: "Estimate | None", *, is_rate: bool = False) -> str:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    if is_rate:
+        return f" ({100 * estimate.low:.1f} to {format_percent(estimate.high)})"
+    return f" ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def _count_questions(estimate: "Estimate") -> str:
+    mark = f" ({SMALL_MARK})" if estimate.is_small else ""
+    return f"{estimate.questions} question{'' if estimate.questions == 1 else 's'}{mark}"
+
+
+def _describe_intervals(overall: "Estimate") -> str:
+    from recall_bench.metrics.estimate import IntervalMethod
+    from recall_bench.runs.estimates import SEED
+
+    level = f"{100 * overall.level:.0f} %"
+    if overall.method is IntervalMethod.PERSONAS:
+        return (
+            f"{level}: of one persona by drawing its questions again, of all by drawing personas, "
+            f"for others like these; seed {SEED}"
+        )
+    return f"{level}, by drawing questions again, for others to the same personas; seed {SEED}"
+
+
+def _name_card(card: SystemCard | JudgeCard) -> str:
+    return f"{card.name} {card.version}"
+
+
+def _describe_judges(plan: Plan) -> str:
+    words = _name_card(plan.judge) + (f" ({plan.judge.model})" if plan.judge.model else "")
+    if plan.judge.rules_digest is not None:
+        words += f", rules {plan.judge.rules_digest[:8]}"
+    if plan.judge_memory_window:
+        words += f", shown ±{plan.judge_memory_window} days around the evidence"
+    if plan.appellate is not None:
+        words += f" · appellate {_name_card(plan.appellate)}"
+        words += f" ({plan.appellate.model})" if plan.appellate.model else ""
+    return words
+
+
+def _describe_import(card: ImportCard) -> str:
+    words = [str(card), *(repair.said for repair in card.repairs)]
+    if card.reconstructed:
+        words.append("pieced together from logs after the run was killed")
+    return " · ".join(words)
+
+
+def _describe_digests(plan: Plan) -> str:
+    return (
+        f"dataset {plan.dataset_digest[:_DIGEST_LENGTH]} · questions {plan.questions_digest[:_DIGEST_LENGTH]}"
+        f" · plan {plan.digest[:_DIGEST_LENGTH]}"
+    )
+
+
+def _describe_counts(tally: TrialTally) -> str:
+    return (
+        f"{tally.owed} owed · {tally.judged} judged · {tally.not_answered} not answered · "
+        f"{tally.not_judged} not judged · {tally.open} open"
+    )
+
+
+def _describe_checkpoints(plan: Plan) -> str:
+    labels = [checkpoint.label for checkpoint in plan.checkpoints]
+    shown = labels if len(labels) <= _MAX_LABELS else [*labels[:3], "…", *labels[-2:]]
+    return f"{len(labels)}: {', '.join(shown)}" + (" (dry run: the first)" if plan.dry_run else "")
+
+
+def _describe_sampling(plan: Plan) -> str:
+    words = "" if plan.sample is None else f" · at most {plan.sample} older ones a checkpoint"
+    words += f" · each put {plan.repeats} times" if plan.repeats > 1 else ""
+    asked = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
+    return f"{words} · group questions {asked}"
+
+
+def _describe_lifecycle(plan: Plan) -> str:
+    words = f"{plan.lifecycle.value} · seed {plan.seed} · calendar from {plan.calendar.value}"
+    return words if plan.ingest is Ingest.DAYS else f"{words} · fed {plan.ingest.value}"
+
+
+def _describe_difficulties(means: "RunEstimates", persona: str) -> str:
+    found = means.estimate_by(lambda item: item.truth.difficulty, persona)
+    return " · ".join(
+        f"{name} {_format_mean(mean)}"
+        for name in list_names(found, DIFFICULTIES)
+        for mean, _ in [found.get(name, (None, None))]
+    )
+
+
+def _describe_disclosures(means: "RunEstimates", persona: str | None = None) -> str:
+    found = means.estimate_by(_get_disclosure, persona)
+    return " · ".join(
+        f"{kind.value} {_format_mean(mean)}, hallucination "
+        f"{format_percent(None if rate is None else rate.value)}{_format_ends(rate, is_rate=True)}"
+        for kind in Disclosure
+        if kind.value in found
+        for mean, rate in [found[kind.value]]
+    )
+
+
+def _get_disclosure(item: Item) -> str | None:
+    expected = item.truth.disclosure if item.truth.category == BOUNDARY else None
+    return None if expected is None else expected.value
+
+
+def _format_mean(estimate: "Estimate | None") -> str:
+    if estimate is None:
+        return NO_DATA
+    return f"{estimate.value:.2f}{_format_ends(estimate)} over {_count_questions(estimate)}"
+
+
+def _describe_feed_failure(failure: FeedFailed) -> str:
+    day = "" if failure.day is None else f", day {failure.day}"
+    message = failure.message
+    if len(message) > _MAX_MESSAGE:
+        message = message[:_MAX_MESSAGE] + "…"
+    return (
+        f"{failure.scenario} at {failure.checkpoint}{day} ({failure.stage}): "
+        f"{failure.fault}: {message}"
+    )

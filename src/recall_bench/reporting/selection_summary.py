@@ -1,0 +1,320 @@
+"""What a selector got: classes, closeness, false alarms, and what it over-recalls together."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from math import ceil
+from statistics import fmean
+
+from recall_bench.core.event import Answered, NotAnswered, TrialResult
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.datasets.selection.suite import NO_RECALL, RECALL, Suite
+from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.selection import (
+    CLASSES,
+    SelectionComparison,
+    SelectionOutcome,
+    compare_selection,
+)
+from recall_bench.metrics.shares import compute_wilson
+from recall_bench.runs.run_folder import RunFolder
+
+
+class ScoredTest(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One test put once; or not put at all."""
+
+    test: str
+    repeat: int = 0
+    category: str
+    prompt: str
+    outcome: SelectionOutcome
+    expected: tuple[str, ...] = ()
+    recalled: tuple[str, ...] | None = None
+    """In the selector's order; None if it failed or was not asked."""
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Recalled names that are not on disk. They are extra too."""
+    presearched: tuple[str, ...] | None = None
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    jaccard: float | None = None
+    seconds: float | None = None
+    usage: Usage | None = None
+    notes: tuple[str, ...] = ()
+    """What the selector says went otherwise than planned."""
+    fault: str | None = None
+    message: str | None = None
+
+
+def score_tests(folder: RunFolder, suite: Suite) -> tuple[ScoredTest, ...]:
+    """All tests by name and repeat, those with an empty prompt among them.
+
+    A test that was not put yet is not here.
+    """
+    rows = [row for name in folder.scenarios for row in _score_scenario(folder, name, suite)]
+    rows += [
+        ScoredTest(
+            test=name,
+            category=RECALL if test.expected else NO_RECALL,
+            prompt=test.prompt,
+            outcome=SelectionOutcome.SKIP,
+            expected=test.expected,
+        )
+        for name, test in suite.skipped.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.test, row.repeat)))
+
+
+def _score_scenario(folder: RunFolder, scenario: str, suite: Suite) -> Iterator[ScoredTest]:
+    for result in folder.results(scenario):
+        if isinstance(result.outcome, NotAnswered):
+            yield _score_failure(result, result.outcome)
+        elif result.answered is not None:
+            yield _score_answer(result, result.answered, suite)
+
+
+def _score_failure(result: TrialResult, failure: NotAnswered) -> ScoredTest:
+    return ScoredTest(
+        test=result.item.id,
+        repeat=result.trial.repeat,
+        category=result.item.truth.category,
+        prompt=result.item.text,
+        outcome=SelectionOutcome.ERROR,
+        expected=result.item.truth.cited,
+        seconds=failure.seconds,
+        fault=failure.fault,
+        message=failure.message,
+    )
+
+
+def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> ScoredTest:
+    answer, expected = answered.answer, result.item.truth.cited
+    names = (passage.id for passage in answer.passages)
+    recalled = tuple(dict.fromkeys(name for name in names if name is not None))
+    found: SelectionComparison = compare_selection(expected, recalled)
+    told = {key: value for call in answer.tool_calls for key, value in call.items()}
+    return ScoredTest(
+        test=result.item.id,
+        repeat=result.trial.repeat,
+        category=result.item.truth.category,
+        prompt=result.item.text,
+        outcome=found.outcome,
+        expected=expected,
+        recalled=recalled,
+        missing=found.missing,
+        extra=found.extra,
+        unknown=tuple(name for name in recalled if name not in suite.names),
+        presearched=_parse_names(told.get("presearched")),
+        precision=found.precision,
+        recall=found.recall,
+        f1=found.f1,
+        jaccard=found.jaccard,
+        seconds=answered.seconds,
+        usage=answer.usage,
+        notes=_parse_names(told.get("notes")) or (),
+    )
+
+
+def _parse_names(said: object) -> tuple[str, ...] | None:
+    return tuple(map(str, said)) if isinstance(said, list | tuple) else None
+
+
+_MOST = 10
+"""As many near misses as are worth a look."""
+
+
+class SelectionShare(Record, frozen=True, kw_only=True):
+    """A part of the tests, and how sure that is."""
+
+    count: int
+    of: int
+    value: float
+    interval: tuple[float, float] | None
+    """At 95 %; None where a single test says nothing about others."""
+
+
+class SelectionMean(Record, frozen=True, kw_only=True):
+    """A mean over the tests it applies to."""
+
+    value: float
+    of: int
+    interval: tuple[float, float] | None
+
+
+class MemoryGroup(Record, frozen=True, kw_only=True):
+    """Memories that were recalled without being expected."""
+
+    names: tuple[str, ...]
+    tests: int
+    """In how many of the tests put."""
+
+
+class SelectionSummary(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of a suite."""
+
+    tests: int
+    """Different tests, skipped ones included."""
+    trials: int
+    """Times a test was put, and tests that were skipped; what is still open is not here."""
+    perfect: int
+    overrecall: int
+    underrecall: int
+    error: int
+    skip: int
+    open: int
+    """Still to be put."""
+    perfect_of_put: SelectionShare | None
+    """PERFECT of all that were put, where a selection that failed is not: failing gains nothing."""
+    perfect_share: SelectionShare | None
+    """Of the tests that came to a class; None where none did."""
+    overrecall_share: SelectionShare | None
+    underrecall_share: SelectionShare | None
+    precision: SelectionMean | None
+    recall: SelectionMean | None
+    f1: SelectionMean | None
+    jaccard: SelectionMean | None
+    false_positives: SelectionShare | None
+    """Tests that should recall nothing and recalled something."""
+    memories_overrecalled: int
+    memories_underrecalled: int
+    unknown: dict[str, int]
+    """Names given that are not on disk, and how often."""
+    often_extra: tuple[MemoryGroup, ...]
+    extra_together: tuple[MemoryGroup, ...]
+    """Pairs that are over-recalled together: one topic, or two memories hard to tell apart."""
+    often_missing: tuple[MemoryGroup, ...]
+    steady: SelectionShare | None
+    """Tests that came to the same class in every repeat; None without repeats."""
+    p50_s: float | None
+    p95_s: float | None
+    usage: Usage | None
+    faults: dict[str, int]
+
+    @property
+    def classed(self) -> int:
+        """Trials that came to a class."""
+        return self.perfect + self.overrecall + self.underrecall
+
+
+def summarise_tests(
+    scored: Sequence[ScoredTest], wasted: Usage | None = None, *, still_open: int = 0
+) -> SelectionSummary:
+    """The whole of it; `wasted` is what selections cost that came to nothing."""
+    counts = Counter(row.outcome for row in scored)
+    put = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
+    classed = [row for row in scored if row.outcome in CLASSES]
+    quiet = [row for row in classed if row.category == NO_RECALL]
+    seconds = sorted(row.seconds for row in classed if row.seconds is not None)
+    return SelectionSummary(
+        tests=len({row.test for row in scored}),
+        trials=len(scored) + still_open,
+        perfect=counts[SelectionOutcome.PERFECT],
+        overrecall=counts[SelectionOutcome.OVERRECALL],
+        underrecall=counts[SelectionOutcome.UNDERRECALL],
+        error=counts[SelectionOutcome.ERROR],
+        skip=counts[SelectionOutcome.SKIP],
+        open=still_open,
+        perfect_of_put=_compute_share(put, lambda row: row.outcome is SelectionOutcome.PERFECT),
+        perfect_share=_compute_share(classed, lambda row: row.outcome is SelectionOutcome.PERFECT),
+        overrecall_share=_compute_share(
+            classed, lambda row: row.outcome is SelectionOutcome.OVERRECALL
+        ),
+        underrecall_share=_compute_share(
+            classed, lambda row: row.outcome is SelectionOutcome.UNDERRECALL
+        ),
+        precision=_compute_mean(classed, lambda row: row.precision),
+        recall=_compute_mean(classed, lambda row: row.recall),
+        f1=_compute_mean(classed, lambda row: row.f1),
+        jaccard=_compute_mean(classed, lambda row: row.jaccard),
+        false_positives=_compute_share(quiet, lambda row: bool(row.recalled)),
+        memories_overrecalled=sum(len(row.extra) for row in classed),
+        memories_underrecalled=sum(len(row.missing) for row in classed),
+        unknown=dict(Counter(name for row in classed for name in row.unknown).most_common()),
+        often_extra=_count_often((name,) for row in classed for name in row.extra),
+        extra_together=_count_often(_list_pairs(classed)),
+        often_missing=_count_often((name,) for row in classed for name in row.missing),
+        steady=_compute_steady(classed),
+        p50_s=_find_quantile(seconds, 0.5),
+        p95_s=_find_quantile(seconds, 0.95),
+        usage=_sum_usage(scored, wasted),
+        faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
+    )
+
+
+def _list_pairs(rows: Sequence[ScoredTest]) -> Iterator[tuple[str, ...]]:
+    return (pair for row in rows for pair in combinations(sorted(row.extra), 2))
+
+
+def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | None:
+    spent = [row.usage for row in scored if row.usage is not None]
+    if wasted is not None and wasted != Usage():
+        spent.append(wasted)
+    return sum(spent, start=Usage()) if spent else None
+
+
+def _compute_share(
+    rows: Sequence[ScoredTest], has: Callable[[ScoredTest], bool]
+) -> SelectionShare | None:
+    """With repeats a test counts as one: its repeats are much alike."""
+    if not rows:
+        return None
+    count = sum(map(has, rows))
+    tests, value = len({row.test for row in rows}), count / len(rows)
+    interval = compute_wilson(value * tests, tests)
+    return SelectionShare(count=count, of=len(rows), value=value, interval=interval)
+
+
+def _compute_mean(
+    rows: Sequence[ScoredTest], value: Callable[[ScoredTest], float | None]
+) -> SelectionMean | None:
+    having = [(row, found) for row in rows if (found := value(row)) is not None]
+    if not having:
+        return None
+    values = [found for _, found in having]
+    return SelectionMean(
+        value=fmean(values),
+        of=len(values),
+        interval=_bootstrap_interval([row for row, _ in having], values),
+    )
+
+
+def _bootstrap_interval(
+    rows: Sequence[ScoredTest], values: Sequence[float]
+) -> tuple[float, float] | None:
+    if min(values) == max(values):
+        # Drawing the same value again says nothing of the tests that were not put.
+        return None
+    found = compare_pairs(values, [row.test for row in rows], ["suite"] * len(rows))
+    return None if found is None else found.interval
+
+
+def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
+    counted = Counter(groups)
+    ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+    least = 2 if any(len(names) > 1 for names in counted) else 1
+    return tuple(
+        MemoryGroup(names=names, tests=count) for names, count in ranked[:_MOST] if count >= least
+    )
+
+
+def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionShare | None:
+    by_test: dict[str, list[SelectionOutcome]] = {}
+    for row in rows:
+        by_test.setdefault(row.test, []).append(row.outcome)
+    repeated = [outcomes for outcomes in by_test.values() if len(outcomes) > 1]
+    if not repeated:
+        return None
+    same = sum(len(set(outcomes)) == 1 for outcomes in repeated)
+    return SelectionShare(
+        count=same,
+        of=len(repeated),
+        value=same / len(repeated),
+        interval=compute_wilson(same, len(repeated)),
+    )
+
+
+def _find_quantile(ranked: Sequence[float], share: float) -> float | None:
+    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None

@@ -1,0 +1,227 @@
+"""Which variants of a system are compared: words in, settings out."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.settings import Settings
+from recall_bench.core.yaml12 import Document
+from recall_bench.generate.shipped_personas import BuildProgress
+from recall_bench.running.assembly import assemble
+from recall_bench.running.execution import execute
+from recall_bench.running.job import Job
+from recall_bench.runs.journal import read_events
+from recall_bench.runs.output_paths import RUNS, move_outputs
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.systems.resolver import resolve_system
+
+BASE = "base"
+"""The name of the variant that the others are compared with."""
+
+ParameterGrid = Mapping[str, tuple[object, ...]]
+"""The values each setting is tried with."""
+
+_SWITCHES = ("keyword", "vector", "temporal_boost", "lexical_boost", "rerank")
+_CHOICES = {
+    "neighbours": (0, 1),
+    "fusion": ("weighted", "rank"),
+    "chunking": ("passage", "turn", "paragraph", "session", "window"),
+    "consolidate": ("none", "beside", "only"),
+}
+_HAVE_PARTS = ("hybrid", "recency")
+
+
+@dataclass(frozen=True, slots=True)
+class AblationVariant:
+    """A system set in one way."""
+
+    name: str
+    changes: Mapping[str, object]
+    """What it is set to other than the base."""
+
+
+def read_grid(words: Iterable[str]) -> ParameterGrid:
+    """What `--grid KEY=VALUE,VALUE` says, several times over; each value is read as YAML."""
+    grid: dict[str, tuple[object, ...]] = {}
+    for word in words:
+        key, values = _split_word(word)
+        if key in grid:
+            raise UsageError(f"--grid: {key} is given twice; put its values into one list")
+        grid[key] = tuple(Document(f"--grid {key}", value).content for value in values.split(","))
+    return grid
+
+
+def build_default_grid(adapter: str, base: Mapping[str, object]) -> ParameterGrid:
+    """Every part of the built-in system the other way round, and every other choice."""
+    if adapter not in _HAVE_PARTS:
+        raise UsageError(
+            f"--grid: nothing is known of the settings of {adapter}; say what to vary, "
+            "for example --grid k=5,10,20"
+        )
+    switches = {name: (not base[name],) for name in _SWITCHES}
+    choices = {
+        name: tuple(value for value in values if value != base[name])
+        for name, values in _CHOICES.items()
+    }
+    return {**switches, **choices}
+
+
+def list_single_changes(grid: ParameterGrid) -> Iterator[AblationVariant]:
+    """The base with one setting changed, for each value of each."""
+    for key, values in grid.items():
+        for value in values:
+            yield _make_variant({key: value})
+
+
+def list_combinations(grid: ParameterGrid) -> Iterator[AblationVariant]:
+    """One value of every setting, in every way."""
+    for values in product(*grid.values()):
+        yield _make_variant(dict(zip(grid, values, strict=True)))
+
+
+def _make_variant(changes: Mapping[str, object]) -> AblationVariant:
+    return AblationVariant(
+        ", ".join(f"{key}={format_value(value)}" for key, value in changes.items()), changes
+    )
+
+
+def format_value(value: object) -> str:
+    """A value as people type it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _split_word(word: str) -> tuple[str, str]:
+    key, sign, value = word.partition("=")
+    if not (key and sign and value) or "" in value.split(","):
+        raise UsageError(f"--grid: {word!r} is not of the form KEY=VALUE,VALUE")
+    return key, value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """What is going to be compared, every variant known to be one the system accepts."""
+
+    settings: Settings
+    """Of the base."""
+    folder: Path
+    """Holds a run folder for each variant."""
+    variants: tuple[AblationVariant, ...]
+    """The base first, none twice."""
+    base: Mapping[str, object]
+    """What the base is set to, as its card says."""
+    notes: tuple[str, ...] = ()
+
+
+def plan_ablation(
+    settings: Settings, grid: ParameterGrid | None, *, full: bool = False
+) -> Ablation:
+    """The base and its variants; without a grid, each part of a built-in the other way round.
+
+    A value that the system refuses beside the base is a UsageError; a combination of good values
+    that it refuses, or that comes to the same as another, is left out with a note.
+    """
+    base = _resolve_card(settings, {})
+    wanted = grid or build_default_grid(settings.adapter, base.config)
+    notes: list[str] = []
+    accepted: dict[str, AblationVariant] = {base.digest: AblationVariant(BASE, {})}
+    if full and grid:
+        for variant in list_single_changes(wanted):
+            _resolve_card(settings, variant.changes)
+    for variant in list_combinations(wanted) if full else list_single_changes(wanted):
+        try:
+            card = _resolve_card(settings, variant.changes)
+        except UsageError as refused:
+            if grid and not full:
+                raise
+            notes.append(f"{variant.name} is left out: {refused}")
+            continue
+        accepted.setdefault(card.digest, variant)
+    if len(accepted) == 1:
+        raise UsageError(
+            f"--grid: {', '.join(wanted)} as given leave {settings.adapter} as it is; "
+            "name another value or setting"
+        )
+    return Ablation(
+        settings=settings,
+        folder=settings.into or _choose_folder(settings),
+        variants=tuple(accepted.values()),
+        base=base.config,
+        notes=tuple(notes),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AblationRuns:
+    """Every variant's run, finished."""
+
+    folders: Mapping[str, RunFolder]
+    """By the name of the variant."""
+    warnings: tuple[str, ...]
+    """What the runs were warned of, each thing once."""
+
+
+def run_ablation(
+    ablation: Ablation, telling: Callable[[str], None], building: BuildProgress | None = None
+) -> AblationRuns:
+    """Run what has not been run yet.
+
+    What stops a run is raised; the runs so far stay, and the next call goes on from there.
+    """
+    folders: dict[str, RunFolder] = {}
+    warnings: dict[str, None] = {}
+    for number, variant in enumerate(ablation.variants, start=1):
+        telling(f"{number} of {len(ablation.variants)}: {variant.name}")
+        job = assemble(_make_settings(ablation, variant), building=building)
+        warnings.update(dict.fromkeys(job.warnings))
+        folders[variant.name] = _open_finished(job) or _run_job(job)
+    return AblationRuns(folders=folders, warnings=tuple(warnings))
+
+
+def _open_finished(job: Job) -> RunFolder | None:
+    """The run, if there is nothing left to do in it."""
+    if not job.journal.exists() or next(read_events(job.journal), None) is None:
+        return None
+    folder = RunFolder.open(job.folder)
+    if not folder.is_finished:
+        return None
+    anyio.run(job.staff.close)
+    return folder
+
+
+def _run_job(job: Job) -> RunFolder:
+    finished = execute(job)
+    if finished.stopped_by is not None:
+        raise finished.stopped_by
+    return finished.folder
+
+
+def _make_settings(ablation: Ablation, variant: AblationVariant) -> Settings:
+    settings = move_outputs(ablation.settings, ablation.folder / name_folder(variant.name))
+    return replace(settings, config={**settings.config, **variant.changes})
+
+
+def name_folder(variant: str) -> str:
+    """The variant's name as a folder, told apart by a digest where letters had to go."""
+    plain = re.sub(r"[^\w.=,-]+", "", variant)[:100]
+    is_kept = plain == variant.replace(" ", "")
+    return plain if is_kept else f"{plain}-{sha256(variant.encode()).hexdigest()[:8]}"
+
+
+def _resolve_card(settings: Settings, changes: Mapping[str, object]) -> SystemCard:
+    system = resolve_system(replace(settings, config={**settings.config, **changes}))
+    anyio.run(system.close)
+    return system.card
+
+
+def _choose_folder(settings: Settings) -> Path:
+    name = re.sub(r"[^\w.-]+", "-", settings.adapter).strip("-") or "system"
+    said = repr(replace(settings, parallelism=1, retry_errors=False))
+    return RUNS / f"ablate-{name}-{sha256(said.encode()).hexdigest()[:8]}"

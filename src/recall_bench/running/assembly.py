@@ -1,0 +1,276 @@
+"""The composition root: settings become a job, with everything checked first."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from recall_bench.core.errors import BenchError, Problems, UsageError
+from recall_bench.core.event import Declared
+from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
+from recall_bench.core.plan import (
+    NAMED_RANGES,
+    Checkpoint,
+    Lifecycle,
+    Plan,
+    ScenarioCard,
+    parse_ranges,
+)
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.settings import Settings
+from recall_bench.generate.shipped_personas import (
+    SAMPLE,
+    BuildProgress,
+    StoryFolder,
+    find_story,
+    resolve_personas,
+)
+from recall_bench.judging.judges import resolve_judges
+from recall_bench.running.components import Components
+from recall_bench.running.grader import Judges
+from recall_bench.running.job import Job
+from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
+from recall_bench.systems.readers import resolve_reader
+from recall_bench.systems.resolver import resolve_system
+
+T = TypeVar("T")
+
+_SAMPLE_RANGES = ("every:5",)
+"""The sample persona lives for thirty days: the usual ranges would be one and the same."""
+
+
+def assemble(
+    settings: Settings, own: MemorySystem | None = None, building: BuildProgress | None = None
+) -> Job:
+    """A job whose every part has been looked at; nothing is fed or asked yet.
+
+    All that is wrong is found before the first call is paid for. One's own system may stand in
+    for the one that is named; `building` shows a shipped persona being played.
+    """
+    check = SettingsCheck(settings)
+    stories = check.collect_stories(building)
+    cards = tuple(
+        card for story in stories.values() if (card := check.inspect_story(story)) is not None
+    )
+    system = own or check.try_call(resolve_system, settings)
+    lifecycle = check.try_call(choose_lifecycle, settings, system)
+    bench = check.try_call(build_judges, settings)
+    reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
+    checkpoints = check.try_call(_parse_checkpoints, settings, cards)
+    check.try_call(refuse_clashes, settings)
+    check.raise_problems()
+    plan = build_plan(
+        settings,
+        cards=cards,
+        checkpoints=require(checkpoints),
+        system=require(system),
+        bench=require(bench),
+        reader=reader,
+        lifecycle=require(lifecycle),
+    )
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=choose_run_folder(settings, plan),
+        staff=_make_components(settings, stories, require(system), require(bench), reader),
+        hire=None if own is not None else partial(build_components, settings),
+        questions=check.questions,
+        warnings=check.warnings + _collect_plan_notes(plan, check.questions),
+    )
+    return check_writable(job)
+
+
+def build_components(settings: Settings) -> Components:
+    """Those whom the settings of a run name, called together once more."""
+    folders = resolve_personas(settings)
+    stories = {name: find_story(folder, settings.arcs) for name, folder in folders.items()}
+    system = resolve_system(settings)
+    reader = resolve_reader(settings, system.card)
+    return _make_components(settings, stories, system, build_judges(settings), reader)
+
+
+def _make_components(
+    settings: Settings,
+    stories: Mapping[str, StoryFolder],
+    system: MemorySystem,
+    bench: Judges,
+    reader: Reader | None,
+) -> Components:
+    def load_story(name: str) -> Scenario:
+        return stories[name].load(settings)
+
+    return Components(system=system, bench=bench, load=load_story, reader=reader)
+
+
+def check_writable(job: Job) -> Job:
+    """The job, once its folder is known to hold no other run and its files can be written."""
+    job.check_folder()
+    job.warnings += [
+        f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"
+        for name in job.settings.unused_worker_settings
+    ]
+    if not job.settings.skip_preflight:
+        refuse_unwritable(job.settings)
+    return job
+
+
+class SettingsCheck:
+    """Collects what is wrong instead of stopping at the first."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._problems: list[BenchError] = []
+        self.warnings: list[str] = []
+        self.questions: dict[str, Declared] = {}
+
+    def try_call(self, call: Callable[..., T], *parameters: object) -> T | None:
+        """The call's result, or None with the problem noted."""
+        try:
+            return call(*parameters)
+        except Problems as several:
+            self._problems += several.problems
+        except BenchError as problem:
+            self._problems.append(problem)
+        return None
+
+    def collect_stories(self, building: BuildProgress | None) -> dict[str, StoryFolder]:
+        """The stories asked for, by persona; those that cannot be told are noted."""
+        folders = self.try_call(resolve_personas, self._settings, building) or {}
+        arcs = self._settings.arcs
+        found = {name: self.try_call(find_story, path, arcs) for name, path in folders.items()}
+        return {name: story for name, story in found.items() if story is not None}
+
+    def inspect_story(self, story: StoryFolder) -> ScenarioCard | None:
+        """The story's card, or None with all its problems noted."""
+        from recall_bench.datasets.persona import inspect_persona
+
+        found = inspect_persona(
+            story.folder,
+            arcs=story.arcs,
+            allow_gaps=self._settings.allow_gaps,
+            calendar=self._settings.calendar,
+            ingest=self._settings.ingest,
+        )
+        self._problems += found.problems
+        self.warnings += found.warnings
+        if found.card is not None:
+            self.questions[found.card.id] = Declared(
+                at=datetime.now(UTC),
+                scenario=found.card.id,
+                items=found.items,
+                days=found.days,
+            )
+        return found.card
+
+    def raise_problems(self) -> None:
+        """Raise what was found."""
+        if self._problems:
+            raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
+
+
+def require(part: T | None) -> T:
+    """The part, which a check that found no problem has made sure of."""
+    if part is None:
+        raise AssertionError("a missing part is a problem, and problems end the check")
+    return part
+
+
+def build_plan(
+    settings: Settings,
+    *,
+    cards: tuple[ScenarioCard, ...],
+    checkpoints: tuple[Checkpoint, ...],
+    system: MemorySystem,
+    bench: Judges,
+    reader: Reader | None,
+    lifecycle: Lifecycle,
+) -> Plan:
+    """What the settings amount to, decided and frozen."""
+    return Plan(
+        scenarios=cards,
+        checkpoints=checkpoints,
+        system=system.card,
+        judge=bench.judge.card,
+        appellate=bench.appellate.card if bench.appellate is not None else None,
+        reader=reader.card if reader is not None else None,
+        top_k=settings.top_k,
+        max_context_tokens=settings.max_context_tokens,
+        lifecycle=lifecycle,
+        repeats=settings.repeats,
+        seed=settings.seed,
+        sample=settings.sample,
+        groups_enabled=settings.groups_enabled,
+        dry_run=settings.dry_run,
+        answer_timeout_s=settings.timeout_ms / 1000,
+        feed_timeout_s=settings.ingest_timeout_ms / 1000,
+        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        judge_memory_window=settings.judge_memory_window,
+        review=settings.review,
+        calendar=settings.calendar,
+        ingest=settings.ingest,
+        error_budget=settings.error_budget,
+    )
+
+
+def build_judges(settings: Settings) -> Judges:
+    """Those who judge, as the settings name them."""
+    judge, appellate = resolve_judges(settings)
+    return Judges(judge=judge, appellate=appellate)
+
+
+def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+    """How memories reach their checkpoints: as wanted; else copied, if they can be."""
+    wanted = settings.lifecycle
+    if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
+        raise UsageError(
+            "--skip-catchup-ingest goes with --lifecycle growing: "
+            "the other lifecycles feed memories of their own"
+        )
+    if system is None:
+        return Lifecycle.FRESH
+    if wanted is Lifecycle.FORKED and system.snapshots is None:
+        raise UsageError(f"{system.card.name} cannot be copied; use --lifecycle fresh or growing")
+    if wanted is not None:
+        return wanted
+    return Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
+
+
+def _parse_checkpoints(
+    settings: Settings, cards: tuple[ScenarioCard, ...]
+) -> tuple[Checkpoint, ...]:
+    is_sample = settings.data is None and {card.id for card in cards} == {SAMPLE}
+    words = settings.ranges or (_SAMPLE_RANGES if is_sample else tuple(NAMED_RANGES))
+    return parse_ranges(words, max((card.last_day for card in cards), default=1))
+
+
+def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
+    """What the plan does that its author may not have meant; UsageError if it asks nothing."""
+    owed = [
+        sheet
+        for card in plan.scenarios
+        for sheet in plan_checkpoints(questions[card.id].items, card.last_day, plan)
+    ]
+    if not any(sheet.asked for sheet in owed):
+        raise UsageError(
+            "no question can be answered at any of these checkpoints; name later --ranges"
+        )
+    silent = [
+        checkpoint.label
+        for checkpoint in plan.checkpoints
+        if not any(sheet.asked for sheet in owed if sheet.checkpoint == checkpoint)
+    ]
+    notes = [] if plan.dry_run or not silent else [f"nothing is asked at {', '.join(silent)}"]
+    if plan.system.version == UNDECLARED:
+        notes.append(
+            f"{plan.system.name} does not say its version, so nobody can tell when it was changed; "
+            "choose another folder with --into after a change"
+        )
+    end = max(card.last_day for card in plan.scenarios)
+    beyond = [checkpoint.label for checkpoint in plan.checkpoints if checkpoint.days >= end]
+    if len(beyond) > 1 and not plan.dry_run:
+        labels = f"{', '.join(beyond[:-1])} and {beyond[-1]}"
+        notes.append(
+            f"{labels} all end on day {end} and ask the same; name fewer --ranges to save calls"
+        )
+    return notes

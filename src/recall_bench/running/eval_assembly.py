@@ -1,0 +1,303 @@
+"""A request and an opened dataset become a job, with everything checked first."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader, SystemCard
+from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
+from recall_bench.core.settings import Settings
+from recall_bench.datasets.methodologies import AnswerCheck
+from recall_bench.judging.judges import NoJudge
+from recall_bench.models.model_target import resolve_model
+from recall_bench.running.assembly import (
+    SettingsCheck,
+    build_judges,
+    build_plan,
+    check_writable,
+    choose_lifecycle,
+    require,
+)
+from recall_bench.running.components import Components
+from recall_bench.running.eval_dataset import EvalMode, EvalRequest, OpenedDataset, open_dataset
+from recall_bench.running.grader import Judges
+from recall_bench.running.job import Job
+from recall_bench.running.rejudge_assembly import AbsentSystem
+from recall_bench.runs.journal import JOURNAL, Journal
+from recall_bench.runs.output_paths import (
+    FAILURES,
+    PICTURES,
+    PROGRESS,
+    QUESTIONS,
+    RESULT,
+    choose_run_folder,
+    refuse_clashes,
+)
+from recall_bench.runs.recorded_answers import RecordedRun
+from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
+from recall_bench.systems.resolver import resolve_system
+
+END = "end"
+"""The one checkpoint there is: when everything has been told."""
+CONTROLS = "controls"
+"""Where in a run's folder those beside it are kept."""
+
+_LEFT_BEHIND = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, JOURNAL)
+"""Every file of a run in its folder; the journal last, for it is the run."""
+
+_FINDERS = ("random", "recency", "bm25", "vector", "hybrid")
+"""The built-in systems that return as many passages as they are set to."""
+_CONSOLIDATED: Mapping[str, tuple[str, object]] = {
+    "hybrid": ("consolidate", "only"),
+    "recency": ("consolidate", "only"),
+    "hebb-mind": ("consolidated", True),
+}
+"""By system, the setting that has it search what it made of a history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssembledEval:
+    """An evaluation that is ready to be carried out."""
+
+    request: EvalRequest
+    opened: OpenedDataset
+    job: Job
+
+    @property
+    def with_answers(self) -> bool:
+        """Whether what is said is scored, or only what is found."""
+        return not self.request.skip_qa
+
+
+def assemble_evaluation(
+    request: EvalRequest, opened: OpenedDataset, own: MemorySystem | None = None
+) -> AssembledEval:
+    """A job that puts a dataset's questions to a system; nothing is fed or asked yet.
+
+    A system of one's own may take the place of the one the settings name.
+    """
+    if request.answers_from is not None:
+        return _assemble_recorded(request, opened, request.answers_from)
+    settings = request.settings
+    check = SettingsCheck(settings)
+    system = check.try_call(_resolve_system, request, own)
+    bench = check.try_call(_build_judges, request, opened)
+    reader = check.try_call(_resolve_reader, request, opened, system)
+    lifecycle = check.try_call(_choose_lifecycle, settings, system)
+    check.try_call(refuse_clashes, settings)
+    check.raise_problems()
+    plan = build_plan(
+        settings,
+        cards=opened.scenarios,
+        checkpoints=(_make_end_checkpoint(opened),),
+        system=require(system),
+        bench=require(bench),
+        reader=reader,
+        lifecycle=require(lifecycle),
+    ).replace(dataset=opened.card, unjudged=isinstance(require(bench).judge, NoJudge))
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=choose_run_folder(settings, plan, f"{request.dataset}-"),
+        staff=_make_components(opened, require(system), require(bench), reader),
+        hire=None if own is not None else partial(_rebuild_components, request),
+        questions=opened.questions,
+        warnings=[*opened.notes, *_collect_notes(plan)],
+    )
+    if request.rebuild:
+        _remove_run(job.folder)
+    return AssembledEval(request=request, opened=opened, job=check_writable(job))
+
+
+def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -> AssembledEval:
+    """The same for answers on record: the system and its reader are not asked again."""
+    recorded = RecordedRun.open(run)
+    before, settings = recorded.folder.plan, request.settings
+    _refuse_other_questions(before, opened, run)
+    if not (request.skip_qa or before.system.answers or before.reader):
+        raise UsageError(
+            f"--answers-from: {run} has what was found and no answers; say --skip-qa with it"
+        )
+    bench = _build_judges(request, opened)
+    plan = before.replace(
+        dataset=opened.card,
+        judge=bench.judge.card,
+        appellate=bench.appellate.card if bench.appellate is not None else None,
+        unjudged=isinstance(bench.judge, NoJudge),
+        review=settings.review,
+        judge_memory_window=settings.judge_memory_window,
+        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        answers_from=before.answers_from or before.digest,
+    )
+    folder = choose_run_folder(settings, plan, f"{request.dataset}-")
+    if folder.resolve() == run.resolve():
+        raise UsageError(f"--into: {folder} holds the answers themselves; name another folder")
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=folder,
+        staff=_make_components(opened, AbsentSystem(plan.system), bench, None),
+        hire=partial(_rebuild_judges, request, plan.system),
+        questions=opened.questions,
+        warnings=list(opened.notes),
+        asks=False,
+    )
+    if request.rebuild:
+        _remove_run(folder)
+    check_writable(job)
+    recorded.copy_answers(plan, folder)
+    return AssembledEval(request=request, opened=opened, job=job)
+
+
+def _make_components(
+    opened: OpenedDataset, system: MemorySystem, bench: Judges, reader: Reader | None
+) -> Components:
+    return Components(
+        system=system,
+        bench=bench,
+        load=opened.load,
+        reader=reader,
+    )
+
+
+def _rebuild_components(request: EvalRequest) -> Components:
+    """Those whom the request names, called together once more."""
+    opened = open_dataset(request)
+    system = _resolve_system(request, None)
+    return _make_components(
+        opened, system, _build_judges(request, opened), _resolve_reader(request, opened, system)
+    )
+
+
+def _rebuild_judges(request: EvalRequest, system: SystemCard) -> Components:
+    """Those who judge the answers of a system that is not asked again."""
+    opened = open_dataset(request)
+    return _make_components(opened, AbsentSystem(system), _build_judges(request, opened), None)
+
+
+def _refuse_other_questions(before: Plan, opened: OpenedDataset, run: Path) -> None:
+    if before.dataset is None or before.scenarios != opened.scenarios:
+        asked = "personas" if before.dataset is None else before.dataset.name
+        raise UsageError(
+            f"--answers-from: {run} was asked other questions ({asked}, {len(before.scenarios)} "
+            "histories); repeat its dataset, errata and share of the histories, with a protocol "
+            "and categories that ask the same"
+        )
+
+
+def _make_end_checkpoint(opened: OpenedDataset) -> Checkpoint:
+    return Checkpoint(label=END, days=max(card.last_day for card in opened.scenarios))
+
+
+def _resolve_system(request: EvalRequest, own: MemorySystem | None) -> MemorySystem:
+    """The system the settings name, set as the request wants it; or one's own, as it is."""
+    if own is not None:
+        if request.mode is EvalMode.CONSOLIDATED:
+            raise _make_consolidation_error(own.card.name)
+        return own
+    settings = request.settings
+    config = dict(settings.config)
+    if settings.adapter in _FINDERS and settings.top_k > 10:
+        config.setdefault("k", settings.top_k)
+    if request.mode is EvalMode.CONSOLIDATED:
+        if settings.adapter not in _CONSOLIDATED:
+            raise _make_consolidation_error(settings.adapter)
+        key, value = _CONSOLIDATED[settings.adapter]
+        config.setdefault(key, value)
+    return resolve_system(replace(settings, config=config))
+
+
+def _make_consolidation_error(system: str) -> UsageError:
+    return UsageError(
+        f"--mode: nobody knows how {system} consolidates; set it with --config, "
+        f"or take {', '.join(_CONSOLIDATED)}"
+    )
+
+
+def _build_judges(request: EvalRequest, opened: OpenedDataset) -> Judges:
+    """Who judges; nobody, where nothing is to be judged."""
+    methodology, settings = opened.methodology, request.settings
+    if request.skip_qa or methodology.judging is AnswerCheck.NOBODY:
+        if settings.appellate_judge is not None:
+            raise UsageError("--appellate-judge: nothing is judged here; leave it out")
+        return Judges(judge=NoJudge())
+    if methodology.judging is AnswerCheck.JUDGE or methodology.asks is None:
+        return build_judges(settings)
+    if settings.appellate_judge is not None:
+        raise UsageError(
+            f"--appellate-judge: {methodology.label} has one model judge, and no appeals; "
+            "leave it out, or take --protocol strict"
+        )
+    return _build_protocol_judge(settings, methodology.label, methodology.asks)
+
+
+def _build_protocol_judge(settings: Settings, label: str, protocol: str) -> Judges:
+    """A model that judges by the dataset's own rules."""
+    from recall_bench.judging.protocols import registry
+    from recall_bench.judging.protocols.protocol import ModelProtocol
+    from recall_bench.judging.protocols.registry import ProtocolJudge
+    from recall_bench.judging.verdicts import VerdictCache
+
+    target = settings.judge
+    if settings.judge_base_url is not None:
+        target = f"{target};{settings.judge_base_url}"
+    asked = registry.find_protocol(protocol)
+    model = resolve_model(target, "--judge", settings)
+    if model is None or not isinstance(asked, ModelProtocol):
+        raise UsageError(
+            f"--protocol: {label} has a model judge the answers; name one with --judge "
+            "provider:model, say --skip-qa, or take --protocol strict"
+        )
+    cache = VerdictCache(find_cache_folder() / "verdicts") if settings.judge_cache else None
+    return Judges(judge=ProtocolJudge(asked, model, cache))
+
+
+def _resolve_reader(
+    request: EvalRequest, opened: OpenedDataset, system: MemorySystem | None
+) -> Reader | None:
+    """Who answers: nobody where that is skipped, and somebody wherever letters are asked for."""
+    settings = request.settings
+    if request.skip_qa:
+        if settings.reader is not None:
+            raise UsageError("--reader: with --skip-qa nothing is read; leave one of them out")
+        return None
+    if opened.has_choices and settings.reader is None:
+        settings = replace(settings, reader=EXTRACTIVE)
+    return resolve_reader(settings, None if system is None else system.card)
+
+
+def _choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+    """With one checkpoint and one repeat a memory of its own is all it takes."""
+    if settings.lifecycle is None and settings.repeats == 1:
+        return Lifecycle.FRESH
+    return choose_lifecycle(settings, system)
+
+
+def _remove_run(folder: Path) -> None:
+    """Forget an earlier run and its controls; what else is in the folder is left as it is.
+
+    UsageError if there is no run, or if another process is writing to it.
+    """
+    if not folder.exists():
+        return
+    if not (folder / JOURNAL).is_file():
+        raise UsageError(f"--rebuild: {folder} holds no run of ours; it is left as it is")
+    with Journal(folder / JOURNAL):
+        if (folder / CONTROLS).is_dir():
+            shutil.rmtree(folder / CONTROLS)
+        for name in _LEFT_BEHIND:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _collect_notes(plan: Plan) -> list[str]:
+    if plan.system.version != UNDECLARED:
+        return []
+    note = (
+        f"{plan.system.name} does not say its version, so nobody can tell when it was changed; "
+        "say --rebuild after a change"
+    )
+    return [note]

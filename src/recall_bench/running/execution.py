@@ -1,0 +1,175 @@
+"""A job carried out to its end, or to what stops it, and everything it leaves behind."""
+
+import signal
+from collections.abc import Awaitable
+from dataclasses import dataclass
+
+import anyio
+
+from recall_bench.core.errors import BenchError, FolderBusy, Interrupted
+from recall_bench.core.event import Event
+from recall_bench.core.plan import Shard
+from recall_bench.core.settings import Settings
+from recall_bench.core.signals import cancel_on_signals
+from recall_bench.core.trial_states import TrialState, TrialStates
+from recall_bench.running.executor import OnPool, choose_runner
+from recall_bench.running.job import Job, Observer
+from recall_bench.runs.output_paths import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
+from recall_bench.runs.result_files import export_files
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus, Summary, summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardProgress:
+    """One part of a plan: the trials it owes, and those that are still to be put or judged."""
+
+    part: Shard
+    owed: int
+    open: int
+
+    def __str__(self) -> str:
+        return f"part {self.part}: {self.owed - self.open:,} of {self.owed:,} trials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A run that came to a stop, and how."""
+
+    folder: RunFolder
+    summary: Summary
+    warnings: tuple[str, ...]
+    stopped_by: BenchError | None = None
+    """What ended it early: a system or a judge that is gone, spent money, an interruption."""
+    was_finished: bool = False
+    """Whether the folder held the finished run already, so that nobody was asked anything."""
+    part: ShardProgress | None = None
+    """What came of the part, where the run is one: the rest of the plan is not its business."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the scores may be quoted: everything was asked, and failures were few."""
+        return self.summary.validity.status is RunStatus.VALID
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.core.errors` has it."""
+        if self.stopped_by is not None:
+            return self.stopped_by.exit_code
+        overall, part = self.summary.overall, self.part
+        if self.summary.unstarted or (overall.open if part is None else part.open):
+            return 4
+        owed = overall.owed if part is None else part.owed
+        if overall.not_answered > self.summary.plan.error_budget * owed:
+            return 5
+        if overall.not_judged:
+            return 6
+        return 4 if self.summary.reviews.open else 0
+
+
+def execute(job: Job, observe: Observer | None = None, joined: OnPool = lambda _: None) -> Finished:
+    """Run an assembled job, then write every view of it.
+
+    `joined` hears of the crew, where its settings want one.
+    """
+    stopped_by: BenchError | None
+    try:
+        stopped_by = anyio.run(execute_async, job, observe, joined)
+    except KeyboardInterrupt:
+        stopped_by = Interrupted(signal.SIGINT)
+    return build_result(job, stopped_by)
+
+
+async def execute_async(
+    job: Job, observe: Observer | None, joined: OnPool = lambda _: None
+) -> BenchError | None:
+    """Run the job; what stopped it early, or None if nothing did."""
+    return await catch_stop(_run_until_signal(job, observe or _ignore_event, joined))
+
+
+async def catch_stop(run: Awaitable[object]) -> BenchError | None:
+    """What ended a run early, or None if nothing did; a folder that is busy is no run of ours."""
+    try:
+        await run
+    except FolderBusy:
+        raise
+    except BenchError as error:
+        return error
+    except BaseExceptionGroup as group:
+        return _find_single_fault(group)
+    return None
+
+
+def build_result(job: Job, stopped_by: BenchError | None) -> Finished:
+    """What a job that came to its end left behind, with every view of it written."""
+    if stopped_by is not None and not job.journal.exists():
+        raise stopped_by
+    folder = RunFolder.open(job.folder)
+    summary = summarise(folder)
+    write_views(job.settings, folder, summary)
+    return Finished(
+        folder=folder,
+        summary=summary,
+        warnings=tuple(job.warnings),
+        stopped_by=stopped_by,
+        was_finished=job.was_finished,
+        part=_count_shard(job, folder.states),
+    )
+
+
+def _count_shard(job: Job, standings: TrialStates) -> ShardProgress | None:
+    if job.shard is None:
+        return None
+    reached = job.list_states(standings)
+    still_open = reached.count(TrialState.OPEN) + reached.count(TrialState.ANSWERED)
+    return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
+
+
+def _find_single_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
+    """The fault several tasks met together; the group itself if a bug is among them."""
+    faults, others = group.split(BenchError)
+    if others is not None or faults is None:
+        raise group
+    leaf: BaseException = faults
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    if not isinstance(leaf, BenchError):
+        raise group
+    return leaf
+
+
+def _ignore_event(event: Event, standings: TrialStates) -> None:
+    """Nobody is watching."""
+
+
+async def _run_until_signal(job: Job, observe: Observer, joined: OnPool) -> None:
+    """Run the job; a signal to stop cancels it, so that memories are closed first."""
+    with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
+        await job.run(observe, choose_runner(job, joined))
+    if received:
+        raise Interrupted(received[0])
+
+
+def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
+    """Every file a run leaves beside its journal, where the settings want it."""
+    from recall_bench.reporting.heatmap.heatmap_files import build_run_heatmap
+    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
+
+    questions = settings.question_log or folder.path / QUESTIONS
+    export_files(
+        folder,
+        result=settings.json_out or folder.path / RESULT,
+        progress=settings.progress_jsonl or folder.path / PROGRESS,
+        questions=questions if settings.write_question_log else None,
+        failures=settings.failure_log or folder.path / FAILURES,
+    )
+    if settings.heatmap_png:
+        picture = build_run_heatmap(folder, summary)
+        for name in PICTURES:
+            draw_picture(picture, folder.path / name)
+
+
+def write_progress_file(job: Job) -> None:
+    """Bring a running job's progress.jsonl up to date."""
+    folder = RunFolder.open(job.folder)
+    export_files(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)

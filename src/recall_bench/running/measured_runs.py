@@ -1,0 +1,366 @@
+"""What an earlier run tells about the next: how long each step took, what it cost, how marks vary.
+
+A journal has a time for every step but opening a memory, and older ones none for verdicts. An
+opening is timed from the line before the first day that is fed, and in an older journal a judge
+that computes from the line before its verdict: but only where one process wrote both. Where workers
+did the work, or several processes must have, the line before is another's, and times nothing; how
+long workers took to begin is the time until the first step of any. In an older journal a judge that
+is waited for took up each answer as soon as one of its places was free: there are taken to have
+been as many places as questions were seen before the system at a time. An answer that nobody could
+judge kept a place, and is no time.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.event import (
+    INGEST,
+    Answered,
+    Declared,
+    Event,
+    Ingested,
+    Judged,
+    Metered,
+    NotAnswered,
+    NotJudged,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Settled,
+)
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.usage import Usage
+from recall_bench.running.step_timings import SingleProcessCheck, Timings
+from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.output_paths import RUNS
+
+FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
+
+SPECIMENS = 256
+"""So many answers at most are kept, evenly spread, to build prompts from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedAnswer:
+    """An answer that left the judge."""
+
+    trial: Trial
+    at: float
+    took: float | None
+    """Since the line before; None if there is no verdict."""
+    stated: float | None
+    """As the journal has it; None if it does not say."""
+
+
+@dataclass(slots=True)
+class MeasuredProcess:
+    """One process of a run: what was in the air at a time is only known within it."""
+
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    arrived: dict[Trial, tuple[float, int]] = field(default_factory=dict)
+    """Of each answer when it came, and at which story day; in the order they came."""
+    left: dict[Trial, _JudgedAnswer] = field(default_factory=dict)
+    """Answers of this process that were judged, or could not be, in that order."""
+    openings: dict[str, float] = field(default_factory=dict)
+    started: float | None = None
+    begun: float | None = None
+    """When it started, and when the first step of any began."""
+    by_workers: bool = False
+    solitude: SingleProcessCheck = field(default_factory=SingleProcessCheck)
+
+    def count_at_a_time(self) -> int:
+        """The most questions that were before the system and its reader at once."""
+        changes = sorted([(at, 1) for at in self.starts] + [(at, -1) for at in self.ends])
+        most = now = 0
+        for _, change in changes:
+            now += change
+            most = max(most, now)
+        return max(most, 1)
+
+
+@dataclass(slots=True)
+class MeasuredRun:
+    """A fold over one journal. Feed it every event, and tell it when there are no more."""
+
+    name: str
+    plan: Plan
+    timings: dict[str, Timings] = field(default_factory=dict)
+    marks: dict[Trial, float] = field(default_factory=dict)
+    """Points of six; no answer is none."""
+    failures: int = 0
+    verdicts: int = 0
+    judging: Usage = field(default_factory=Usage)
+    reviewing: Usage = field(default_factory=Usage)
+    reading: Usage = field(default_factory=Usage)
+    answers: int = 0
+    feeding: Usage = field(default_factory=Usage)
+    """What the system spent at our endpoint while it was fed."""
+    asking: Usage = field(default_factory=Usage)
+    """What it spent, there or as it says, on answers."""
+    days_fed: int = 0
+    specimens: list[Answered] = field(default_factory=list)
+    wall_s: float = 0.0
+    """How long its processes lived, pauses between them left out."""
+    at_a_time: int = 1
+    is_finished: bool = False
+    is_shared: bool = False
+    """Whether several processes were at work at a time."""
+    manners: set[tuple[str | None, int | None]] = field(default_factory=set)
+    """The executors it was carried out by, None for one process, and how many were asked for."""
+    starts_s: list[float] = field(default_factory=list)
+    """How long workers took until the first step of any."""
+    declared: dict[str, Declared] = field(default_factory=dict)
+    openings: dict[str, float] = field(default_factory=dict)
+    """How long each scenario took to load and to open, before its first day was fed."""
+    _step: int = 1
+    _days: dict[tuple[str, str], int] = field(default_factory=dict)
+    _before: datetime | None = None
+    _process: MeasuredProcess = field(default_factory=MeasuredProcess)
+    _judged: set[Trial] = field(default_factory=set)
+
+    def note(self, event: Event) -> None:
+        """Take one event into account."""
+        if isinstance(event, RunResumed):
+            self.end()
+        elif self._before is not None:
+            self.wall_s += max(0.0, (event.at - self._before).total_seconds())
+        match event:
+            case RunStarted() | RunResumed():
+                self._note_start(event)
+            case Declared():
+                self._note_declared(event)
+            case Ingested():
+                self._note_fed(event)
+            case Settled(seconds=seconds):
+                self._note_begun(event)
+                day = self._days[event.scenario, event.checkpoint]
+                self._time(SETTLE, event.scenario, event.checkpoint, day, seconds)
+            case Metered():
+                self._note_metered(event)
+            case Answered() | NotAnswered():
+                self._note_put(event)
+            case Judged():
+                self._note_verdict(event)
+            case NotJudged(trial=trial):
+                self._note_left(trial, event.at, has_verdict=False)
+            case RunEnded():
+                self.is_finished = True
+            case _:
+                pass
+        # Questions are declared with the time they were read, which was before the run started.
+        self._before = event.at if self._before is None else max(self._before, event.at)
+
+    def end(self) -> None:
+        """Nothing more comes from this process: work out how long its verdicts took."""
+        process, self._process = self._process, MeasuredProcess()
+        self._before = None
+        places = process.count_at_a_time()
+        self.at_a_time = max(self.at_a_time, places)
+        is_shared = process.by_workers or process.solitude.is_broken
+        self.is_shared |= is_shared
+        if not is_shared:
+            for scenario, took in process.openings.items():
+                self.openings.setdefault(scenario, took)
+        if process.by_workers and process.started is not None and process.begun is not None:
+            self.starts_s.append(max(0.0, process.begun - process.started))
+        computes = self.plan.judge.computes
+        left = list(process.left.values())
+        came_in_turn = (trial for trial in process.arrived if trial in process.left)
+        for number, trial in enumerate(came_in_turn):
+            verdict = process.left[trial]
+            if verdict.took is None:
+                continue
+            came, day = process.arrived[trial]
+            free = left[number - places].at if number >= places else came
+            took = verdict.took if computes else verdict.at - max(came, free)
+            if verdict.stated is not None:
+                took = verdict.stated
+            elif computes and is_shared:
+                continue
+            self._time(JUDGE, trial.scenario, trial.checkpoint, day, took)
+
+    def get_timing(self, step: str) -> Timings:
+        """All the times of one step."""
+        return self.timings.setdefault(step, Timings())
+
+    def _time(self, step: str, scenario: str, checkpoint: str, day: int, seconds: float) -> None:
+        self.get_timing(step).note((self.name, scenario, checkpoint), day, max(0.0, seconds))
+
+    def _note_start(self, event: RunStarted | RunResumed) -> None:
+        self._process.started = event.at.timestamp()
+        self._process.by_workers = event.executor is not None
+        self.manners.add((event.executor, event.workers))
+
+    def _note_metered(self, event: Metered) -> None:
+        if event.stage == INGEST:
+            self.feeding += event.usage
+        else:
+            self.asking += event.usage
+
+    def _note_begun(self, event: Ingested | Settled | Answered | NotAnswered) -> None:
+        process, began = self._process, event.at.timestamp() - event.seconds
+        process.solitude.note(event)
+        process.begun = began if process.begun is None else min(process.begun, began)
+
+    def _note_declared(self, event: Declared) -> None:
+        self.declared[event.scenario] = event
+        last = next(each.last_day for each in self.plan.scenarios if each.id == event.scenario)
+        for each in self.plan.checkpoints:
+            self._days[event.scenario, each.label] = min(each.days, last)
+
+    def _note_fed(self, event: Ingested) -> None:
+        self._time(FEED, event.scenario, event.checkpoint, event.day, event.seconds)
+        self.days_fed += 1
+        self._note_begun(event)
+        openings = self._process.openings
+        if event.scenario not in openings and self._before is not None:
+            took = (event.at - self._before).total_seconds() - event.seconds
+            openings[event.scenario] = max(0.0, took)
+
+    def _note_put(self, event: Answered | NotAnswered) -> None:
+        trial, ended = event.trial, event.at.timestamp()
+        day = self._days[trial.scenario, trial.checkpoint]
+        self._time(ASK, trial.scenario, trial.checkpoint, day, event.seconds)
+        took = event.seconds
+        self._note_begun(event)
+        if isinstance(event, NotAnswered):
+            self.marks[trial] = 0.0
+        else:
+            took += event.reading_s or 0.0
+            self._note_answer(event, day)
+            self._process.arrived[trial] = (ended, day)
+        self._process.starts.append(ended - took)
+        self._process.ends.append(ended)
+
+    def _note_answer(self, event: Answered, day: int) -> None:
+        trial = event.trial
+        if event.reading_s is not None:
+            self._time(READ, trial.scenario, trial.checkpoint, day, event.reading_s)
+        self.reading += event.reading_usage or Usage()
+        self.asking += event.answer.usage or Usage()
+        if self.answers % self._step == 0:
+            self.specimens.append(event)
+            if len(self.specimens) > SPECIMENS:
+                self.specimens = self.specimens[::2]
+                self._step *= 2
+        self.answers += 1
+
+    def _note_verdict(self, event: Judged) -> None:
+        trial, verdict = event.trial, event.verdict
+        self.marks[trial] = (
+            float(verdict.composite) if verdict.score is None else 6.0 * verdict.score
+        )
+        self.judging += event.usage or Usage()
+        self.reviewing += event.review_usage or Usage()
+        if trial in self._judged:
+            return
+        self._judged.add(trial)
+        self.verdicts += 1
+        self.failures += (event.primary or verdict).is_failure
+        self._note_left(trial, event.at, has_verdict=True, stated=event.seconds)
+
+    def _note_left(
+        self, trial: Trial, at: datetime, *, has_verdict: bool, stated: float | None = None
+    ) -> None:
+        """The judge is done with an answer; one of an earlier process came nobody knows when."""
+        if trial in self._process.left or trial not in self._process.arrived:
+            return
+        before = self._before or at
+        took = (at - before).total_seconds() if has_verdict else None
+        self._process.left[trial] = _JudgedAnswer(trial, at.timestamp(), took, stated)
+
+
+def measure_run(folder: Path) -> MeasuredRun:
+    """What the run in the folder tells, finished or not."""
+    journal = folder / JOURNAL
+    try:
+        events = iter(read_events(journal))
+        first = next(events, None)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: is not a run folder; its {JOURNAL} cannot be read ({error.strerror})"
+        ) from error
+    if not isinstance(first, RunStarted):
+        raise DataError(f"{journal}: does not begin with a plan; name the folder of a run")
+    found = MeasuredRun(name=str(folder), plan=first.plan)
+    found.note(first)
+    for number, event in enumerate(events, start=2):
+        try:
+            found.note(event)
+        except (KeyError, StopIteration, ValueError) as error:
+            raise DataError(f"{journal}, line {number}: {error}") from error
+    found.end()
+    return found
+
+
+def merge_timings(runs: Iterable[MeasuredRun], step: str) -> Timings:
+    """The times of one step in all of these runs."""
+    all_of_them = Timings()
+    for run in runs:
+        all_of_them.add(run.get_timing(step))
+    return all_of_them
+
+
+MAX_EARLIER_RUNS = 3
+"""So many of the newest runs of a system are read: older ones tell of older machines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRuns:
+    """Runs that were read."""
+
+    of_system: tuple[MeasuredRun, ...] = ()
+    of_judge: tuple[MeasuredRun, ...] = ()
+
+
+def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> EarlierRuns:
+    """The runs named, or those of the same system, and of the same judge, near the run's folder.
+
+    A run that is named is taken to tell of the system whatever its name; of the judge only if it
+    had the same.
+    """
+    if named:
+        runs = tuple(measure_run(path) for path in named)
+        return EarlierRuns(
+            of_system=runs, of_judge=tuple(each for each in runs if is_same_judge(each.plan, plan))
+        )
+    found = [(path, each) for path, each in _list_plans(folder) if each.imported is None]
+    asked = [path for path, each in found if _is_same_system(each, plan)][:MAX_EARLIER_RUNS]
+    judged = [path for path, each in found if is_same_judge(each, plan)][:MAX_EARLIER_RUNS]
+    known = {path: measure_run(path) for path in dict.fromkeys(asked + judged)}
+    return EarlierRuns(
+        of_system=tuple(known[path] for path in asked),
+        of_judge=tuple(known[path] for path in judged),
+    )
+
+
+def is_same_judge(one: Plan, other: Plan) -> bool:
+    """Whether both are judged by the same model, or by the same computation."""
+    ours, theirs = one.judge, other.judge
+    return not one.unjudged and (ours.name, ours.model) == (theirs.name, theirs.model)
+
+
+def _is_same_system(one: Plan, other: Plan) -> bool:
+    return one.system.name == other.system.name and one.answers_from is None
+
+
+def _list_plans(folder: Path) -> Iterator[tuple[Path, Plan]]:
+    """Every run below `recall-runs` and beside the folder, newest first."""
+    journals = {path.resolve(): path for path in _find_journals((RUNS, folder.parent))}
+    for path in sorted(journals.values(), key=lambda each: -each.stat().st_mtime):
+        try:
+            first = next(read_events(path), None)
+        except BenchError:
+            continue  # no run of this version: it tells nothing, and nobody named it
+        if isinstance(first, RunStarted):
+            yield path.parent, first.plan
+
+
+def _find_journals(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        if place.is_dir():
+            yield from place.glob(f"*/{JOURNAL}")

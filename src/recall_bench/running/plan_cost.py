@@ -1,0 +1,330 @@
+"""What models will take of tokens and money: as they did before, else by the prompts they will get.
+
+A prompt is built as the judge or the reader builds it, for a sample of the answers of an earlier
+run, or for the reference answers where there is none. Replies that were never seen are taken to be
+as long as they may be.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import TypeVar
+
+from recall_bench.core.event import Answered
+from recall_bench.core.memory import Answer
+from recall_bench.core.plan import Plan, ReviewMode, Trial
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import ScenarioStates
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import SCALES, Exhibit
+from recall_bench.core.words import estimate_tokens
+from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.running.measured_runs import EarlierRuns
+from recall_bench.running.plan_schedule import ScenarioWork, Workload
+
+T = TypeVar("T")
+
+_SAMPLE_SIZE = 24
+"""Prompts that are built to see how long they are: enough for a mean, and built in a moment."""
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+_REASON = 400
+"""The characters that the schema of a verdict leaves for its reason."""
+
+
+class RoleRate(Record, frozen=True, kw_only=True):
+    """What one role takes for each trial, and for each day that is fed."""
+
+    role: str
+    who: str
+    calls: float
+    input_tokens: float
+    output_tokens: float
+    cost_usd: float | None
+    """For each trial; None if nobody knows what the model costs."""
+    source: str
+    day_tokens: float = 0.0
+    day_cost_usd: float | None = 0.0
+    is_limit: bool = False
+    """Whether it is the most it can be, and not what to expect."""
+
+
+class RoleSpending(Record, frozen=True, kw_only=True):
+    """What one role takes in all."""
+
+    role: str
+    who: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    source: str
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledAnswers:
+    """Answers as the judge and the reader would see them."""
+
+    exhibits: tuple[Exhibit, ...]
+    are_real: bool
+    """Whether a system gave them; else they are the reference answers."""
+
+
+def compute_spending(rate: RoleRate, work: Workload) -> RoleSpending:
+    """The rate for so many trials and days."""
+    costs = (rate.cost_usd, rate.day_cost_usd)
+    known = None
+    if costs[0] is not None and costs[1] is not None:
+        known = work.trials * costs[0] + work.ingests * costs[1]
+    return RoleSpending(
+        role=rate.role,
+        who=rate.who,
+        calls=round(work.trials * rate.calls),
+        input_tokens=round(work.trials * rate.input_tokens + work.ingests * rate.day_tokens),
+        output_tokens=round(work.trials * rate.output_tokens),
+        cost_usd=known,
+        source=rate.source,
+        is_limit=rate.is_limit,
+    )
+
+
+def find_rates(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> list[RoleRate]:
+    """Everybody who may take money, with what they take."""
+    found = [
+        _find_judge_rate(plan, settings, earlier, sampled),
+        _find_second_rate(plan, settings, earlier, sampled),
+        _find_reader_rate(plan, settings, earlier, sampled),
+        _find_system_rate(plan, earlier),
+    ]
+    return [each for each in found if each is not None]
+
+
+def _find_judge_rate(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> RoleRate | None:
+    if plan.unjudged or plan.judge.computes:
+        return None
+    who = plan.judge.model or plan.judge.name
+    runs = [each for each in earlier.of_judge if each.judging.calls > each.reviewing.calls]
+    if runs:
+        usage, verdicts = Usage(), sum(each.verdicts for each in runs)
+        for each in runs:
+            usage += _subtract(each.judging, each.reviewing)
+        return _make_measured_rate("judge", who, usage, verdicts)
+    return _estimate_from_prompts("judge", who, settings.judge, settings, sampled)
+
+
+def _find_second_rate(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> RoleRate | None:
+    """The appellate judge: every failure, and as many passes, at the rate failures were seen."""
+    if plan.appellate is None or plan.appellate.computes or settings.appellate_judge is None:
+        return None
+    who = plan.appellate.model or plan.appellate.name
+    one = _estimate_from_prompts("second judge", who, settings.appellate_judge, settings, sampled)
+    verdicts = sum(each.verdicts for each in earlier.of_judge)
+    if not verdicts:
+        return one.replace(is_limit=True, source=f"{one.source}, every verdict reviewed")
+    failed = sum(each.failures for each in earlier.of_judge) / verdicts
+    share = failed if plan.review is ReviewMode.FAILURES else min(1.0, 2 * failed)
+    return one.replace(
+        calls=share * one.calls,
+        input_tokens=share * one.input_tokens,
+        output_tokens=share * one.output_tokens,
+        cost_usd=None if one.cost_usd is None else share * one.cost_usd,
+        source=f"{one.source}, {share:.0%} reviewed",
+    )
+
+
+def _find_reader_rate(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> RoleRate | None:
+    from recall_bench.systems.readers import build_reader_prompt
+
+    if plan.reader is None or plan.reader.model is None or settings.reader is None:
+        return None
+    who = plan.reader.model
+    runs = [
+        each
+        for each in earlier.of_system
+        if each.plan.reader is not None and each.plan.reader.model == who and each.reading.calls
+    ]
+    if runs:
+        usage = Usage()
+        for each in runs:
+            usage += each.reading
+        return _make_measured_rate("reader", who, usage, sum(each.answers for each in runs))
+    prompts = []
+    for shown in sampled.exhibits:
+        question = shown.item.ask(shown.scenario, shown.asked_at, plan.top_k)
+        prompt = build_reader_prompt(question, shown.answer.passages)
+        prompts.append(estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
+    has_passages = any(each.answer.passages for each in sampled.exhibits)
+    room = 0 if has_passages else plan.max_context_tokens
+    source = (
+        f"prompts of {len(prompts)} answers"
+        if has_passages
+        else "prompts without passages"
+        if room is None
+        else f"prompts and {room:,} tokens of passages, the most allowed"
+    )
+    replies = [estimate_tokens(each.item.truth.reference) for each in sampled.exhibits]
+    return _price_rate(
+        "reader",
+        who,
+        settings.reader,
+        (_average(prompts) + (room or 0), _average(replies)),
+        source,
+    )
+
+
+def _find_system_rate(plan: Plan, earlier: EarlierRuns) -> RoleRate | None:
+    """What the system itself was seen to spend; a system that never ran here is not guessed at."""
+    runs = earlier.of_system
+    asking, feeding = Usage(), Usage()
+    for each in runs:
+        asking, feeding = asking + each.asking, feeding + each.feeding
+    if not asking.tokens and not feeding.tokens:
+        return None
+    answers = max(1, sum(each.answers for each in runs))
+    days = max(1, sum(each.days_fed for each in runs))
+    return RoleRate(
+        role="system",
+        who=plan.system.name,
+        calls=asking.calls / answers,
+        input_tokens=asking.input_tokens / answers,
+        output_tokens=asking.output_tokens / answers,
+        cost_usd=None if asking.unpriced else asking.cost_usd / answers,
+        day_tokens=feeding.tokens / days,
+        day_cost_usd=None if feeding.unpriced else feeding.cost_usd / days,
+        source=f"{answers:,} answers and {days:,} days metered",
+    )
+
+
+def _make_measured_rate(role: str, who: str, usage: Usage, times: int) -> RoleRate:
+    return RoleRate(
+        role=role,
+        who=who,
+        calls=usage.calls / times,
+        input_tokens=usage.input_tokens / times,
+        output_tokens=usage.output_tokens / times,
+        cost_usd=None if usage.unpriced else usage.cost_usd / times,
+        source=f"measured, {usage.calls:,} calls",
+    )
+
+
+def _estimate_from_prompts(
+    role: str, who: str, target: str, settings: Settings, sampled: SampledAnswers
+) -> RoleRate:
+    """As the rubric puts these cases; every verdict asked for, though many cases are the same."""
+    from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
+    from recall_bench.judging.rubric.prompt import build_case
+
+    options = RubricOptions(
+        showing=ExcerptMode(settings.judge_shows), budget_tokens=settings.judge_budget_tokens
+    )
+    prompts = [build_case(each, options).prompt for each in sampled.exhibits]
+    asked = _average(
+        [estimate_tokens(each.system) + estimate_tokens(each.user) for each in prompts]
+    )
+    reply = json.dumps({"reason": "." * _REASON, **SCALES})
+    real = "answers" if sampled.are_real else "reference answers"
+    rate = _price_rate(
+        role, who, target, (asked, estimate_tokens(reply)), f"prompts of {len(prompts)} {real}"
+    )
+    return rate.replace(is_limit=True)
+
+
+def _price_rate(
+    role: str, who: str, target: str, size: tuple[float, float], source: str
+) -> RoleRate:
+    from recall_bench.core.errors import UsageError
+    from recall_bench.models.model_target import estimate_target_cost
+
+    try:
+        cost = estimate_target_cost(
+            target, input_tokens=round(size[0]), output_tokens=round(size[1])
+        )
+    except UsageError:
+        cost = None  # no spec of a model: Python of somebody's, at a price of their own
+    return RoleRate(
+        role=role,
+        who=who,
+        calls=1.0,
+        input_tokens=size[0],
+        output_tokens=size[1],
+        cost_usd=cost,
+        source=source,
+    )
+
+
+def sample_answers(
+    scenario: Scenario, story: ScenarioWork, plan: Plan, answered: Sequence[Answered]
+) -> SampledAnswers:
+    """Some answers to the scenario's questions, as this plan would put them before a judge."""
+    asked = {
+        story.items[place].id: sheet.checkpoint.label
+        for sheet in story.sheets
+        for place in sheet.asked
+    }
+    labels = {sheet.checkpoint.label for sheet in story.sheets}
+    real = [
+        each
+        if each.trial.checkpoint in labels
+        else each.replace(trial=each.trial.replace(checkpoint=asked[each.trial.item]))
+        for each in _sample_evenly([each for each in answered if each.trial.item in asked])
+    ]
+    standing = ScenarioStates(story.items, story.sheets, plan.repeats)
+    exhibits = ExhibitFactory(scenario, standing, window=plan.judge_memory_window)
+    return SampledAnswers(
+        exhibits=tuple(
+            exhibits.build(each, _ignore_usage) for each in real or _make_references(story)
+        ),
+        are_real=bool(real),
+    )
+
+
+def _make_references(story: ScenarioWork) -> list[Answered]:
+    """The reference answers of some trials, as if a system had given them."""
+    trials = [(sheet.checkpoint.label, place) for sheet in story.sheets for place in sheet.asked]
+    return [
+        Answered(
+            at=_NO_TIME,
+            trial=Trial(scenario=story.scenario, item=story.items[place].id, checkpoint=label),
+            answer=Answer(text=story.items[place].truth.reference),
+            seconds=0.0,
+        )
+        for label, place in _sample_evenly(trials)
+    ]
+
+
+def _sample_evenly(found: Sequence[T]) -> Sequence[T]:
+    """At most so many as are sampled, evenly spread."""
+    step = max(1, math.ceil(len(found) / _SAMPLE_SIZE))
+    return found[::step]
+
+
+def _ignore_usage(usage: Usage) -> None:
+    """Nobody is paid for a prompt that is only counted."""
+
+
+def _subtract(total: Usage, part: Usage) -> Usage:
+    return Usage(
+        calls=total.calls - part.calls,
+        input_tokens=total.input_tokens - part.input_tokens,
+        output_tokens=total.output_tokens - part.output_tokens,
+        cost_usd=max(0.0, total.cost_usd - part.cost_usd),
+        unpriced=total.unpriced - part.unpriced,
+        cached=total.cached - part.cached,
+    )
+
+
+def _average(sizes: Sequence[int]) -> float:
+    return fmean(sizes) if sizes else 0.0

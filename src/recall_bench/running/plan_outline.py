@@ -1,0 +1,247 @@
+"""How far a plan, or the part of it that is asked for, has come in its folder."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from recall_bench.core.memory import ReaderCard
+from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.record import Record
+from recall_bench.core.settings import Executor, Settings
+from recall_bench.core.trial_states import TrialState, TrialStates
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.core.work_unit import collect_shard_units, list_work_units
+from recall_bench.running.job import Job
+from recall_bench.running.measured_runs import FEED, SETTLE
+from recall_bench.running.plan_schedule import ScenarioWork, compute_workload, list_memories
+from recall_bench.running.step_timings import StepPace
+from recall_bench.runs.journal import read_events
+
+
+class PlanProgress(Record, frozen=True, kw_only=True):
+    """What is owed here, and what of it there is."""
+
+    part: str | None
+    """The part of the plan; None if all of it."""
+    shards: int | None
+    """Those of the part."""
+    owed: int
+    """Trials."""
+    left: int
+    """Trials that are still to be asked or judged."""
+    is_begun: bool
+    """Whether the folder holds anything of it."""
+    is_done: bool
+    """Whether it holds all of it."""
+
+
+def read_progress(job: Job) -> PlanProgress:
+    """As the journal in the job's folder has it; nothing is written."""
+    standings = TrialStates(job.plan)
+    events = read_events(job.journal) if job.journal.exists() else iter(())
+    is_begun = next(events, None) is not None
+    for event in events:
+        standings.apply_event(event)
+    for scenario, declared in job.questions.items():
+        if scenario not in standings.scenarios:
+            standings.apply_event(declared)
+    waiting = (TrialState.OPEN, TrialState.ANSWERED)
+    if job.shard is None:
+        shards = None
+        left = sum(each.count_states(*waiting) for each in standings.scenarios.values())
+    else:
+        items = {name: declared.items for name, declared in job.questions.items()}
+        shards = sum(map(len, collect_shard_units(job.plan, items, job.shard).values()))
+        left = sum(state in waiting for state in job.list_states(standings))
+    return PlanProgress(
+        part=None if job.shard is None else str(job.shard),
+        shards=shards,
+        owed=job.count_owed(standings),
+        left=left,
+        is_begun=is_begun,
+        is_done=is_begun and (standings.has_ended if job.shard is None else not left),
+    )
+
+
+class CheckpointLine(Record, frozen=True, kw_only=True):
+    """One checkpoint of one persona."""
+
+    label: str
+    day: int
+    """The last story day that is fed."""
+    trials: int
+    """Repeats counted."""
+
+
+class PersonaLine(Record, frozen=True, kw_only=True):
+    """One persona and what it is asked."""
+
+    id: str
+    days: int
+    questions: int
+    checkpoints: tuple[CheckpointLine, ...]
+    """Those at which anything is asked."""
+
+
+class Outline(Record, frozen=True, kw_only=True):
+    """All of it."""
+
+    plan: str
+    """Its digest, by which two runs are known to be of one plan."""
+    folder: str
+    system: str
+    judge: str
+    appellate: str | None
+    reader: str | None
+    dataset: str
+    """The digest of histories and questions."""
+    lifecycle: str
+    repeats: int
+    sample: int | None
+    personas: tuple[PersonaLine, ...]
+    trials: int
+    questions: int
+    """Different ones."""
+    ingest_calls: int
+    settle_calls: int
+    shards: int
+    executor: str
+    workers: int
+    """Shards that are worked on at a time."""
+    parallelism: int
+    """Questions and verdicts at a time, in each of them."""
+    begun: PlanProgress
+    """What is owed in this folder, and what of it is left."""
+
+
+def build_outline(
+    plan: Plan,
+    stories: Sequence[ScenarioWork],
+    settings: Settings,
+    *,
+    folder: str,
+    begun: PlanProgress,
+    portable: bool,
+    cores: int,
+    max_shards: int | None = None,
+) -> Outline:
+    """The plan as the settings have it carried out."""
+    work = compute_workload(tuple(stories), plan)
+    shards = sum(
+        len(list_work_units(story.scenario, story.sheets, plan, portable=portable))
+        for story in stories
+    )
+    return Outline(
+        plan=plan.digest,
+        folder=folder,
+        system=f"{plan.system.name} {plan.system.version}",
+        judge=_format_card(plan.judge),
+        appellate=None if plan.appellate is None else _format_card(plan.appellate),
+        reader=None if plan.reader is None else _format_card(plan.reader),
+        dataset=plan.dataset_digest,
+        lifecycle=str(plan.lifecycle),
+        repeats=plan.repeats,
+        sample=plan.sample,
+        personas=tuple(_describe_persona(story, plan) for story in stories),
+        trials=work.trials,
+        questions=work.questions,
+        ingest_calls=work.ingests,
+        settle_calls=work.settles,
+        shards=shards,
+        executor=str(settings.executor),
+        workers=count_workers(settings, shards=shards, cores=cores, max_shards=max_shards),
+        parallelism=settings.parallelism,
+        begun=begun,
+    )
+
+
+def count_workers(
+    settings: Settings, *, shards: int, cores: int, max_shards: int | None = None
+) -> int:
+    """How many shards are worked on at a time: one by one in one process, else as told or a core.
+
+    Never more than there are, or than the system says it can stand.
+    """
+    if settings.executor is Executor.LOCAL:
+        return 1
+    most = shards if max_shards is None else min(shards, max_shards)
+    return max(1, min(settings.workers or cores, most))
+
+
+def _describe_persona(story: ScenarioWork, plan: Plan) -> PersonaLine:
+    return PersonaLine(
+        id=story.scenario,
+        days=len(story.days),
+        questions=len({place for sheet in story.sheets for place in sheet.asked}),
+        checkpoints=tuple(
+            CheckpointLine(
+                label=sheet.checkpoint.label,
+                day=sheet.cutoff,
+                trials=plan.repeats * len(sheet.asked),
+            )
+            for sheet in story.sheets
+        ),
+    )
+
+
+def _format_card(who: JudgeCard | ReaderCard) -> str:
+    named = f"{who.name} {who.version}"
+    return named if who.model is None else f"{who.model} ({named})"
+
+
+START, OPEN = "start", "opening"
+
+
+class StepTime(Record, frozen=True, kw_only=True):
+    """How long one step takes, and how that is known."""
+
+    step: str
+    first_s: float
+    """On the first day of the story."""
+    last_s: float
+    """On its last."""
+    times: int
+    """How many were measured; 0 where it was stated."""
+    is_beyond: bool
+    """Whether the story goes on after the last day that was measured."""
+    count: int
+    """How often one process does it."""
+    total_s: float
+    """What that takes, one after another."""
+
+
+def list_steps(
+    paces: Mapping[str, StepPace | None], stories: Sequence[ScenarioWork], plan: Plan
+) -> Iterator[StepTime]:
+    """Those that are timed, in the order given."""
+    last = max(sheet.cutoff for story in stories for sheet in story.sheets)
+    for step, pace in paces.items():
+        if pace is None:
+            continue
+        days = list(_list_days(step, stories, plan))
+        yield StepTime(
+            step=step,
+            first_s=pace.estimate_at(1),
+            last_s=pace.estimate_at(last),
+            times=pace.times,
+            is_beyond=0 < pace.last_day < last,
+            count=len(days),
+            total_s=sum(map(pace.estimate_at, days)),
+        )
+
+
+def _list_days(step: str, stories: Sequence[ScenarioWork], plan: Plan) -> Iterator[int]:
+    """The story day of every time that the step is done."""
+    if step == START:
+        yield 0
+        return
+    for story in stories:
+        if step == OPEN:
+            yield from [0] if story.sheets else []
+        elif step == FEED:
+            for days, _ in list_memories(story, plan):
+                yield from days
+        elif step == SETTLE:
+            times = 1 if plan.lifecycle is Lifecycle.FORKED else plan.repeats
+            yield from (sheet.cutoff for sheet in story.sheets for _ in range(times))
+        else:
+            for sheet in story.sheets:
+                yield from [sheet.cutoff] * (plan.repeats * len(sheet.asked))

@@ -1,0 +1,452 @@
+"""What a plan makes everybody do: the days that are fed and the questions put. Pure."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
+from statistics import fmean
+
+from recall_bench.core.event import Declared
+from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.scenario import Item
+from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
+from recall_bench.core.work_unit import WorkUnit, is_divisible, list_work_units
+from recall_bench.running.measured_runs import ASK, FEED, JUDGE, READ, SETTLE, MeasuredRun
+from recall_bench.running.step_timings import StepPace, make_fixed_pace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioWork:
+    """One scenario, and the checkpoints at which it is asked anything."""
+
+    scenario: str
+    items: tuple[Item, ...]
+    days: tuple[int, ...]
+    """The days there are to feed."""
+    sheets: tuple[CheckpointPlan, ...]
+    """In story order, those left out that ask nothing: nobody is fed for them."""
+
+    def list_days(self, after: int, until: int) -> tuple[int, ...]:
+        """The days that a memory which has lived `after` is fed to have lived `until`."""
+        return tuple(day for day in self.days if after < day <= until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """How often somebody is called, all scenarios together."""
+
+    trials: int
+    questions: int
+    """Different ones, each counted once however often it is put."""
+    ingests: int
+    settles: int
+
+
+def list_scenario_work(plan: Plan, declared: Mapping[str, Declared]) -> tuple[ScenarioWork, ...]:
+    """Every scenario of the plan with what it owes."""
+    return tuple(
+        ScenarioWork(
+            scenario=card.id,
+            items=declared[card.id].items,
+            days=declared[card.id].days,
+            sheets=tuple(
+                sheet
+                for sheet in plan_checkpoints(declared[card.id].items, card.last_day, plan)
+                if sheet.asked
+            ),
+        )
+        for card in plan.scenarios
+    )
+
+
+def compute_workload(stories: tuple[ScenarioWork, ...], plan: Plan) -> Workload:
+    """What all of it comes to, by the plan's lifecycle."""
+    asked = [(story.scenario, sheet.asked) for story in stories for sheet in story.sheets]
+    lives = [life for story in stories for life in list_memories(story, plan)]
+    return Workload(
+        trials=plan.repeats * sum(len(each) for _, each in asked),
+        questions=len({(scenario, item) for scenario, each in asked for item in each}),
+        ingests=sum(len(days) for days, _ in lives),
+        settles=sum(settles for _, settles in lives),
+    )
+
+
+def list_memories(story: ScenarioWork, plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The days that each memory of the story is fed, and how often it is let settle.
+
+    `fresh` begins a memory for every checkpoint and repeat; the others live the story once.
+    `growing` settles before each repeat, and `forked` once a checkpoint, before it is copied.
+    """
+    if not story.sheets:
+        return
+    if plan.lifecycle is Lifecycle.FRESH:
+        for sheet in story.sheets:
+            for _ in range(plan.repeats):
+                yield story.list_days(0, sheet.cutoff), 1
+        return
+    times = plan.repeats if plan.lifecycle is Lifecycle.GROWING else 1
+    yield story.list_days(0, story.sheets[-1].cutoff), times * len(story.sheets)
+
+
+NOTHING = StepPace(base_s=0.0)
+
+ABOUT = 1.005
+"""Hours within half of a hundredth of each other are the same hours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPaces:
+    """What each step takes."""
+
+    feed: StepPace = NOTHING
+    settle: StepPace = NOTHING
+    ask: StepPace = NOTHING
+    read: StepPace = NOTHING
+    judge: StepPace = NOTHING
+    rest: StepPace = NOTHING
+    """All else of a trial: tracing, writing down; done in its turn, like computing."""
+    opening: StepPace = NOTHING
+    """Loading a scenario and opening a memory for it, once a worker that has to do with it."""
+    start: StepPace = NOTHING
+    """Until a worker can do anything, once a worker."""
+
+    @property
+    def fast(self) -> "StepPaces":
+        """All in the fast tenth at once."""
+        return StepPaces(
+            feed=self.feed.fast,
+            settle=self.settle.fast,
+            ask=self.ask.fast,
+            read=self.read.fast,
+            judge=self.judge.fast,
+            rest=self.rest,
+            opening=self.opening,
+            start=self.start,
+        )
+
+    @property
+    def slow(self) -> "StepPaces":
+        """All in the slow tenth at once."""
+        return StepPaces(
+            feed=self.feed.slow,
+            settle=self.settle.slow,
+            ask=self.ask.slow,
+            read=self.read.slow,
+            judge=self.judge.slow,
+            rest=self.rest,
+            opening=self.opening,
+            start=self.start,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTask:
+    """A shard with its duration, or the pass of feeding that several shards wait for."""
+
+    name: str
+    seconds: float
+    calls_s: float
+    """How long its calls take one after another: what a limit of calls at a time counts."""
+    after: str | None = None
+    """The pass it waits for."""
+    offset_s: float = 0.0
+    """So long after the pass began it can begin."""
+    scenario: str = ""
+    opening_s: float = 0.0
+    """What it takes beforehand where its worker had nothing to do with the scenario yet."""
+    start_s: float = 0.0
+    """What it takes beforehand where it is the first of its worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionModel:
+    """How a worker goes about a shard."""
+
+    plan: Plan
+    paces: StepPaces
+    parallelism: int = 1
+    portable: bool = False
+    """Whether shards of one scenario can be on several workers though its memory is copied."""
+
+    @property
+    def at_a_time(self) -> int:
+        """The questions that are before a memory at once; one that computes takes them in turn."""
+        card = self.plan.system
+        return 1 if card.computes else min(self.parallelism, card.max_concurrency)
+
+
+def list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[PlannedTask]:
+    """What workers are handed for one scenario."""
+    opening, start = manner.paces.opening.estimate_at(0), manner.paces.start.estimate_at(0)
+    for task in _list_tasks(story, manner):
+        yield replace(task, scenario=story.scenario, opening_s=opening, start_s=start)
+
+
+def _list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[PlannedTask]:
+    plan = manner.plan
+    shards = list_work_units(story.scenario, story.sheets, plan, portable=manner.portable)
+    if not shards:
+        return
+    if not is_divisible(plan, portable=manner.portable):
+        yield _make_whole_task(story, manner, shards[0])
+        return
+    at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
+    if plan.lifecycle is Lifecycle.FRESH:
+        for shard in shards:
+            yield _make_fresh_task(story, manner, shard, at[str(shard.checkpoint)])
+        return
+    yield from _list_forked_tasks(story, manner, shards)
+
+
+def _make_fresh_task(
+    story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit, sheet: CheckpointPlan
+) -> PlannedTask:
+    feeding = _estimate_feeding(story, manner, 0, sheet)
+    asking, judging, calls = _estimate_asking(manner, sheet)
+    return PlannedTask(
+        name=str(shard), seconds=feeding + max(asking, judging), calls_s=feeding + calls
+    )
+
+
+def _list_forked_tasks(
+    story: ScenarioWork, manner: ExecutionModel, shards: Sequence[WorkUnit]
+) -> Iterator[PlannedTask]:
+    """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
+    saved: dict[str, float] = {}
+    told, clock = 0, 0.0
+    for sheet in story.sheets:
+        clock += _estimate_feeding(story, manner, told, sheet)
+        told = sheet.cutoff
+        saved[sheet.checkpoint.label] = clock
+    name = f"{story.scenario} (feeding)"
+    yield PlannedTask(name=name, seconds=clock, calls_s=clock)
+    at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
+    for shard in shards:
+        label = str(shard.checkpoint)
+        asking, judging, calls = _estimate_asking(manner, at[label])
+        yield PlannedTask(
+            name=str(shard),
+            seconds=max(asking, judging),
+            calls_s=calls,
+            after=name,
+            offset_s=saved[label],
+        )
+
+
+def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit) -> PlannedTask:
+    """A scenario that stays with one worker, step by step; verdicts come while it goes on."""
+    plan, sheets = manner.plan, story.sheets
+    starts = [0, *(sheet.cutoff for sheet in sheets)]
+    feeding = [
+        _estimate_feeding(story, manner, told, sheet)
+        for told, sheet in zip(starts, sheets, strict=False)
+    ]
+    # A memory that computes cannot be asked and fed at once, in one process.
+    overlaps = plan.lifecycle is Lifecycle.FORKED and not plan.system.computes
+    clock, judged, calls = 0.0, 0.0, 0.0
+    for place, sheet in enumerate(sheets):
+        if place == 0 or not overlaps:
+            clock += feeding[place]
+        asking, judging, called = _estimate_asking(manner, sheet)
+        asking, judging = plan.repeats * asking, plan.repeats * judging
+        calls += feeding[place] + plan.repeats * called
+        judged = max(max(judged, clock) + judging, clock + asking)
+        ahead = feeding[place + 1] if overlaps and place + 1 < len(sheets) else 0.0
+        clock += max(asking, ahead)
+    return PlannedTask(name=str(shard), seconds=max(clock, judged), calls_s=calls)
+
+
+def _estimate_feeding(
+    story: ScenarioWork, manner: ExecutionModel, told: int, sheet: CheckpointPlan
+) -> float:
+    paces = manner.paces
+    days = story.list_days(told, sheet.cutoff)
+    return sum(map(paces.feed.estimate_at, days)) + paces.settle.estimate_at(sheet.cutoff)
+
+
+def _estimate_asking(manner: ExecutionModel, sheet: CheckpointPlan) -> tuple[float, float, float]:
+    """Seconds until all of a sheet is answered, seconds of judging beside it, and of all calls."""
+    paces, day, asked = manner.paces, sheet.cutoff, len(sheet.asked)
+    put, verdict = (
+        paces.ask.estimate_at(day) + paces.read.estimate_at(day),
+        paces.judge.estimate_at(day),
+    )
+    asking = put * max(1.0, asked / manner.at_a_time) + asked * paces.rest.estimate_at(day)
+    if manner.plan.judge.computes:
+        # Beside a system that waits it computes meanwhile; beside one that computes, in its turn.
+        is_alone = manner.plan.system.computes
+        return (
+            asking + asked * verdict if is_alone else asking,
+            0.0 if is_alone else asked * verdict,
+            asked * put,
+        )
+    judging = verdict * max(1.0, asked / manner.parallelism)
+    return asking, judging, asked * (put + verdict)
+
+
+def compute_makespan(
+    tasks: Sequence[PlannedTask], workers: int, *, max_calls: int | None = None
+) -> float:
+    """The seconds until the last task is done: whoever is free takes the longest that can begin.
+
+    No order is quicker than the calls that a limit lets be made at a time.
+    """
+    longest: dict[str, float] = {}
+    held: dict[str, list[PlannedTask]] = {}
+    for task in tasks:
+        if task.after is not None:
+            longest[task.after] = max(longest.get(task.after, 0.0), task.offset_s + task.seconds)
+            held.setdefault(task.after, []).append(task)
+    ready = [
+        (-max(task.seconds, longest.get(task.name, 0.0)), task.name, task)
+        for task in tasks
+        if task.after is None
+    ]
+    heapify(ready)
+    ended = _simulate(ready, held, min(workers, max(len(tasks), 1)))
+    if max_calls is None:
+        return ended
+    return max(ended, sum(task.calls_s for task in tasks) / max_calls)
+
+
+@dataclass(order=True, slots=True)
+class _SimulatedWorker:
+    """A worker, by when it is free."""
+
+    free: float
+    number: int
+    knows: set[str] = field(default_factory=set, compare=False)
+
+    def prepare(self, task: PlannedTask) -> float:
+        """The seconds until it can set about the task; from now on it knows the scenario."""
+        start = 0.0 if self.knows else task.start_s
+        opening = 0.0 if task.scenario in self.knows else task.opening_s
+        self.knows.add(task.scenario)
+        return start + opening
+
+
+def _simulate(
+    ready: list[tuple[float, str, PlannedTask]], held: dict[str, list[PlannedTask]], workers: int
+) -> float:
+    hands = [_SimulatedWorker(0.0, number) for number in range(workers)]
+    waiting: list[tuple[float, str, PlannedTask]] = []
+    ended = 0.0
+    while ready or waiting:
+        hand = heappop(hands)
+        now = hand.free if ready else max(hand.free, waiting[0][0])
+        while waiting and waiting[0][0] <= now:
+            _, _, task = heappop(waiting)
+            heappush(ready, (-task.seconds, task.name, task))
+        _, _, task = heappop(ready)
+        now += hand.prepare(task)
+        for each in held.get(task.name, ()):
+            heappush(waiting, (now + each.offset_s, each.name, each))
+        hand.free = now + task.seconds
+        heappush(hands, hand)
+        ended = max(ended, hand.free)
+    return ended
+
+
+def find_critical(tasks: Sequence[PlannedTask]) -> tuple[str, float]:
+    """What takes longest however many workers there are, and how long."""
+    found = max(tasks, key=lambda task: (task.offset_s + task.seconds, task.name))
+    # The worker that feeds begins first, and then the one that asks what was fed.
+    before = (1 if found.after is None else 2) * (found.start_s + found.opening_s)
+    return found.name, before + found.offset_s + found.seconds
+
+
+def find_useful_workers(tasks: Sequence[PlannedTask], *, max_calls: int | None = None) -> int:
+    """The workers beyond which more save nothing."""
+    best = ABOUT * compute_makespan(tasks, len(tasks), max_calls=max_calls)
+    low, high = 0, 1
+    while compute_makespan(tasks, high, max_calls=max_calls) > best:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = compute_makespan(tasks, middle, max_calls=max_calls) <= best
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+_HALVINGS = 40
+"""So often is what a trial takes halved in: to a billionth of the run."""
+
+
+def average_opening(runs: Sequence[MeasuredRun]) -> StepPace | None:
+    """What a scenario takes to load and to open; None if no single process fed one."""
+    took = [each for run in runs for each in run.openings.values()]
+    return make_fixed_pace(fmean(took)).replace(times=len(took)) if took else None
+
+
+def average_start(runs: Sequence[MeasuredRun]) -> StepPace | None:
+    """What workers took until the first step of any; None if no run had any."""
+    took = [each for run in runs for each in run.starts_s]
+    return make_fixed_pace(fmean(took)).replace(times=len(took)) if took else None
+
+
+def explain_run(
+    run: MeasuredRun, rest: StepPace = NOTHING, *, cores: int = 1, portable: bool
+) -> float:
+    """The seconds that the run should have taken, by its own steps, as it was carried out."""
+    paces = StepPaces(
+        opening=average_opening([run]) or NOTHING,
+        start=average_start([run]) or NOTHING,
+        feed=run.get_timing(FEED).fit_pace() or NOTHING,
+        settle=run.get_timing(SETTLE).fit_pace() or NOTHING,
+        ask=run.get_timing(ASK).fit_pace() or NOTHING,
+        read=run.get_timing(READ).fit_pace() or NOTHING,
+        judge=run.get_timing(JUDGE).fit_pace() or NOTHING,
+        rest=rest,
+    )
+    by_workers, said = next(iter(run.manners), (None, None))
+    workers = 1 if by_workers is None else said or cores
+    manner = ExecutionModel(
+        plan=run.plan,
+        paces=paces,
+        parallelism=math.ceil(run.at_a_time / workers),
+        portable=portable and by_workers is not None,
+    )
+    stories = list_scenario_work(run.plan, run.declared)
+    return compute_makespan(
+        [task for story in stories for task in list_tasks(story, manner)], workers
+    )
+
+
+def estimate_rest(
+    runs: Sequence[MeasuredRun], *, cores: int = 1, portable: bool = False
+) -> StepPace | None:
+    """What a trial took beyond its steps, in finished runs: tracing, writing down, waiting.
+
+    It is what lets the steps of a run come to the time the run took, by one process or by workers.
+    None if no run was finished that was carried out in one manner.
+    """
+    done = [run for run in runs if run.is_finished and run.marks and _is_uniform(run)]
+    if not done:
+        return None
+    left, trials = 0.0, 0
+    for run in done:
+        owed = compute_workload(list_scenario_work(run.plan, run.declared), run.plan).trials
+        left += owed * _solve_trial_rest(run, cores=cores, portable=portable)
+        trials += owed
+    return make_fixed_pace(left / trials).replace(times=trials)
+
+
+def _is_uniform(run: MeasuredRun) -> bool:
+    """Whether it is known who carried it out: not of parts that were merged."""
+    by_workers = any(executor is not None for executor, _ in run.manners)
+    return len(run.manners) <= 1 and by_workers >= run.is_shared
+
+
+def _solve_trial_rest(run: MeasuredRun, *, cores: int, portable: bool) -> float:
+    """What each trial has to take beyond its steps for the run to take as long as it did.
+
+    It is less than nothing where more went on at a time than the rule knows of, though never so
+    much less that answers would take no time.
+    """
+    answer = run.get_timing(ASK).fit_pace() or NOTHING
+    low, high = -answer.least_s / run.at_a_time, run.wall_s
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        took = explain_run(run, make_fixed_pace(middle), cores=cores, portable=portable)
+        low, high = (middle, high) if took < run.wall_s else (low, middle)
+    return low

@@ -1,0 +1,315 @@
+"""Workers that are actors on a Ray cluster: one that is there, or one started for the run."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.core.signals import STOP_SIGNALS
+from recall_bench.running.worker import Worker
+from recall_bench.running.worker_messages import (
+    OnMessage,
+    RunSpec,
+    Task,
+    TaskFailure,
+    TaskLimits,
+    TaskStarted,
+    WorkerLost,
+    WorkerMessage,
+)
+from recall_bench.running.worker_pool import StartWorker
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_GATHER_S = 0.1
+"""How long a worker gathers what it tells: each message costs Ray about a millisecond.
+
+What was gathered is lost with the worker, and asked again.
+"""
+_CONNECT_TIMEOUT_S = 10.0
+"""How long the machine at an address may take to accept a connection."""
+_START_TIMEOUT_S = 300.0
+"""How long a worker may take to come up: a cluster may have to find a machine for it first."""
+_STOP_TIMEOUT_S = 20.0
+_AT_ONCE = 100
+"""So many calls to an actor may be under way; a worker has three lanes and little else."""
+_CALM = {
+    # Nobody asked for statistics to be sent anywhere.
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # What we ask of a worker takes no accelerator, and Ray is told so.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Set to 0, Ray takes the loopback address for this machine's own on every platform."""
+
+
+def load_ray() -> "ModuleType":
+    """Ray; UsageError if it is not installed."""
+    for name, value in _CALM.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError as missing:
+        raise UsageError("--executor ray: needs Ray; pip install 'recall-bench[ray]'") from missing
+    module: ModuleType = ray
+    return module
+
+
+def refuse_client(address: str | None) -> None:
+    """Raise UsageError if the address is one through which a cluster is only called from afar."""
+    if address is not None and "://" in address:
+        raise UsageError(
+            f"--ray-address: {address} is the address of a client; run this on a machine of the "
+            "cluster and say HOST:PORT or auto, or submit it as a job"
+        )
+
+
+@contextmanager
+def connect_cluster(address: str | None) -> Iterator[int]:
+    """Connected to the cluster at an address, or to one started here; yields its CPUs.
+
+    One that was started here ends with the block, and listens on the loopback address alone.
+    """
+    is_own = address is None
+    if is_own:
+        os.environ.setdefault(_LOOPBACK, "0")
+    ray = load_ray()
+    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if is_own:
+        settings |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    try:
+        if address is not None:
+            _check_port(address)
+        with _keep_signals():
+            # Without an address Ray would take any cluster that was started on this machine.
+            ray.init(address=address or "local", ignore_reinit_error=False, **settings)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = "cannot be started here" if is_own else f"is not reached at {address}"
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise SystemGone(f"a Ray cluster {where} ({said}); see `ray status`") from error
+    try:
+        yield max(1, int(ray.cluster_resources().get("CPU", 1)))
+    finally:
+        ray.shutdown()
+
+
+def _find_current_address() -> str | None:
+    """The cluster of this machine, as Ray left word of it; None if it did not.
+
+    The word stays when the cluster is gone.
+    """
+    told = os.environ.get("RAY_ADDRESS")
+    place = Path(gettempdir(), "ray", "ray_current_cluster")
+    return told or (place.read_text().strip() if place.is_file() else None)
+
+
+def _check_port(address: str) -> None:
+    """Raise OSError if nobody listens there: Ray itself would keep trying for minutes."""
+    if address == "auto":
+        address = _find_current_address() or address
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_TIMEOUT_S).close()
+
+
+@contextmanager
+def _keep_signals() -> Iterator[None]:
+    """Who hears a signal to stop stays who heard it: Ray would end the process there and then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def make_starter(*, cpus: float, environ: Mapping[str, str]) -> StartWorker:
+    """How a worker with so much of a machine is hired, wherever the cluster has room.
+
+    `environ` is set in it before anything else.
+    """
+    ray = load_ray()
+    kind = ray.remote(_WorkerActor).options(
+        num_cpus=cpus,
+        max_concurrency=_AT_ONCE,
+        max_restarts=0,
+        scheduling_strategy="SPREAD",
+    )
+
+    async def start_actor(number: int) -> RayWorker:
+        actor = kind.remote(dict(environ), list(sys.path), str(Path.cwd()))
+        colleague = RayWorker(actor, number)
+        try:
+            with anyio.fail_after(_START_TIMEOUT_S):
+                await colleague.wait_ready()
+        except TimeoutError as error:
+            ray.kill(actor)
+            raise UsageError(
+                f"worker {number} found no place on the cluster in {_START_TIMEOUT_S:g} s; say fewer "
+                "--workers or less --worker-cpus"
+            ) from error
+        return colleague
+
+    return start_actor
+
+
+class RayWorker:
+    """An actor, spoken to through its handle."""
+
+    def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's own
+        self._actor = actor
+        self._name = f"worker {number}"
+
+    async def wait_ready(self) -> None:
+        """Wait until it is there."""
+        await self._call(self._actor.greet)
+
+    async def prepare(self, brief: RunSpec) -> None:
+        """Tell it of a run."""
+        await self._call(self._actor.brief, brief)
+
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
+        """Have it carry out an assignment, and hear all it tells meanwhile."""
+        raised: TaskFailure | None = None
+        has_begun = False
+        method = self._actor.perform.options(num_returns="streaming")
+        try:
+            async for reference in method.remote(run, assignment, terms):
+                for message in await reference:
+                    if isinstance(message, TaskFailure):
+                        raised = message
+                    elif isinstance(message, TaskStarted):
+                        has_begun = True
+                    else:
+                        told(message)
+        except _list_death_errors() as death:
+            raise WorkerLost(
+                f"{self._name} died or its machine left", has_begun=has_begun
+            ) from death
+        if raised is not None:
+            raise raised.to_error()
+
+    async def stop(self, run: str, reason: TaskFailure) -> None:
+        """Have it begin nothing new."""
+        with suppress(WorkerLost):
+            await self._call(self._actor.adjourn, run, reason)
+
+    async def close(self) -> None:
+        """Let it close its memories, and end it."""
+        with anyio.CancelScope(shield=True):
+            ray = load_ray()
+            with (
+                suppress(WorkerLost, ray.exceptions.RayError),
+                anyio.move_on_after(_STOP_TIMEOUT_S),
+            ):
+                await self._call(self._actor.close)
+            ray.kill(self._actor)
+
+    async def _call(self, method: Any, *what: object) -> None:  # noqa: ANN401 - Ray's own
+        try:
+            await method.remote(*what)
+        except _list_death_errors() as death:
+            raise WorkerLost(f"{self._name} died or its machine left") from death
+
+
+def _list_death_errors() -> tuple[type[Exception], ...]:
+    """What Ray raises where an actor is gone."""
+    from ray import exceptions
+
+    return (
+        exceptions.ActorDiedError,
+        exceptions.ActorUnavailableError,
+        exceptions.RayActorError,
+        exceptions.NodeDiedError,
+        exceptions.ObjectLostError,
+        exceptions.WorkerCrashedError,
+    )
+
+
+class _WorkerActor:
+    """A worker on the cluster."""
+
+    def __init__(self, environ: Mapping[str, str], path: list[str], folder: str) -> None:
+        os.environ.update(environ)
+        if Path(folder).is_dir():
+            # Paths in settings may be relative to where the command was given.
+            os.chdir(folder)
+        sys.path += [each for each in path if each not in sys.path]
+        self._worker = Worker()
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def greet(self) -> None:
+        """Say that it is there."""
+
+    async def prepare(self, brief: RunSpec) -> None:
+        """Hear of a run."""
+        self._worker.prepare(brief)
+
+    async def perform(
+        self, run: str, assignment: Task, terms: TaskLimits
+    ) -> AsyncIterator[list[WorkerMessage]]:
+        """Carry out an assignment, yielding what is told of it, gathered."""
+        waiting: list[WorkerMessage] = []
+        news = asyncio.Event()
+
+        def tell(message: WorkerMessage) -> None:
+            waiting.append(message)
+            news.set()
+
+        # Not gathered: it may die of the assignment before anything else is told.
+        yield [TaskStarted()]
+        # In a task of its own: scopes of cancellation must not span the turns of a generator.
+        task = asyncio.create_task(self._worker.perform(run, assignment, terms, tell))
+        self._under_way.add(task)
+        task.add_done_callback(lambda _: news.set())
+        try:
+            while not task.done() or waiting:
+                await news.wait()
+                await asyncio.wait((task,), timeout=_GATHER_S)
+                news.clear()
+                if waiting:
+                    told, waiting = waiting, []
+                    yield _join_lines(told)
+                if task.done():
+                    news.set()
+            await task
+        finally:
+            self._under_way.discard(task)
+            task.cancel()
+
+    async def stop(self, run: str, reason: TaskFailure) -> None:
+        """Begin nothing new for a run."""
+        self._worker.stop(run, reason)
+
+    async def close(self) -> None:
+        """End what is under way, and let everyone go."""
+        for task in list(self._under_way):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await self._worker.close()
+
+
+def _join_lines(messages: list[WorkerMessage]) -> list[WorkerMessage]:
+    """Journal lines in a row as one piece of bytes, everything else as it is."""
+    joined: list[WorkerMessage] = []
+    for message in messages:
+        if isinstance(message, bytes) and joined and isinstance(joined[-1], bytes):
+            joined[-1] += message
+        else:
+            joined.append(message)
+    return joined

@@ -1,0 +1,182 @@
+"""A run's recorded answers and other judges become a job that asks nobody anything."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import DatasetCard, Plan
+from recall_bench.core.settings import Settings, apply_overrides
+from recall_bench.datasets.catalogue import list_datasets
+from recall_bench.generate.shipped_personas import BuildProgress
+from recall_bench.generate.story_lookup import FoundStory, find_stories
+from recall_bench.judging.judges import resolve_judges
+from recall_bench.running.components import Components
+from recall_bench.running.grader import Judges
+from recall_bench.running.job import Job
+from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
+from recall_bench.runs.recorded_answers import RecordedRun
+
+JUDGING = frozenset(
+    {
+        "appellate_base_url",
+        "appellate_judge",
+        "data",
+        "executor",
+        "heatmap_png",
+        "into",
+        "judge",
+        "judge_base_url",
+        "judge_budget_tokens",
+        "judge_cache",
+        "judge_memory_window",
+        "judge_shows",
+        "judge_timeout_ms",
+        "max_calls",
+        "max_cost_usd",
+        "max_tokens",
+        "parallelism",
+        "ray_address",
+        "review",
+        "worker_cpus",
+        "worker_env",
+        "workers",
+    }
+)
+"""The settings that say how recorded answers are judged, and where the result goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentSystem:
+    """The system that gave the answers: known by its card, and not asked again."""
+
+    card: SystemCard
+    snapshots: None = None
+
+    async def open(self, scenario: str) -> NoReturn:
+        """There is nobody to open."""
+        raise SystemGone(f"{self.card.name} is not asked about {scenario} when a run is rejudged")
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def assemble_rejudge(
+    run: Path, given: Mapping[str, Any], building: BuildProgress | None = None
+) -> Job:
+    """A job that grades the answers recorded in `run`, its journal begun with them.
+
+    `given` holds settings of judging by name. Window, review and timeout are as the run had
+    them unless they are given. Everything is checked before a byte is written.
+    """
+    if others := sorted(given.keys() - JUDGING):
+        raise UsageError(
+            f"{others[0].replace('_', '-')}: was decided when the questions were put, and cannot "
+            "change when the answers are judged again; leave it out"
+        )
+    recorded = RecordedRun.open(run)
+    before = recorded.folder.plan
+    if before.imported is not None:
+        raise UsageError(
+            f"{run}: was imported, and no file of it tells the days that judging goes by; "
+            "judge a run of your own again"
+        )
+    if before.dataset is not None:
+        raise _explain_dataset(run, before.dataset)
+    settings = apply_overrides(Settings(), {**_copy_settings(before), **given})
+    found = find_stories(before, settings.data, building)
+    judge, appellate = resolve_judges(settings)
+    bench = Judges(judge=judge, appellate=appellate)
+    plan = _make_plan(before, settings, bench)
+    refuse_clashes(settings)
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=_choose_folder(settings, plan, run),
+        staff=_make_components(plan.system, bench, found, settings),
+        hire=partial(_rebuild_components, before, settings),
+        questions={scenario: declared for scenario, (_, declared) in found.items()},
+        warnings=_collect_notes(recorded),
+        asks=False,
+    )
+    job.check_folder()
+    refuse_unwritable(settings)
+    recorded.copy_answers(plan, job.folder)
+    return job
+
+
+def _make_components(
+    system: SystemCard, bench: Judges, found: Mapping[str, FoundStory], settings: Settings
+) -> Components:
+    return Components(
+        system=AbsentSystem(system),
+        bench=bench,
+        load=lambda scenario: found[scenario][0].load(settings),
+    )
+
+
+def _rebuild_components(before: Plan, settings: Settings) -> Components:
+    """Those who judge, called together once more."""
+    judge, appellate = resolve_judges(settings)
+    bench = Judges(judge=judge, appellate=appellate)
+    return _make_components(
+        before.system, bench, find_stories(before, settings.data, None), settings
+    )
+
+
+def _copy_settings(plan: Plan) -> dict[str, Any]:
+    return {
+        "judge_memory_window": plan.judge_memory_window,
+        "judge_timeout_ms": round(plan.judge_timeout_s * 1000),
+        "review": plan.review,
+        "calendar": plan.calendar,
+        "ingest": plan.ingest,
+        # The digests say whether these are the days the run was about, gaps and all.
+        "allow_gaps": True,
+    }
+
+
+def _make_plan(before: Plan, settings: Settings, bench: Judges) -> Plan:
+    return before.replace(
+        judge=bench.judge.card,
+        appellate=bench.appellate.card if bench.appellate is not None else None,
+        review=settings.review,
+        judge_memory_window=settings.judge_memory_window,
+        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        answers_from=before.answers_from or before.digest,
+    )
+
+
+def _explain_dataset(run: Path, dataset: DatasetCard) -> UsageError:
+    if dataset.name in (each.name for each in list_datasets()):
+        return UsageError(
+            f"{run} is about the public dataset {dataset.name}; judge its answers again "
+            f"with eval --dataset {dataset.name} --answers-from {run}"
+        )
+    return UsageError(
+        f"{run} is counted by {dataset.protocol}, which needs no judge, so there is nothing to "
+        "judge again; name a run about personas"
+    )
+
+
+def _choose_folder(settings: Settings, plan: Plan, run: Path) -> Path:
+    folder = choose_run_folder(settings, plan)
+    if folder.resolve() == run.resolve():
+        raise UsageError(
+            f"--into: {folder} holds the run that is judged again, and stays as it is; "
+            "name another folder"
+        )
+    return folder
+
+
+def _collect_notes(recorded: RecordedRun) -> list[str]:
+    if not (unasked := recorded.unasked):
+        return []
+    note = (
+        f"{recorded.folder.path} is unfinished, {unasked} questions were never put; "
+        "what it answered is judged, and the rest stays open"
+    )
+    return [note]

@@ -1,0 +1,354 @@
+"""Every mean of a run with its interval, from how its trials stand.
+
+A value is the mean that the summary counts, to the last digit. What is drawn again for its
+interval are questions, each with all its trials, or whole personas where there are five or more.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from recall_bench.core.plan import Checkpoint
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import CATEGORIES, Item
+from recall_bench.core.schedule import is_in_plan
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES
+from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
+from recall_bench.runs.result_rows import encode_row
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import list_names
+
+SEED: Final = 42
+"""What is drawn by chance is drawn alike each time."""
+CELL_RESAMPLES: Final = 2_000
+"""Draws for a mean that is one of many.
+
+Chance in the draws moves an end of the interval by about a thirtieth of its half-width, which is
+less than the tenth of a point a cell is shown to. The headline has five times as many.
+"""
+
+POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
+"""The least and the most a trial can come to."""
+RATE: Final[Limits] = (0.0, 1.0)
+"""The same for what either happens or does not."""
+
+_Trial = tuple[str, int, TrialStatus]
+"""Persona, number of the question, and how the trial stands."""
+_Kinds = Mapping[str, Sequence[str | None]]
+"""What kind each question of each persona is of."""
+_Shape = tuple[tuple[tuple[int, int], ...], ...]
+"""For each persona the sum and the number of the trials of each question, in no one's order."""
+
+
+class HeatmapCell(Record, frozen=True, kw_only=True):
+    """One category at one checkpoint."""
+
+    mean: Estimate | None
+    """Of six points, or a share of one in the row of hallucination; None if not measured."""
+    eligible: int
+    """Questions the story supports by then, whether or not they were to be asked."""
+
+
+class HeatmapRow(Record, frozen=True, kw_only=True):
+    """One category over all checkpoints."""
+
+    category: str
+    cells: tuple[HeatmapCell, ...]
+
+
+class Heatmap(Record, frozen=True, kw_only=True):
+    """One persona, or all of them."""
+
+    persona: str | None
+    """None for all together."""
+    columns: tuple[Checkpoint, ...]
+    rows: tuple[HeatmapRow, ...]
+    overall: tuple[HeatmapCell, ...]
+    hallucination: tuple[HeatmapCell, ...]
+
+    @property
+    def has_small(self) -> bool:
+        """Whether any mean is over so few questions that its interval is in doubt."""
+        rows = [row.cells for row in self.rows]
+        return any(
+            cell.mean is not None and cell.mean.is_small
+            for row in (*rows, self.overall, self.hallucination)
+            for cell in row
+        )
+
+
+def build_heatmaps(folder: RunFolder) -> tuple[Heatmap, ...]:
+    """All personas together first where there are several, then each."""
+    means = RunEstimates(folder)
+    each = tuple(means.build_heatmap(name) for name in folder.scenarios)
+    return (means.build_heatmap(), *each) if len(each) > 1 else each
+
+
+def estimate_overall(folder: RunFolder) -> Estimate | None:
+    """The mean of all trials, of six points; None where nothing was measured."""
+    return RunEstimates(folder).estimate_overall()
+
+
+def estimate_hallucination(folder: RunFolder) -> Estimate | None:
+    """The share of judged answers that made something up; None where none was judged."""
+    return RunEstimates(folder).estimate_hallucination()
+
+
+class RunEstimates:
+    """The means of one run, as far as it has come.
+
+    A trial not answered is no points, and is not missing from a rate of hallucination either:
+    nothing was said. A trial without a verdict is missing from both.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._personas = folder.scenarios
+        self._standings = folder.states.scenarios
+        found = (item.truth.category for name in self._personas for item in self._get_items(name))
+        self._categories = tuple(
+            name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
+        )
+        self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
+
+    def estimate_overall(self, persona: str | None = None) -> Estimate | None:
+        """Over all trials of a persona, or of all; of six points."""
+        return self._estimate_points(self._iterate_all(persona), self._choose_resamples(persona))
+
+    def estimate_hallucination(self, persona: str | None = None) -> Estimate | None:
+        """Over all judged trials of a persona, or of all; a share of one."""
+        return self._estimate_rate(self._iterate_all(persona), self._choose_resamples(persona))
+
+    def estimate_by(
+        self, kind: Callable[[Item], str | None], persona: str | None = None
+    ) -> dict[str, tuple[Estimate | None, Estimate | None]]:
+        """The mean points and the rate of hallucination of each kind of question.
+
+        Over all checkpoints. Questions of no kind are in none of them.
+        """
+        groups = _group_trials(self._iterate_all(persona), self._map_kinds(kind))
+        return {
+            name: (self._estimate_points(trials), self._estimate_rate(trials))
+            for name, trials in groups.items()
+        }
+
+    def estimate_checkpoints(
+        self, persona: str | None = None, places: Sequence[int] | None = None
+    ) -> tuple[Estimate | None, ...]:
+        """The mean points at each checkpoint, or at those in these places."""
+        names = self._list_personas(persona)
+        return tuple(
+            self._estimate_points(self._iterate_trials(names, place))
+            for place in self._list_places(names, places)
+        )
+
+    def build_heatmap(
+        self, persona: str | None = None, places: Sequence[int] | None = None
+    ) -> Heatmap:
+        """Every category at every checkpoint, or at those in these places."""
+        names = self._list_personas(persona)
+        columns = self._list_places(names, places)
+        kinds = self._map_kinds(lambda item: item.truth.category)
+        groups = [_group_trials(self._iterate_trials(names, place), kinds) for place in columns]
+        eligible = [self._count_eligible(names, place, kinds) for place in columns]
+        every = [[trial for trials in group.values() for trial in trials] for group in groups]
+        supported = [counts.total() for counts in eligible]
+        return Heatmap(
+            persona=persona,
+            columns=tuple(
+                self._standings[names[0]].checkpoint_plans[place].checkpoint for place in columns
+            ),
+            rows=tuple(
+                HeatmapRow(
+                    category=name,
+                    cells=tuple(
+                        HeatmapCell(
+                            mean=self._estimate_points(group.get(name, ())), eligible=counts[name]
+                        )
+                        for group, counts in zip(groups, eligible, strict=True)
+                    ),
+                )
+                for name in self._categories
+            ),
+            overall=tuple(
+                HeatmapCell(mean=self._estimate_points(trials), eligible=count)
+                for trials, count in zip(every, supported, strict=True)
+            ),
+            hallucination=tuple(
+                HeatmapCell(mean=self._estimate_rate(trials), eligible=count)
+                for trials, count in zip(every, supported, strict=True)
+            ),
+        )
+
+    def _choose_resamples(self, persona: str | None) -> int:
+        is_headline = persona is None or len(self._personas) == 1
+        return RESAMPLES if is_headline else CELL_RESAMPLES
+
+    def _list_personas(self, persona: str | None) -> tuple[str, ...]:
+        return tuple(self._personas) if persona is None else (persona,)
+
+    def _list_places(self, names: Sequence[str], places: Sequence[int] | None) -> Sequence[int]:
+        # All personas are asked at the same checkpoints.
+        count = len(self._standings[names[0]].checkpoint_plans) if names else 0
+        return range(count) if places is None else places
+
+    def _get_items(self, persona: str) -> tuple[Item, ...]:
+        return self._standings[persona].items
+
+    def _iterate_all(self, persona: str | None) -> Iterator[_Trial]:
+        for name in self._list_personas(persona):
+            for place in range(len(self._standings[name].checkpoint_plans)):
+                yield from self._iterate_trials((name,), place)
+
+    def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[_Trial]:
+        for name in personas:
+            standing = self._standings[name]
+            for repeat, item in standing.list_owed_trials(place):
+                yield name, item, standing.get_status(place, repeat, item)
+
+    def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
+        return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}
+
+    def _count_eligible(
+        self, personas: Iterable[str], place: int, kinds: _Kinds
+    ) -> Counter[str | None]:
+        return Counter(
+            kinds[name][item]
+            for name in personas
+            for item in self._standings[name].checkpoint_plans[place].eligible
+        )
+
+    def _estimate_points(
+        self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
+    ) -> Estimate | None:
+        return self._estimate(trials, _get_points, POINTS, resamples)
+
+    def _estimate_rate(
+        self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
+    ) -> Estimate | None:
+        return self._estimate(trials, _get_hallucination, RATE, resamples)
+
+    def _estimate(
+        self,
+        trials: Iterable[_Trial],
+        mark: Callable[[TrialStatus], int | None],
+        limits: Limits,
+        resamples: int,
+    ) -> Estimate | None:
+        personas: dict[str, dict[int, tuple[int, int]]] = {}
+        missing = 0
+        for persona, item, standing in trials:
+            value = mark(standing)
+            if value is None:
+                missing += standing.state is not TrialState.NOT_ANSWERED
+                continue
+            questions = personas.setdefault(persona, {})
+            total, count = questions.get(item, (0, 0))
+            questions[item] = total + value, count + 1
+        if not personas:
+            return None
+        shape = tuple(sorted(tuple(sorted(found.values())) for found in personas.values()))
+        key = shape, limits, resamples
+        if key not in self._known:
+            self._known[key] = _estimate_shape(*key)
+        return self._known[key].replace(missing=missing)
+
+
+def _group_trials(trials: Iterable[_Trial], kinds: _Kinds) -> dict[str, list[_Trial]]:
+    groups: dict[str, list[_Trial]] = {}
+    for trial in trials:
+        found = kinds[trial[0]][trial[1]]
+        if found is not None:
+            groups.setdefault(found, []).append(trial)
+    return groups
+
+
+def _get_points(standing: TrialStatus) -> int | None:
+    if standing.state is TrialState.JUDGED:
+        return standing.composite
+    return 0 if standing.state is TrialState.NOT_ANSWERED else None
+
+
+def _get_hallucination(standing: TrialStatus) -> int | None:
+    return int(standing.grounded == 0) if standing.state is TrialState.JUDGED else None
+
+
+def _estimate_shape(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
+    """The estimate of any trials of this shape.
+
+    It depends on nothing but what the trials of each question come to: cells that agree in that
+    share their draws, and any whole numbers with the same sum stand for the trials.
+    """
+    values: list[float] = []
+    questions: list[str] = []
+    personas: list[str] = []
+    for persona, found in enumerate(shape):
+        for question, (total, count) in enumerate(found):
+            least, more = divmod(total, count)
+            values += [float(least + 1)] * more + [float(least)] * (count - more)
+            questions += [str(question)] * count
+            personas += [str(persona)] * count
+    estimate = estimate_mean(
+        values,
+        questions,
+        personas,
+        seed=SEED,
+        limits=limits,
+        resamples=resamples,
+    )
+    if estimate is None:
+        raise AssertionError(shape)
+    return estimate
+
+
+EstimateFields = dict[str, object]
+
+
+def build_estimates(means: RunEstimates, persona: str | None = None) -> EstimateFields:
+    """Of a persona, or of all: over all checkpoints, and at each with every category."""
+    fields: EstimateFields = {
+        "level": LEVEL,
+        "seed": SEED,
+        "overall": encode_row(_format_estimate(means.estimate_overall(persona))),
+        "hallucinationRate": encode_row(
+            _format_estimate(means.estimate_hallucination(persona), scale=100)
+        ),
+        "checkpoints": _build_checkpoints(means.build_heatmap(persona)),
+    }
+    return {"estimates": fields}
+
+
+def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
+    for place, checkpoint in enumerate(heatmap.columns):
+        yield encode_row(
+            {
+                "range": checkpoint.label,
+                "overall": _format_cell(heatmap.overall[place]),
+                "hallucinationRate": _format_cell(heatmap.hallucination[place], scale=100),
+                "categories": {
+                    each.category: _format_cell(each.cells[place]) for each in heatmap.rows
+                },
+            }
+        )
+
+
+def _format_cell(cell: HeatmapCell, *, scale: float = 1) -> EstimateFields | None:
+    return _format_estimate(cell.mean, scale=scale)
+
+
+def _format_estimate(found: Estimate | None, *, scale: float = 1) -> EstimateFields | None:
+    """A mean, its interval and what is behind it; null where nothing was measured."""
+    if found is None:
+        return None
+    return {
+        "mean": scale * found.value,
+        "low": None if found.low is None else scale * found.low,
+        "high": None if found.high is None else scale * found.high,
+        "method": found.method,
+        "questions": found.questions,
+        "trials": found.trials,
+        "missing": found.missing,
+    }

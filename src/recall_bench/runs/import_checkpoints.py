@@ -1,0 +1,281 @@
+"""At which checkpoint a line of the question log was written.
+
+Those of the public harness do not say. They are written while a checkpoint lasts, and
+`progress.jsonl` says when each one ended and when the harness started again: a line belongs to the
+first checkpoint of its persona that ended after it. If the harness was started again before that,
+the checkpoint was never finished, and its questions were put anew.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.plan import parse_range
+from recall_bench.runs.import_evaluations import (
+    CheckpointVisit,
+    Evaluation,
+    FaultCounts,
+    Place,
+    add_log,
+    add_reviews,
+    make_visit,
+    read_log_row,
+    read_result_row,
+)
+from recall_bench.runs.import_files import RunFileKind, RunFiles
+from recall_bench.runs.import_format import (
+    CheckpointRecord,
+    HeaderRecord,
+    ProgressLine,
+    QuestionLogRecord,
+    QuestionRecord,
+    ResultDocument,
+)
+
+
+def find_last_records(
+    progress: Iterable[ProgressLine], faults: FaultCounts
+) -> dict[Place, CheckpointRecord]:
+    """The last record of each checkpoint: a continued run may write some again."""
+    found: dict[Place, CheckpointRecord] = {}
+    headers, repeated, too_full = 0, set(), set()
+    before: dict[str, int] = {}
+    for line in progress:
+        match line:
+            case HeaderRecord():
+                headers += 1
+                before = _find_furthest_days(found)
+            case CheckpointRecord():
+                place = line.persona_id, line.range.label
+                if place in found:
+                    repeated.add(place)
+                elif line.range.days < before.get(line.persona_id, 0):
+                    too_full.add(place)
+                found[place] = line
+    faults.note("repeated-headers", max(0, headers - 1))
+    faults.note("repeated-checkpoints", len(repeated))
+    faults.note("too-full", len(too_full))
+    return found
+
+
+def _find_furthest_days(found: dict[Place, CheckpointRecord]) -> dict[str, int]:
+    """The last day that each persona has come to."""
+    days: dict[str, int] = {}
+    for (persona, _), line in found.items():
+        days[persona] = max(days.get(persona, 0), line.range.days)
+    return days
+
+
+def place_rows(
+    rows: Sequence[QuestionLogRecord], progress: Sequence[ProgressLine], faults: FaultCounts
+) -> dict[Place, list[QuestionLogRecord]]:
+    """The rows of each checkpoint as it was last put; what belongs to none is counted."""
+    found: dict[Place, list[QuestionLogRecord]] = {}
+    courses = {
+        persona: _PersonaProgress(persona, progress) for persona in {r.persona_id for r in rows}
+    }
+    for earlier, later in pairwise(rows):
+        faults.note("clocks", int(later.timestamp < earlier.timestamp))
+    for row in rows:
+        if row.checkpoint is not None:
+            found.setdefault((row.persona_id, row.checkpoint), []).append(row)
+            continue
+        reached = courses[row.persona_id].find_checkpoint(row)
+        if reached is None:
+            faults.note("unfinished")
+        elif not courses[row.persona_id].is_last(reached):
+            faults.note("superseded")
+        else:
+            faults.note("unlabeled")
+            found.setdefault((row.persona_id, reached.range.label), []).append(row)
+    return found
+
+
+class _PersonaProgress:
+    """When one persona's checkpoints ended, and when the harness started."""
+
+    def __init__(self, persona: str, progress: Iterable[ProgressLine]) -> None:
+        self._stops = [
+            line
+            for line in progress
+            if isinstance(line, HeaderRecord)
+            or (
+                isinstance(line, CheckpointRecord) and line.persona_id == persona and line.timestamp
+            )
+        ]
+        self._times = [line.timestamp for line in self._stops if line.timestamp is not None]
+        self._last = {
+            line.range.label: line for line in self._stops if isinstance(line, CheckpointRecord)
+        }
+        for earlier, later in pairwise(self._times):
+            if later < earlier:
+                raise DataError(
+                    f"the progress of {persona!r} goes back from {earlier.isoformat()} to "
+                    f"{later.isoformat()}, so the question log cannot be placed by time; import "
+                    "the result.json alone"
+                )
+
+    def find_checkpoint(self, row: QuestionLogRecord) -> CheckpointRecord | None:
+        """The checkpoint that lasted then; None if it was never finished."""
+        place = bisect_left(self._times, row.timestamp)
+        found = self._stops[place] if place < len(self._stops) else None
+        return found if isinstance(found, CheckpointRecord) else None
+
+    def is_last(self, reached: CheckpointRecord) -> bool:
+        """Whether its checkpoint was not put again later."""
+        return self._last[reached.range.label] is reached
+
+
+def gather_visits(files: RunFiles, faults: FaultCounts) -> list[CheckpointVisit]:
+    """Every checkpoint of every persona that has evaluations, by days."""
+    reached = find_last_records(files.progress, faults)
+    if files.result is None:
+        visits = _read_log_visits(files, reached, faults)
+    else:
+        visits = _read_result_visits(files.result, files.paths[RunFileKind.RESULT], faults)
+        _add_logs(visits, files, faults)
+    _add_times(visits, reached)
+    if files.failures:
+        add_reviews(visits.values(), files.failures, faults)
+    held = [visit for visit in visits.values() if visit.evaluations]
+    if not held:
+        raise UsageError(_explain_empty(files))
+    source = files.paths.get(RunFileKind.RESULT) or files.paths[RunFileKind.QUESTIONS]
+    for visit in visits.values():
+        _check_count(visit, source, faults)
+    _check_days(held, source)
+    return sorted(held, key=lambda visit: visit.days)
+
+
+def _read_result_visits(
+    result: ResultDocument, source: Path, faults: FaultCounts
+) -> dict[Place, CheckpointVisit]:
+    visits: dict[Place, CheckpointVisit] = {}
+    for persona in result.personas:
+        for part in persona.range_results:
+            visit = make_visit(persona.persona_id, part)
+            if visit.place in visits:
+                raise DataError(
+                    f"{source}: {persona.persona_id!r} has two results at "
+                    f"{part.range.label!r}; remove one of them"
+                )
+            rows = [read_result_row(persona.persona_id, row) for row in part.question_results]
+            visit.evaluations = _drop_doubles(rows, f"{source}, {visit}", faults)
+            visit.doubled = len(rows) - len(visit.evaluations)
+            visits[visit.place] = visit
+    return visits
+
+
+def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -> list[Evaluation]:
+    """Each question once; DataError where two rows on it differ."""
+    found: dict[tuple[QuestionRecord, int], Evaluation] = {}
+    for row in rows:
+        first = found.setdefault((row.qa, row.repeat), row)
+        if first is row:
+            continue
+        if first != row:
+            raise DataError(
+                f"{where}: {row.qa.id!r} is evaluated twice, with different outcomes; remove one "
+                "of them"
+            )
+        faults.note("doubled")
+    return list(found.values())
+
+
+def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: FaultCounts) -> None:
+    """A continued run's result has no rows for what an earlier process asked; its log does."""
+    if not files.questions:
+        return
+    bare = {place for place, visit in visits.items() if not visit.evaluations}
+    is_placed = bool(files.progress) or all(row.checkpoint for row in files.questions)
+    told: list[QuestionLogRecord] = list(files.questions)
+    if bare and is_placed:
+        rows = place_rows(files.questions, files.progress, faults)
+        for place in bare & rows.keys():
+            visits[place].evaluations = _keep_latest(rows[place], faults)
+        told = [row for place, own in rows.items() if place not in bare for row in own]
+    add_log([visit for place, visit in visits.items() if place not in bare], told, faults)
+
+
+def _read_log_visits(
+    files: RunFiles, reached: dict[Place, CheckpointRecord], faults: FaultCounts
+) -> dict[Place, CheckpointVisit]:
+    visits = {place: make_visit(place[0], line) for place, line in reached.items()}
+    if not files.questions:
+        raise UsageError(_explain_empty(files))
+    if not files.progress and not all(row.checkpoint for row in files.questions):
+        raise UsageError(
+            f"{files.paths[RunFileKind.QUESTIONS]}: does not say at which checkpoint a question was put; "
+            "name the progress.jsonl of the run as well, which tells by time, or its result.json"
+        )
+    for place, rows in place_rows(files.questions, files.progress, faults).items():
+        if place not in visits:
+            days = parse_range(place[1]).days
+            visits[place] = CheckpointVisit(place=place, days=days, cutoff=days)
+        visits[place].evaluations = _keep_latest(rows, faults)
+    return visits
+
+
+def _keep_latest(rows: Sequence[QuestionLogRecord], faults: FaultCounts) -> list[Evaluation]:
+    """The last row on each question, in the order they were put."""
+    found: dict[tuple[QuestionRecord, int], QuestionLogRecord] = {}
+    for row in rows:
+        if found.pop((row.qa, row.repeat), None) is not None:
+            faults.note("superseded")
+        found[row.qa, row.repeat] = row
+    return [read_log_row(row) for row in found.values()]
+
+
+def _add_times(
+    visits: dict[Place, CheckpointVisit], reached: dict[Place, CheckpointRecord]
+) -> None:
+    for place, visit in visits.items():
+        if (line := reached.get(place)) is not None:
+            visit.at, visit.ingest_ms = line.timestamp, line.ingest_ms
+            visit.new_days = line.new_days_ingested
+
+
+def _check_count(visit: CheckpointVisit, source: Path, faults: FaultCounts) -> None:
+    """Hold what a checkpoint says it asked against what is here."""
+    if visit.stored is None:
+        return
+    counted = visit.doubled + sum(each.points is not None for each in visit.evaluations)
+    if not visit.evaluations and visit.stored.count:
+        faults.note("no-rows")
+    elif counted < visit.stored.count:
+        faults.note("short", visit.stored.count - counted)
+    elif counted > visit.stored.count:
+        raise DataError(
+            f"{source}, {visit}: {visit.stored.count} questions were asked by the record and "
+            f"{counted} are on file, so nobody can tell which of them count; import the "
+            "result.json alone, or remove the rows of the attempt that was given up"
+        )
+
+
+def _check_days(visits: Sequence[CheckpointVisit], source: Path) -> None:
+    days: dict[str, int] = {}
+    for visit in visits:
+        label = visit.place[1]
+        if days.setdefault(label, visit.days) != visit.days:
+            raise DataError(
+                f"{source}: the checkpoint {label!r} is after {days[label]} days and after "
+                f"{visit.days}; import files of one run"
+            )
+
+
+def _explain_empty(files: RunFiles) -> str:
+    """What can be done with files that hold no answers."""
+    if RunFileKind.PROGRESS in files.paths or RunFileKind.RESULT in files.paths:
+        path = files.paths.get(RunFileKind.RESULT) or files.paths[RunFileKind.PROGRESS]
+        return (
+            f"{path}: holds means and no answers, so no run can be made of it; name the "
+            f"questions.jsonl of the run as well, or draw what there is with "
+            f"'recall-bench heatmap {path}'"
+        )
+    path = files.paths[RunFileKind.FAILURES]
+    return (
+        f"{path}: holds only answers that were reviewed, so no mean can be made of it; name the "
+        "result.json of the run as well"
+    )

@@ -1,0 +1,383 @@
+"""What is wrong with the files of a run: counted as it is met, told in one order."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from recall_bench.core.plan import ImportRepair
+from recall_bench.core.verdict import Finding
+from recall_bench.runs.import_format import (
+    CategoryRecord,
+    CheckpointRecord,
+    ErrorRecord,
+    FailureLogRecord,
+    PassageRecord,
+    QuestionLogRecord,
+    QuestionRecord,
+    RangeResultRecord,
+    ResultRecord,
+    ScoreRecord,
+)
+
+REPAIRED = {
+    "unlabeled": ("evaluation", "without a checkpoint, placed by its time"),
+    "superseded": ("evaluation", "left out: a continued run put the same question there again"),
+    "unfinished": ("evaluation", "left out: of a checkpoint that was never finished"),
+    "doubled": ("evaluation", "in the result twice, alike; counts once"),
+    "repeated-checkpoints": ("checkpoint", "recorded more than once; the last record holds"),
+    "repeated-headers": ("continuation", "of the run in the same files"),
+    "sentinels": (
+        "answer",
+        ("the mark of a failed query, which was graded; counts as not answered, without points"),
+    ),
+    "reviews-not-failures": (
+        "row",
+        (
+            "of the failure log that ended in a pass: it lists reviews, and only verdicts count as "
+            "failures"
+        ),
+    ),
+    "composites": ("total", "stored that is not the sum of its marks; the marks hold"),
+    "reworded": ("question", "with the id of another wording; has one of its own now (~2)"),
+    "uncounted-reviews": (
+        "review",
+        "beyond the result's own count, which starts again with each continuation",
+    ),
+    "restored-reviews": ("first verdict", "missing in the result, taken from the failure log"),
+}
+"""Each fault that is put right: what is counted, and what is the matter with it."""
+
+MARKED = {
+    "reconstructed": ("result", "pieced together from logs after the run had been killed"),
+    "not-reached": ("checkpoint", "configured and never finished"),
+    "no-rows": ("checkpoint", "with means and no evaluations; left out"),
+    "short": ("evaluation", "missing: a checkpoint holds fewer than it says it asked"),
+    "means": ("mean", "stored that is not the mean of its rows"),
+    "too-full": (
+        "checkpoint",
+        "asked after the memory had lived past it: a run was continued at an earlier checkpoint",
+    ),
+    "too-early": ("evaluation", "put before all of its evidence was told"),
+    "unlisted": ("evaluation", "of a category that the public harness has no row for"),
+    "as-graded": ("answer", "the mark of a failed query; stays as it was graded, as asked"),
+    "silent": ("answer", "empty; stays as it was graded"),
+    "apologies": ("answer", "that apologises for a content filter; stays as it was graded"),
+    "speechless": (
+        "verdict",
+        (
+            "of 0/0/1 without a reason, which is written where the judge said nothing; stays as "
+            "it was graded"
+        ),
+    ),
+    "not-judged-twice": (
+        "failing verdict",
+        (
+            "without a first verdict beside it, though there was an appellate judge: what the "
+            "review changed cannot be told"
+        ),
+    ),
+    "askers": ("question", "about a boundary, put to a system that was not told who asks"),
+    "passages": ("answer", "with passages, which are left out: others have none on record"),
+    "disagreeing": ("row", "of a log that matches no evaluation of the result; adds nothing"),
+    "ambiguous": ("row", "of a log that matches several evaluations of the result; adds nothing"),
+    "untimed": ("answer", "without a time on record; reads 0 s, and p50 and p95 are not known"),
+    "shared-times": ("day", "with an even share of the time on record for its checkpoint"),
+    "clocks": ("row", "of the question log that is earlier than the one before"),
+}
+"""Each fault that stays in the numbers: what is counted, and what is the matter with it."""
+
+
+class FaultCounts:
+    """Counts faults by name."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def note(self, name: str, count: int = 1) -> None:
+        """Count a fault, which must be one of those listed here."""
+        if name not in REPAIRED and name not in MARKED:
+            raise KeyError(name)
+        if count:
+            self._counts[name] += count
+
+    def __getitem__(self, name: str) -> int:
+        return self._counts[name]
+
+    def list_repairs(self) -> tuple[ImportRepair, ...]:
+        """Everything that was met, what is repaired first."""
+        return tuple(
+            ImportRepair(
+                name=name,
+                count=count,
+                is_repaired=name in REPAIRED,
+                said=_describe_fault(count, *words),
+            )
+            for name, words in (REPAIRED | MARKED).items()
+            if (count := self._counts[name])
+        )
+
+
+def _describe_fault(count: int, noun: str, matter: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}: {matter}"
+
+
+Place = tuple[str, str]
+"""A persona, and the label of a checkpoint."""
+
+_SENTINEL = re.compile(
+    r"\s*\[\s*(?:timeout|timed out|error|content[\s_-]*filter(?:ed)?)\b[^\]]*\]\s*", re.IGNORECASE
+)
+"""Words in brackets and nothing else: what is written where there was no answer."""
+
+_FILTERED = re.compile(r"content[\s_-]*(?:filter|management policy)|responsible ai", re.IGNORECASE)
+
+
+@dataclass(slots=True, kw_only=True)
+class Evaluation:
+    """One question put once. What a later file knows besides is filled in."""
+
+    persona: str
+    qa: QuestionRecord
+    repeat: int
+    answer: str | None
+    score: ScoreRecord | None
+    composite: float | None
+    latency_ms: float | None
+    primary: ScoreRecord | None
+    error: ErrorRecord | None
+    review_error: str | None
+    at: datetime | None = None
+    retrieval: tuple[PassageRecord, ...] | None = None
+    tool_calls: tuple[dict[str, object], ...] = ()
+    probabilities: dict[str, float] = field(default_factory=dict)
+    findings: tuple[Finding, ...] | None = None
+    """None if no file says."""
+    rubric: str | None = None
+
+    @property
+    def is_sentinel(self) -> bool:
+        """Whether the answer is what the harness writes where there was none."""
+        return self.answer is not None and _SENTINEL.fullmatch(self.answer) is not None
+
+    @property
+    def is_apology(self) -> bool:
+        """Whether the answer says that a filter stopped it."""
+        return self.answer is not None and _FILTERED.search(self.answer) is not None
+
+    @property
+    def points(self) -> int | None:
+        """Of six, as graded; a failed query is worth nothing, and what is open has none."""
+        if self.score is not None:
+            return self.score.points
+        return 0 if self.error is not None and self.answer is None else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not come to an end."""
+        return self.score is None and self.error is None
+
+    @property
+    def has_wrong_total(self) -> bool:
+        """Whether the stored total is not the sum of the marks."""
+        return None not in (self.composite, self.points) and self.composite != self.points
+
+    def add_log_row(self, row: QuestionLogRecord) -> None:
+        """Fill in what a line of the question log knows besides."""
+        self.at = row.timestamp
+        self.retrieval = row.retrieval
+        self.tool_calls = row.tool_calls or ()
+        self.primary = self.primary or row.primary_score
+        if row.plan is not None:
+            # Our logs tell of passages and findings where there are any.
+            self.retrieval = row.retrieval or ()
+            self.findings = row.findings
+            self.probabilities = row.probabilities or {}
+            self.rubric = row.rubric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFigures:
+    """The figures a file gives for a checkpoint."""
+
+    count: int
+    mean: float | None
+    hallucination: float | None
+    categories: tuple[CategoryRecord, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class CheckpointVisit:
+    """One persona at one checkpoint."""
+
+    place: Place
+    days: int
+    cutoff: int
+    stored: StoredFigures | None = None
+    evaluations: list[Evaluation] = field(default_factory=list)
+    doubled: int = 0
+    """How many evaluations its file holds twice, alike."""
+    at: datetime | None = None
+    """When the checkpoint was finished."""
+    ingest_ms: float | None = None
+    new_days: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.place[0]!r} at {self.place[1]!r}"
+
+
+def read_result_row(persona: str, row: ResultRecord) -> Evaluation:
+    """An evaluation as a result holds it."""
+    return Evaluation(
+        persona=persona,
+        qa=row.qa,
+        repeat=row.repeat,
+        answer=row.system_answer,
+        score=row.score,
+        composite=row.composite_score,
+        latency_ms=row.latency_ms,
+        primary=row.primary_score,
+        error=row.error,
+        review_error=row.review_error,
+    )
+
+
+def read_log_row(row: QuestionLogRecord) -> Evaluation:
+    """An evaluation as the question log holds it."""
+    found = Evaluation(
+        persona=row.persona_id,
+        qa=row.qa,
+        repeat=row.repeat,
+        answer=row.system_answer,
+        score=row.score,
+        composite=row.composite,
+        latency_ms=row.latency_ms,
+        primary=row.primary_score,
+        error=row.error,
+        review_error=row.review_error,
+    )
+    found.add_log_row(row)
+    return found
+
+
+def make_visit(persona: str, part: RangeResultRecord | CheckpointRecord) -> CheckpointVisit:
+    """A checkpoint with its stored figures, and no evaluation yet."""
+    return CheckpointVisit(
+        place=(persona, part.range.label),
+        days=part.range.days,
+        cutoff=part.days_ingested,
+        stored=StoredFigures(
+            count=part.questions_evaluated,
+            mean=part.overall_score,
+            hallucination=part.hallucination_rate,
+            categories=part.category_scores,
+        ),
+    )
+
+
+def average_grades(evaluations: Iterable[Evaluation]) -> tuple[float | None, int]:
+    """The mean as graded, and of how many."""
+    points = [each.points for each in evaluations if each.points is not None]
+    return (sum(points) / len(points) if points else None), len(points)
+
+
+def find_disagreements(visits: Sequence[CheckpointVisit]) -> Iterator[str]:
+    """Every stored figure that is not that of its rows, in words."""
+    for visit in visits:
+        stored = visit.stored
+        if stored is None:
+            continue
+        where = str(visit)
+        yield from _compare_mean(f"{where}, overall", stored.mean, stored.count, visit.evaluations)
+        scores = [each.score for each in visit.evaluations if each.score is not None]
+        rate = 100 * sum(not score.hallucination for score in scores) / max(1, len(scores))
+        if stored.hallucination is not None and abs(stored.hallucination - rate) > _ROUNDING:
+            yield f"{where}, hallucination: {stored.hallucination:.4f} % stored, {rate:.4f} % found"
+        for each in stored.categories:
+            own = [e for e in visit.evaluations if e.qa.category == each.category]
+            name = f"{where}, {each.category}"
+            yield from _compare_mean(name, each.mean_score, each.question_count, own)
+
+
+def _compare_mean(
+    where: str, mean: float | None, count: int, evaluations: Iterable[Evaluation]
+) -> Iterator[str]:
+    found, own = average_grades(evaluations)
+    if count == 0 and own == 0:
+        return
+    if own != count or mean is None or found is None or abs(found - mean) > _ROUNDING:
+        shown = "none" if mean is None else f"{mean:.4f}"
+        yield f"{where}: {shown} of {count} stored, {found or 0:.4f} of {own} in the rows"
+
+
+_ROUNDING = 1e-6
+"""Stored means are written in full; what differs by more is another number."""
+
+
+LogRecord = TypeVar("LogRecord", QuestionLogRecord, FailureLogRecord)
+
+
+def add_log(
+    visits: Iterable[CheckpointVisit], rows: Sequence[QuestionLogRecord], faults: FaultCounts
+) -> None:
+    """Fill in what the question log knows of the result's evaluations."""
+    _match_rows(visits, rows, Evaluation.add_log_row, faults)
+
+
+def add_reviews(
+    visits: Iterable[CheckpointVisit], rows: Sequence[FailureLogRecord], faults: FaultCounts
+) -> None:
+    """Fill in the first verdicts that a result lacks, and count the passes among the rows."""
+    restored = 0
+
+    def add(evaluation: Evaluation, row: FailureLogRecord) -> None:
+        nonlocal restored
+        if evaluation.primary is None and row.appellate_score is not None:
+            evaluation.primary = row.primary_score
+            restored += 1
+
+    _match_rows(visits, rows, add, faults)
+    faults.note("restored-reviews", restored)
+    faults.note(
+        "reviews-not-failures",
+        sum(row.score is not None and not row.score.verdict.is_failure for row in rows),
+    )
+
+
+def _match_rows(
+    visits: Iterable[CheckpointVisit],
+    rows: Sequence[LogRecord],
+    add: Callable[[Evaluation, LogRecord], None],
+    faults: FaultCounts,
+) -> None:
+    lines: dict[Hashable, list[LogRecord]] = {}
+    is_labelled = any(row.checkpoint is not None for row in rows)
+    for row in rows:
+        lines.setdefault(_make_row_key(row, is_labelled=is_labelled), []).append(row)
+    found: dict[Hashable, list[Evaluation]] = {}
+    for visit in visits:
+        for each in visit.evaluations:
+            label = visit.place[1] if is_labelled else None
+            found.setdefault(_make_key(each, label), []).append(each)
+    for key, own in lines.items():
+        evaluations = found.get(key, [])
+        if not evaluations:
+            faults.note("disagreeing", len(own))
+        elif len(own) == len(evaluations):
+            for evaluation, row in zip(evaluations, own, strict=True):
+                add(evaluation, row)
+        else:
+            faults.note("ambiguous", len(own))
+
+
+def _make_row_key(row: QuestionLogRecord | FailureLogRecord, *, is_labelled: bool) -> Hashable:
+    marks = None if row.score is None else row.score.marks
+    label = row.checkpoint if is_labelled else None
+    return (row.persona_id, label, row.qa.id, row.repeat, row.system_answer, marks, row.latency_ms)
+
+
+def _make_key(each: Evaluation, label: str | None) -> Hashable:
+    marks = None if each.score is None else each.score.marks
+    return (each.persona, label, each.qa.id, each.repeat, each.answer, marks, each.latency_ms)

@@ -1,0 +1,183 @@
+"""Which files of a run there are, told by what they hold and not by their names."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.plain_text import clean_text
+from recall_bench.core.plan import FileCard
+from recall_bench.runs.import_format import (
+    FailureLogRecord,
+    ProgressLine,
+    QuestionLogRecord,
+    ResultDocument,
+)
+from recall_bench.runs.journal import JOURNAL
+
+T = TypeVar("T")
+
+
+class RunFileKind(StrEnum):
+    """What a file holds."""
+
+    RESULT = "result"
+    QUESTIONS = "question log"
+    FAILURES = "failure log"
+    PROGRESS = "progress file"
+
+
+USUAL_NAMES = {
+    "result.json": RunFileKind.RESULT,
+    "questions.jsonl": RunFileKind.QUESTIONS,
+    "failures.jsonl": RunFileKind.FAILURES,
+    "progress.jsonl": RunFileKind.PROGRESS,
+}
+"""The names these files are given unless somebody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """One run's files, read."""
+
+    paths: dict[RunFileKind, Path]
+    cards: tuple[FileCard, ...]
+    result: ResultDocument | None = None
+    questions: Sequence[QuestionLogRecord] = field(default=())
+    failures: Sequence[FailureLogRecord] = field(default=())
+    progress: Sequence[ProgressLine] = field(default=())
+
+
+def read_files(paths: Iterable[Path]) -> RunFiles:
+    """The files of one run; UsageError if there are none, or those of several runs."""
+    found: dict[RunFileKind, tuple[Path, bytes]] = {}
+    for path, content, kind in _recognise_files(paths):
+        if kind in found:
+            raise UsageError(
+                f"{found[kind][0]} and {path}: each is a {kind.value}; import one run at a time"
+            )
+        found[kind] = path, content
+    return RunFiles(
+        paths={kind: path for kind, (path, _) in found.items()},
+        cards=tuple(_make_file_card(*found[kind]) for kind in RunFileKind if kind in found),
+        result=_decode_result(*found[RunFileKind.RESULT]) if RunFileKind.RESULT in found else None,
+        questions=_decode_rows(found.get(RunFileKind.QUESTIONS), _QUESTIONS),
+        failures=_decode_rows(found.get(RunFileKind.FAILURES), _FAILURES),
+        progress=_decode_rows(found.get(RunFileKind.PROGRESS), _PROGRESS),
+    )
+
+
+def _recognise_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes, RunFileKind]]:
+    for path in paths:
+        if path.is_dir():
+            yield from _scan_folder(path)
+            continue
+        content = _read_bytes(path)
+        kind = _detect_kind(path, content, is_meant=True)
+        if kind is None:
+            raise DataError(
+                f"{path}: is not a file of a run; name a {_join_or(USUAL_NAMES)}, or the folder that holds "
+                "them"
+            )
+        yield path, content, kind
+
+
+def _scan_folder(folder: Path) -> Iterator[tuple[Path, bytes, RunFileKind]]:
+    if (folder / JOURNAL).exists():
+        raise UsageError(
+            f"{folder}: is a run folder already, and every view reads it as it is; to import its "
+            "files all the same, name them"
+        )
+    is_empty = True
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".json", ".jsonl") or path.name.startswith(".") or path.is_dir():
+            continue
+        content = _read_bytes(path)
+        kind = _detect_kind(path, content, is_meant=path.name in USUAL_NAMES and bool(content))
+        if kind is not None:
+            is_empty = False
+            yield path, content, kind
+        elif path.name in USUAL_NAMES and content:
+            raise DataError(f"{path}: is not a {USUAL_NAMES[path.name].value}")
+    if is_empty:
+        raise UsageError(
+            f"{folder}: holds no file of a run; there should be a {_join_or(USUAL_NAMES)}"
+        )
+
+
+def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind | None:
+    """What the file holds, by the keys of its document or of its first line.
+
+    DataError if it cannot be read, and is meant to be one of the run's.
+    """
+    if path.suffix == ".jsonl":
+        content = next((line for line in content.splitlines() if line.strip()), b"")
+    try:
+        keys = msgspec.json.decode(content, type=dict[str, msgspec.Raw]).keys()
+    except (msgspec.DecodeError, ValueError) as error:
+        if is_meant:
+            raise DataError(f"{path}: cannot be read as JSON ({clean_text(str(error))})") from error
+        return None
+    if path.suffix != ".jsonl":
+        return RunFileKind.RESULT if keys >= {"personas", "adapterName"} else None
+    if "type" in keys:
+        return RunFileKind.PROGRESS
+    if "qa" in keys:
+        return RunFileKind.FAILURES if "appellateScore" in keys else RunFileKind.QUESTIONS
+    return None
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{path}: does not exist; name a {_join_or(USUAL_NAMES)}, or a folder"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _make_file_card(path: Path, content: bytes) -> FileCard:
+    return FileCard(name=path.name, sha256=sha256(content).hexdigest(), bytes=len(content))
+
+
+def _decode_result(path: Path, content: bytes) -> ResultDocument:
+    try:
+        return msgspec.json.decode(content, type=ResultDocument)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(f"{path}: {clean_text(str(error))}") from error
+
+
+_QUESTIONS = msgspec.json.Decoder(QuestionLogRecord)
+_FAILURES = msgspec.json.Decoder(FailureLogRecord)
+_PROGRESS: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
+
+
+def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> list[T]:
+    """Every line; a killed harness may have left the last one torn."""
+    rows: list[T] = []
+    if file is None:
+        return rows
+    path, content = file
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(decoder.decode(line))
+        except (msgspec.DecodeError, ValueError) as error:
+            is_last = not content.endswith(b"\n") and content.endswith(line)
+            if is_last and not isinstance(error, msgspec.ValidationError):
+                break
+            raise DataError(f"{path}, line {number}: {clean_text(str(error))}") from error
+    return rows
+
+
+def _join_or(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}"

@@ -1,0 +1,272 @@
+"""The questions of a run, from its evaluations: no file holds those that were never put."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from hashlib import sha256
+
+import msgspec
+
+from recall_bench.core.fingerprint import digest_questions
+from recall_bench.core.memory import Asker, SystemCard
+from recall_bench.core.plan import (
+    UNRECORDED,
+    Checkpoint,
+    ImportCard,
+    Lifecycle,
+    Plan,
+    ReviewMode,
+    ScenarioCard,
+)
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES, Evidence, Item, Truth
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.datasets.persona_questions import infer_expectation
+from recall_bench.runs.import_evaluations import CheckpointVisit, Evaluation, FaultCounts
+from recall_bench.runs.import_files import RunFiles
+from recall_bench.runs.import_format import (
+    CardRecord,
+    ClosingRecord,
+    HeaderRecord,
+    MetadataRecord,
+    QuestionRecord,
+    SettingRecord,
+)
+from recall_bench.runs.summary import STUB
+
+_NUMBER = r"[0-9]{1,18}"
+
+
+class ImportedQuestions:
+    """Gives every wording of one persona's questions an id of its own.
+
+    A question that was corrected between two attempts kept its id, and two questions of a dataset
+    may share one: to the views they are two questions.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[QuestionRecord, str] = {}
+        self._asked: dict[str, QuestionRecord] = {}
+
+    def add(self, qa: QuestionRecord) -> None:
+        """Take a question in."""
+        wording = _reduce_question(qa)
+        if (known := self._ids.get(wording)) is not None:
+            self._asked[known] = _merge_questions(self._asked[known], qa)
+            return
+        name, number = qa.id, 1
+        while name in self._asked:
+            number += 1
+            name = f"{qa.id}~{number}"
+        self._ids[wording] = name
+        self._asked[name] = qa
+
+    def find_id(self, qa: QuestionRecord) -> str:
+        """The id that this wording goes by."""
+        return self._ids[_reduce_question(qa)]
+
+    @property
+    def reworded_count(self) -> int:
+        """How many wordings have an id that is not theirs in the files."""
+        return sum(name != qa.id for name, qa in self._asked.items())
+
+    def build_items(self) -> tuple[Item, ...]:
+        """Every question, by id, so that two runs list the same ones alike."""
+        return tuple(
+            _build_item(name, self._asked[name]) for name in sorted(self._asked, key=_make_sort_key)
+        )
+
+
+def collect_questions(
+    visits: list[CheckpointVisit], faults: FaultCounts
+) -> dict[str, ImportedQuestions]:
+    """By persona, in the order the files name them."""
+    found: dict[str, ImportedQuestions] = {}
+    for visit in visits:
+        for each in visit.evaluations:
+            found.setdefault(each.persona, ImportedQuestions()).add(each.qa)
+            faults.note("unlisted", int(each.qa.category not in CATEGORIES))
+            faults.note("too-early", int(max(each.qa.relevant_days, default=0) > visit.days))
+    faults.note("reworded", sum(each.reworded_count for each in found.values()))
+    return found
+
+
+def list_asked_ids(evaluations: list[Evaluation], questions: ImportedQuestions) -> tuple[str, ...]:
+    """The ids of what was put at a checkpoint, each once, in that order."""
+    return tuple(dict.fromkeys(questions.find_id(each.qa) for each in evaluations))
+
+
+def _reduce_question(qa: QuestionRecord) -> QuestionRecord:
+    """A question without what only some of the files tell of it."""
+    return QuestionRecord(
+        id=qa.id,
+        question=qa.question,
+        answer=qa.reference,
+        category=qa.category,
+        difficulty=qa.difficulty,
+        relevant_days=qa.relevant_days,
+        expected_disclosure=qa.expected_disclosure,
+        query_session=qa.query_session,
+        forbidden_sessions=qa.forbidden_sessions,
+    )
+
+
+def _merge_questions(first: QuestionRecord, other: QuestionRecord) -> QuestionRecord:
+    """All that is known of one question."""
+    if first.irrelevant_after is None and other.irrelevant_after is not None:
+        return other
+    return other if first.requires_synthesis is None else first
+
+
+def _build_item(name: str, qa: QuestionRecord) -> Item:
+    days = dict.fromkeys(qa.relevant_days)
+    reference = qa.reference
+    return Item(
+        id=name,
+        text=qa.question,
+        truth=Truth(
+            reference=reference,
+            category=qa.category,
+            difficulty=qa.difficulty,
+            expects=infer_expectation(reference, qa.category, qa.expected_disclosure),
+            evidence=tuple(Evidence(day=day) for day in days),
+            requires_synthesis=bool(qa.requires_synthesis),
+            forbidden_sessions=qa.forbidden_sessions,
+            disclosure=qa.expected_disclosure,
+        ),
+        known_from=max(days, default=0),
+        known_until=qa.irrelevant_after,
+        session=qa.query_session,
+        choices=qa.choices,
+    )
+
+
+def _make_sort_key(name: str) -> list[tuple[int, str]]:
+    """Sorts q9 before q10."""
+    return [
+        (int(part), "") if re.fullmatch(_NUMBER, part) else (-1, part)
+        for part in re.split(rf"({_NUMBER})", name)
+    ]
+
+
+PUBLIC = "public harness"
+"""Who judged and asked, where the files are the public harness's."""
+
+
+def find_setting(files: RunFiles) -> SettingRecord:
+    """How the run was carried out, by its result or else by the last header."""
+    if files.result is not None:
+        return files.result.metadata
+    headers = [line for line in files.progress if isinstance(line, HeaderRecord)]
+    return headers[-1] if headers else SettingRecord()
+
+
+def is_ours(files: RunFiles) -> bool:
+    """Whether a run of ours wrote the files."""
+    return find_setting(files).is_ours or any(row.plan for row in files.questions)
+
+
+def build_import_plan(
+    files: RunFiles,
+    visits: list[CheckpointVisit],
+    items: Mapping[str, tuple[Item, ...]],
+    card: ImportCard,
+) -> Plan:
+    """What was done, resolved as far as the files go."""
+    setting = find_setting(files)
+    categories = {item.truth.category for own in items.values() for item in own}
+    days = {visit.place[1]: visit.days for visit in visits}
+    rows = [each for visit in visits for each in visit.evaluations]
+    is_stub = not any(each.points for each in rows)
+    plan = Plan(
+        scenarios=tuple(_build_scenario_card(name, own, visits) for name, own in items.items()),
+        checkpoints=tuple(
+            Checkpoint(label=label, days=days[label])
+            for label in sorted(days, key=days.__getitem__)
+        ),
+        system=_build_system_card(files, setting, categories),
+        judge=_build_judge_card(setting.judge, setting.judge_model, is_stub=is_stub),
+        appellate=_build_appellate_card(setting),
+        review=setting.review or ReviewMode.FAILURES,
+        lifecycle=setting.lifecycle or Lifecycle.GROWING,
+        repeats=max([setting.repeats, *(each.repeat + 1 for each in rows)]),
+        sample=setting.sample,
+        # A file may hold what its settings say was not asked; it was.
+        groups_enabled=setting.groups_enabled or bool(categories & GROUP_CATEGORIES),
+        judge_memory_window=setting.judge_memory_window,
+        max_context_tokens=setting.max_context_tokens,
+        imported=card,
+    )
+    known = {"seed": setting.seed, "top_k": setting.top_k}
+    return plan.replace(**{name: value for name, value in known.items() if value is not None})
+
+
+def digest_asked_ids(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
+    """Names what was put at each checkpoint, in whatever order."""
+    sets = {name: {label: sorted(ids) for label, ids in own.items()} for name, own in asked.items()}
+    return sha256(msgspec.json.encode(sets, order="deterministic")).hexdigest()
+
+
+def is_whole(files: RunFiles) -> bool:
+    """Whether the files say that their run came to its end."""
+    setting = find_setting(files)
+    if isinstance(setting, MetadataRecord):
+        is_cut = setting.reconstructed and not setting.reconstructed_complete
+        return not (is_cut or setting.unfinished or setting.not_started)
+    return bool(files.progress) and isinstance(files.progress[-1], ClosingRecord)
+
+
+def _build_scenario_card(
+    name: str, items: tuple[Item, ...], visits: Iterable[CheckpointVisit]
+) -> ScenarioCard:
+    last_day = max(visit.cutoff for visit in visits if visit.place[0] == name)
+    return ScenarioCard(
+        id=name,
+        # Nothing that reads an imported run asks for a date, and none is on record.
+        epoch=date.min,
+        episodes=last_day,
+        last_day=last_day,
+        items=len(items),
+        history_digest=UNRECORDED,
+        questions_digest=digest_questions(items),
+    )
+
+
+def _build_system_card(files: RunFiles, setting: SettingRecord, categories: set[str]) -> SystemCard:
+    if (card := setting.system) is not None:
+        asker = Asker(card.asker) if card.asker in set(Asker) else Asker.TOLD
+        return SystemCard(name=card.name, version=card.version, config=card.config, asker=asker)
+    models = {
+        "synthesis_model": setting.synthesis_model,
+        "embedding_provider": setting.embedding_provider,
+        "embedding_model": setting.embedding_model,
+    }
+    name = files.result.adapter_name if files.result is not None else None
+    if isinstance(setting, HeaderRecord):
+        name = setting.adapter_name
+    return SystemCard(
+        name=name or UNRECORDED,
+        version=UNRECORDED,
+        config={key: value for key, value in models.items() if value is not None},
+        # No system is told there who asks; a category that was asked must still be shown.
+        asker=Asker.TOLD if BOUNDARY in categories else Asker.UNTOLD,
+    )
+
+
+def _build_appellate_card(setting: SettingRecord) -> JudgeCard | None:
+    if setting.appellate_judge is None and setting.appellate_judge_model is None:
+        return None
+    model = setting.appellate_judge_model
+    return _build_judge_card(setting.appellate_judge, model, is_stub=False)
+
+
+def _build_judge_card(card: CardRecord | None, model: str | None, *, is_stub: bool) -> JudgeCard:
+    if card is None:
+        is_stub = is_stub and model is None
+        return JudgeCard(name=STUB if is_stub else PUBLIC, version=UNRECORDED, model=model)
+    return JudgeCard(
+        name=card.name,
+        version=card.version,
+        model=card.model,
+        rules_digest=card.rules_digest,
+        rubrics=card.rubrics,
+    )

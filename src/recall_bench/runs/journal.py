@@ -1,0 +1,73 @@
+"""An append-only file of events: the only state a run has.
+
+What a power cut costs of it, at most the last moment, the next run repeats.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lines
+from recall_bench.core.errors import DataError
+from recall_bench.core.event import Event, decode_event, encode_event
+
+__all__ = [
+    "JOURNAL",
+    "Journal",
+    "is_busy",
+    "make_lock",
+    "read_events",
+    "read_events_of",
+    "read_lines",
+    "read_with_offsets",
+]
+
+E = TypeVar("E", bound=Event)
+
+JOURNAL = "journal.jsonl"
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """Every event in the journal, oldest first."""
+    for number, (_, line) in enumerate(read_lines(path), start=1):
+        yield _decode_line(path, number, line)
+
+
+def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
+    """The events of one kind, oldest first; no other line is taken apart."""
+    for _, event in read_with_offsets(path, kind):
+        yield event
+
+
+def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
+    """The events of one kind, each with the offset at which it stands."""
+    opening = f'{{"type":"{kind.__struct_config__.tag}"'.encode()
+    for number, (offset, line) in enumerate(read_lines(path), start=1):
+        if line.startswith(opening):
+            event = _decode_line(path, number, line)
+            if isinstance(event, kind):
+                yield offset, event
+
+
+def _decode_line(path: Path, number: int, line: bytes) -> Event:
+    try:
+        return decode_event(line)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(
+            f"{path}, line {number}: not a journal event ({error}); the file was changed "
+            "after it was written: restore it, or start again in another folder"
+        ) from error
+
+
+class Journal(AppendLog):
+    """Appends events to a journal file for as long as the `with` block lasts."""
+
+    def __init__(self, path: Path) -> None:
+        elsewhere = "choose another folder with --into"
+        super().__init__(path, otherwise="choose another with --into", elsewhere=elsewhere)
+
+    def append(self, event: Event) -> None:
+        """Write one event through to the operating system before returning."""
+        self.append_line(encode_event(event))

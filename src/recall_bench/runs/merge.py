@@ -1,0 +1,313 @@
+"""The events of several journals of one plan, as one journal would hold them.
+
+Pure: journals are sequences of events that can be gone through more than once. Nothing is kept of
+them but a few bytes a trial.
+
+What is merged goes by time, and the events of each journal stay in their order. Every reader of a
+journal is then right without knowing of parts: a later word on a trial supersedes an earlier one
+of the same journal, since no other may speak of it; the last event is the latest, so that a run
+took from its first moment to its last; and a pause is a time in which no part was at work. Where a
+further part starts, the run goes on in another process: that is a RunResumed with its code, after
+which feeding that failed elsewhere counts as not tried again yet.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge as by_key
+from itertools import islice
+from pathlib import Path
+
+from recall_bench.core.atomic_file import AtomicFile, remove_leftovers
+from recall_bench.core.errors import DataError, FolderBusy, UsageError
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    encode_event,
+)
+from recall_bench.core.fingerprint import list_differences
+from recall_bench.core.plan import Plan, Shard, Trial
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
+from recall_bench.core.work_unit import collect_shard_units, list_states
+from recall_bench.running.execution import Finished, write_views
+from recall_bench.runs.journal import JOURNAL, is_busy, read_events, read_events_of
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeSource:
+    """A journal that is merged."""
+
+    place: str
+    """What people call it."""
+    started: RunStarted
+    declared: Callable[[], Iterable[Declared]]
+    """What it declares, anew at each call."""
+    events: Callable[[], Iterable[Event]]
+    """All that comes after its first event, anew at each call."""
+
+
+def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
+    """One journal of them all; UsageError names the two that do not go together.
+
+    It ends with RunEnded if nothing is left to do, whatever they say themselves.
+    """
+    refuse_different_plans(sources)
+    first = min(sources, key=lambda source: source.started.at)
+    plan = first.started.plan
+    yield first.started.replace(part=None)
+    standings, owners = TrialStates(plan), _TrialOwners(sources)
+    for declared in _collect_declarations(plan, sources):
+        standings.apply_event(declared)
+        yield declared
+    at = first.started.at
+    for number, event in _order_by_time(sources, sources.index(first)):
+        try:
+            standings.apply_event(event)
+            owners.note(number, event, standings)
+        except ValueError as error:
+            raise DataError(f"{sources[number].place}: {error}") from error
+        at = max(at, event.at)
+        yield event
+    if is_over(standings):
+        yield RunEnded(at=at)
+
+
+def is_over(standings: TrialStates) -> bool:
+    """Whether everything owed has its outcome, and every review that is due was done."""
+    plan = standings.plan
+    for card in plan.scenarios:
+        standing = standings.scenarios.get(card.id)
+        if standing is None or standing.count_states(
+            TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED
+        ):
+            return False
+        if plan.appellate is not None and find_due_reviews(card.id, standing, plan):
+            return False
+    return True
+
+
+def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
+    """Raise UsageError unless all are of one plan, and are different parts of one division."""
+    first, *others = sources
+    for other in others:
+        differing = list_differences(first.started.plan, other.started.plan, between=" and ")
+        if differing:
+            raise UsageError(
+                f"{first.place} and {other.place} are runs of different plans, with other "
+                f"{', other '.join(differing)}; merge parts of one plan"
+            )
+    parts = [(source.started.part, source.place) for source in sources]
+    seen: dict[int, str] = {}
+    of: tuple[int, str] | None = None
+    for part, place in parts:
+        if part is None:
+            continue
+        if of is not None and of[0] != part.of:
+            raise UsageError(
+                f"{of[1]} is one of {of[0]} parts and {place} is one of {part.of}; "
+                "merge parts of one division"
+            )
+        if part.number in seen:
+            raise UsageError(f"{seen[part.number]} and {place} both hold part {part}; name one")
+        of, seen[part.number] = (part.of, place), place
+
+
+def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterator[Declared]:
+    """What each scenario owes, once, in the order of the plan."""
+    found: dict[str, tuple[Declared, str]] = {}
+    for source in sources:
+        for declared in source.declared():
+            known, place = found.setdefault(declared.scenario, (declared, source.place))
+            if known.replace(at=declared.at) != declared:
+                raise UsageError(
+                    f"{place} and {source.place} declare other questions or days for "
+                    f"{declared.scenario}; merge parts of one plan"
+                )
+    for card in plan.scenarios:
+        if card.id in found:
+            yield found[card.id][0]
+
+
+def _order_by_time(sources: Sequence[MergeSource], first: int) -> Iterator[tuple[int, Event]]:
+    """What happened after the declarations, with the number of the journal that tells it."""
+    streams = (
+        _read_source_events(number, source, number == first)
+        for number, source in enumerate(sources)
+    )
+    # Of streams that are not quite sorted, as where answers are graded side by side, the order
+    # within each is kept all the same: only their next events are compared.
+    return by_key(*streams, key=lambda numbered: numbered[1].at)
+
+
+def _read_source_events(
+    number: int, source: MergeSource, is_first: bool
+) -> Iterator[tuple[int, Event]]:
+    if not is_first:
+        yield number, RunResumed(at=source.started.at, code=source.started.code)
+    for event in source.events():
+        if not isinstance(event, Declared | RunEnded):
+            yield number, event
+
+
+class _TrialOwners:
+    """Which journal speaks of each trial."""
+
+    def __init__(self, sources: Sequence[MergeSource]) -> None:
+        self._places = [source.place for source in sources]
+        self._known: dict[str, array[int]] = {}
+
+    def note(self, number: int, event: Event, standings: TrialStates) -> None:
+        """Remember whose trial it is; UsageError if it is another's."""
+        if isinstance(event, Answered | NotAnswered | Judged | NotJudged):
+            self._set_owner(number, event.trial, standings.scenarios[event.trial.scenario])
+
+    def _set_owner(self, number: int, trial: Trial, standing: ScenarioStates) -> None:
+        known = self._known.get(trial.scenario)
+        if known is None:
+            known = self._known[trial.scenario] = array("i", [-1]) * len(standing.grid)
+        slot = standing.find_slot(trial)
+        owner = known[slot]
+        if owner not in (-1, number):
+            raise UsageError(
+                f"{trial} was asked in {self._places[owner]} and in {self._places[number]}; "
+                "a question that is put once has one answer, so name one of them"
+            )
+        known[slot] = number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedRun:
+    """A run that was made of others."""
+
+    finished: Finished
+    """The run, with every view of it written."""
+    parts: tuple[tuple[Path, Shard | None], ...]
+    """What was merged, and which part of the plan each is; None for a whole run."""
+    unfinished: tuple[tuple[Shard, int], ...] = ()
+    """The parts with trials that are still to be asked or judged, and how many."""
+
+    @property
+    def missing(self) -> tuple[Shard, ...]:
+        """The parts that were not there, if the plan was cut into parts."""
+        given = [part for _, part in self.parts if part is not None]
+        numbers = {part.number for part in given}
+        return tuple(
+            Shard(number=number, of=given[0].of)
+            for number in (range(1, given[0].of + 1) if given else ())
+            if number not in numbers
+        )
+
+
+def merge_runs(folders: Sequence[Path], into: Path, *, pictures: bool = True) -> MergedRun:
+    """Make one run of these, or raise and leave nothing behind.
+
+    What none of them asked stays open: a run started in the folder goes on with it.
+    """
+    if not folders:
+        raise UsageError("nothing to merge: name the folders of the parts")
+    _refuse_duplicates(folders)
+    _refuse_taken_folder(into)
+    sources = [_open_source(folder) for folder in folders]
+    refuse_different_plans(sources)
+    with _remove_on_failure(into), AtomicFile(into / JOURNAL) as journal:
+        for event in merge_events(sources):
+            journal.write(encode_event(event) + b"\n")
+        journal.commit()
+    folder = RunFolder.open(into)
+    summary = summarise(folder)
+    write_views(Settings(into=into, heatmap_png=pictures), folder, summary)
+    named = zip(folders, (source.started.part for source in sources), strict=True)
+    parts = tuple(named)
+    return MergedRun(
+        finished=Finished(folder=folder, summary=summary, warnings=()),
+        parts=parts,
+        unfinished=tuple(_count_open(folder, [part for _, part in parts if part is not None])),
+    )
+
+
+def _count_open(folder: RunFolder, parts: Sequence[Shard]) -> Iterator[tuple[Shard, int]]:
+    scenarios = folder.states.scenarios
+    items = {name: standing.items for name, standing in scenarios.items()}
+    for part in parts:
+        shares = collect_shard_units(folder.plan, items, part)
+        left = sum(
+            state in (TrialState.OPEN, TrialState.ANSWERED)
+            for scenario, shards in shares.items()
+            for state in list_states(scenarios[scenario], shards)
+        )
+        if left:
+            yield part, left
+
+
+@contextmanager
+def _remove_on_failure(into: Path) -> Iterator[None]:
+    """Where the block raises, remove the folders that were made for it."""
+    made = [place for place in (into, *into.parents) if not place.exists()]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for place in made:
+                place.rmdir()
+        raise
+
+
+def _refuse_duplicates(folders: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        place = folder.resolve()
+        if place in seen:
+            raise UsageError(f"{seen[place]} and {folder} are one folder; name it once")
+        seen[place] = folder
+
+
+def _refuse_taken_folder(into: Path) -> None:
+    if into.is_dir():
+        # What a merge that was killed left of its journal is nobody's.
+        remove_leftovers(into, JOURNAL)
+        if not any(into.iterdir()):
+            return
+    if into.exists() or into.is_symlink():
+        raise UsageError(f"{into}: exists already and is left as it is; name another with --into")
+
+
+def _open_source(folder: Path) -> MergeSource:
+    path = folder / JOURNAL
+    if not path.is_file():
+        raise UsageError(f"{folder}: is not a run folder; there is no {JOURNAL} in it")
+    _refuse_busy(folder)
+    first = next(read_events(path), None)
+    if first is None:
+        raise DataError(f"{path}: holds no event yet; nothing was run here")
+    if not isinstance(first, RunStarted):
+        raise DataError(f"{path}: does not begin with a plan; it is no journal of a run")
+    return MergeSource(
+        place=str(folder),
+        started=first,
+        declared=partial(read_events_of, path, Declared),
+        events=partial(_read_rest, path),
+    )
+
+
+def _refuse_busy(folder: Path) -> None:
+    """Answers that come after a part was merged would be asked for again."""
+    if is_busy(folder / JOURNAL):
+        raise FolderBusy(
+            f"{folder}: a run is still writing to this folder; wait for it, then merge"
+        )
+
+
+def _read_rest(path: Path) -> Iterator[Event]:
+    return islice(read_events(path), 1, None)

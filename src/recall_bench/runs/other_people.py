@@ -1,0 +1,128 @@
+"""Values that an answer tells in the place of the right one, found by looking for whole words.
+
+Judges need not say whose a wrong value is. The truth does, as far as it names the values that were
+overtaken and those that belong to somebody else; what other personas were asked about names theirs.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from recall_bench.core.scenario import Expects, Item, Truth
+from recall_bench.core.words import ARTICLE, WordSequence, split_words
+
+ATTRIBUTION_CATEGORY = "group-session-attribution"
+"""The category that asks who said or did something: another value there is another person's."""
+
+_SIDES = frozenset({"yes", "no"})
+_NUMBER = re.compile(r"\d")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def list_others_values(truth: Truth) -> tuple[str, ...]:
+    """The values that belong to another session or person.
+
+    Wrong and plausible values are that where the question is whose something is, and where
+    nothing is true of whom it names: what is told of somebody else is all there is to confuse.
+    """
+    if truth.category != ATTRIBUTION_CATEGORY and truth.expects is not Expects.ABSTAIN:
+        return ()
+    return tuple(value for value in truth.distractors if value.casefold() not in _SIDES)
+
+
+def is_told_instead(truth: Truth, wrong: Sequence[str], answer: str) -> bool:
+    """Whether the answer holds one of the wrong values, and not all that is right."""
+    if not wrong:
+        return False
+    level = _normalise(answer)
+    near = [value for value in wrong if all(part in level for part in _split_value(value))]
+    if not near:
+        return False
+    said = WordSequence(answer)
+    return any(said.contains(_parse_wording(value)) for value in near) and not _is_right(
+        truth, said
+    )
+
+
+def _normalise(text: str) -> str:
+    """The text as words are compared, uncut: where a word is not in it, it holds no such word.
+
+    Taking an answer apart costs fifty times as much as looking whether that can be spared.
+    """
+    if text.isascii():
+        return text.lower().replace(",", "").replace("'", "")
+    text = unicodedata.normalize("NFKC", text).casefold()
+    for dropped in ",'’ʼ":
+        text = text.replace(dropped, "")
+    return text.replace("−", "-")
+
+
+@lru_cache(maxsize=100_000)
+def _split_value(value: str) -> tuple[str, ...]:
+    return tuple(_normalise(word) for word in split_words(value) if not ARTICLE.fullmatch(word))
+
+
+def _is_right(truth: Truth, said: WordSequence) -> bool:
+    if truth.atoms and all(said.contains(_parse_wording(atom)) for atom in truth.atoms):
+        return True
+    return any(said.contains(_parse_wording(whole)) for whole in (truth.reference, *truth.aliases))
+
+
+@lru_cache(maxsize=100_000)
+def _parse_wording(value: str) -> WordSequence:
+    return WordSequence(value)
+
+
+class OtherPeople:
+    """What only the questions about other personas of a run know.
+
+    A number, a date and a single word may be the same in two stories by chance, so only names and
+    phrases count, and canaries, which exist once.
+    """
+
+    def __init__(self, items: Mapping[str, Iterable[Item]]) -> None:
+        told = {name: _collect_values(each) for name, each in items.items()}
+        self._others: dict[str, dict[str, set[str]]] = {}
+        """By scenario, the values of the others as rows of words, by the longest of these."""
+        for name, own in items.items():
+            known = {value for item in own for value in item.truth.distractors} | told[name]
+            by_word = self._others[name] = {}
+            for value in set().union(*told.values()) - known:
+                row = _parse_wording(value).without_articles
+                by_word.setdefault(max(row.split(), key=len), set()).add(row)
+
+    def is_in_answer(self, scenario: str, answer: str) -> bool:
+        """Whether the answer given in this scenario holds a value of another."""
+        by_word = self._others.get(scenario, {})
+        heard = set(_WORD.findall(_normalise(answer)))
+        near = [
+            row
+            for word in heard & by_word.keys()
+            for row in by_word[word]
+            if heard.issuperset(_WORD.findall(row))
+        ]
+        if not near:
+            return False
+        said = WordSequence(answer).without_articles
+        return any(row in said for row in near)
+
+
+def _collect_values(items: Iterable[Item]) -> set[str]:
+    """The values of a story that can hardly be another's."""
+    told: set[str] = set()
+    for item in items:
+        truth = item.truth
+        told.update(truth.canaries)
+        told.update(
+            value
+            for value in (
+                *truth.atoms,
+                *truth.aliases,
+                *truth.stale,
+                *truth.withheld,
+                *list_others_values(truth),
+            )
+            if not _NUMBER.search(value) and len(_parse_wording(value).without_articles.split()) > 1
+        )
+    return {value for value in told if _parse_wording(value).without_articles.strip()}

@@ -1,0 +1,125 @@
+"""Where a run's files go, and whether they can."""
+
+import os
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import Plan, Shard
+from recall_bench.core.settings import Settings
+from recall_bench.runs.journal import JOURNAL
+
+RUNS = Path("recall-runs")
+"""Where a run goes that was not given a folder."""
+
+RESULT, PROGRESS = "result.json", "progress.jsonl"
+QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"
+PICTURES = ("heatmap.png", "heatmap.svg")
+
+
+def choose_run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
+    """Where the run lives: as told, by the result it was told to write, or by its plan.
+
+    A folder named by the plan begins with the prefix, which says what kind of run it is, and
+    ends with the part, if the run is one.
+    """
+    if settings.resume is not None:
+        return _find_resume_folder(settings.resume, settings.into)
+    told = _find_named_folder(settings)
+    if told is not None:
+        return told
+    name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-") or "run"
+    part = "" if settings.shard is None else _format_shard(Shard.parse(settings.shard))
+    return RUNS / f"{prefix}{name}-{plan.digest[:8]}{part}"
+
+
+def _format_shard(part: Shard) -> str:
+    return f"-part-{part.number}-of-{part.of}"
+
+
+def move_outputs(settings: Settings, into: Path) -> Settings:
+    """The settings of another run in a folder of its own, with no file outside of it.
+
+    Files somebody named hold one run: of several, the last would be left. And what stands beside
+    a part is whole.
+    """
+    return replace(
+        settings,
+        into=into,
+        resume=None,
+        shard=None,
+        json_out=None,
+        question_log=None,
+        progress_jsonl=None,
+        failure_log=None,
+        heatmap_png=False,
+    )
+
+
+def _find_named_folder(settings: Settings) -> Path | None:
+    if settings.into is not None:
+        return settings.into
+    result = settings.json_out
+    if result is None:
+        return None
+    return result.parent if result.name == RESULT else result.with_suffix("")
+
+
+def _find_resume_folder(resume: Path, into: Path | None) -> Path:
+    folder = resume if resume.is_dir() else resume.parent
+    if not (folder / JOURNAL).is_file():
+        raise UsageError(
+            f"--resume: {resume} belongs to no run folder (there is no {JOURNAL} beside it), "
+            "so there are no answers to go on from; start a new run"
+        )
+    if into is not None and into.resolve() != folder.resolve():
+        raise UsageError(f"--resume {resume} and --into {into} name different folders")
+    return folder
+
+
+def _list_named_files(settings: Settings) -> dict[str, Path]:
+    """Each file somebody named, by the flag that names it."""
+    named = {
+        "--json-out": settings.json_out,
+        "--question-log": settings.question_log if settings.write_question_log else None,
+        "--progress-jsonl": settings.progress_jsonl,
+        "--failure-log": settings.failure_log,
+    }
+    return {flag: path for flag, path in named.items() if path is not None}
+
+
+def refuse_clashes(settings: Settings) -> None:
+    """Find out before anything is asked that two files would be one."""
+    for flag, path in {"--into": settings.into, "--resume": settings.resume}.items():
+        if path is not None and not path.parts:
+            raise UsageError(f"{flag}: no folder is named")
+    folder = _find_named_folder(settings)
+    taken: dict[Path, str] = {}
+    if folder is not None:
+        taken = {(folder / name).resolve(): name for name in (JOURNAL, *PICTURES)}
+    for flag, path in _list_named_files(settings).items():
+        if not path.parts:
+            raise UsageError(f"{flag}: no file is named")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{flag}: {path} is not a file; name one")
+        other = taken.setdefault(path.resolve(), flag)
+        if other != flag:
+            raise UsageError(f"{flag}: {path} is taken by {other}; name another file")
+
+
+def refuse_unwritable(settings: Settings) -> None:
+    """Find out now, not after the last answer, that a result cannot be saved."""
+    wanted = _list_named_files(settings)
+    if settings.into is not None:
+        wanted["--into"] = settings.into / RESULT
+    for flag, path in wanted.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, probe = tempfile.mkstemp(dir=path.parent)
+            os.close(handle)
+            Path(probe).unlink()
+        except OSError as error:
+            place = path.parent if flag == "--into" else path
+            raise UsageError(f"{flag}: cannot write {place} ({error.strerror})") from error

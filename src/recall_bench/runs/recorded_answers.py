@@ -1,0 +1,172 @@
+"""The answers of an earlier run, carried over into the journal of a new one.
+
+Everything about asking is copied as it was recorded, in its order, and never held in memory:
+what was fed, what went wrong, and the last word on each trial. Verdicts stay behind. The copy
+appears under its name only when it is whole.
+"""
+
+import os
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
+from recall_bench.core.event import RunStarted, encode_event
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.trial_states import ScenarioStates, TrialState
+from recall_bench.runs.journal import JOURNAL, make_lock, read_events, read_lines
+from recall_bench.runs.run_folder import RunFolder
+
+_COPIED_LINES = tuple(
+    b'{"type":"%s"' % kind
+    for kind in (b"run_resumed", b"declared", b"ingested", b"settled", b"feed_failed")
+)
+_ANSWER_LINES = (b'{"type":"answered"', b'{"type":"not_answered"')
+_UNANSWERED = (TrialState.OPEN, TrialState.NOT_ANSWERED)
+
+
+class _TrialLine(msgspec.Struct):
+    """As much of an event as says whose it is."""
+
+    trial: Trial
+
+
+_TRIAL_DECODER = msgspec.json.Decoder(_TrialLine)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run folder up to where its journal ended when it was opened."""
+
+    folder: RunFolder
+    end: int
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Read the run in `path`; one that is still going on is taken as it stands."""
+        journal = path / JOURNAL
+        end = journal.stat().st_size if journal.is_file() else 0
+        return cls(RunFolder.open(path), end)
+
+    @property
+    def unasked(self) -> int:
+        """How many of the trials it owes were never put."""
+        return sum(standing.count_states(TrialState.OPEN) for standing in self._standings.values())
+
+    def copy_answers(self, plan: Plan, folder: Path) -> None:
+        """Begin the journal in `folder` with these answers, or see that it began with them."""
+        journal = folder / JOURNAL
+        with _hold_lock(journal):
+            if journal.exists() and next(read_events(journal), None) is not None:
+                self._recognise(RunFolder.open(folder))
+                return
+            partial = folder / f".{JOURNAL}.partial"
+            try:
+                self._write(plan, partial)
+                partial.replace(journal)
+            except OSError as error:
+                raise JournalLost(
+                    f"{journal}: cannot be written ({error.strerror}); make room, and the same "
+                    "command starts it again"
+                ) from error
+
+    @property
+    def _standings(self) -> dict[str, ScenarioStates]:
+        return self.folder.states.scenarios
+
+    def _write(self, plan: Plan, path: Path) -> None:
+        with path.open("wb") as file:
+            for line in self._iterate_lines(plan):
+                file.write(line)
+                file.write(b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _iterate_lines(self, plan: Plan) -> Iterator[bytes]:
+        # When and by which code the answers came to be stays as it was: the run that judges
+        # them adds its own time and code when it resumes this journal.
+        folder = self.folder
+        yield encode_event(RunStarted(at=folder.started, plan=plan, code=folder.codes[0]))
+        last = self._find_last_answers()
+        for offset, line in self._read_lines():
+            if line.startswith(_COPIED_LINES):
+                yield line
+            elif line.startswith(_ANSWER_LINES):
+                trial = _TRIAL_DECODER.decode(line).trial
+                slot = self._standings[trial.scenario].find_slot(trial)
+                if last[trial.scenario][slot] == offset:
+                    yield line
+
+    def _find_last_answers(self) -> dict[str, "array[int]"]:
+        """Where in the file the last word of the system on each trial begins."""
+        last = {
+            scenario: array("q", [0]) * len(standing.grid)
+            for scenario, standing in self._standings.items()
+        }
+        for offset, line in self._read_lines():
+            if line.startswith(_ANSWER_LINES):
+                trial = _TRIAL_DECODER.decode(line).trial
+                last[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = offset
+        return last
+
+    def _read_lines(self) -> Iterator[tuple[int, bytes]]:
+        for offset, line in read_lines(self.folder.path / JOURNAL):
+            if offset >= self.end:
+                return
+            yield offset, line
+
+    def _recognise(self, copy: RunFolder) -> None:
+        """Refuse a folder whose answers are not these: another run's, or those of a while ago."""
+        if copy.started != self.folder.started:
+            raise UsageError(
+                f"{copy.path} holds the answers of another run with the same plan; "
+                "choose another folder with --into"
+            )
+        for scenario, standing in self._standings.items():
+            copied = copy.states.scenarios.get(scenario)
+            if copied is None or _list_states(standing) != _list_states(copied):
+                raise UsageError(
+                    f"{self.folder.path} has gone on since its answers were copied to "
+                    f"{copy.path}; choose another folder with --into"
+                )
+
+
+def _list_states(standing: ScenarioStates) -> list[TrialState]:
+    """For each trial whether it was never put, failed or answered, however it was judged."""
+    return [
+        state
+        if (state := standing.get_status(row, repeat, item).state) in _UNANSWERED
+        else TrialState.ANSWERED
+        for row in range(len(standing.checkpoint_plans))
+        for repeat, item in standing.list_owed_trials(row)
+    ]
+
+
+@contextmanager
+def _hold_lock(journal: Path) -> Iterator[None]:
+    """Hold the lock that every writer of this journal holds."""
+    from filelock import Timeout
+
+    try:
+        journal.parent.mkdir(parents=True, exist_ok=True)
+        lock = make_lock(journal)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderBusy(
+            f"{journal.parent}: another run is writing to this folder; "
+            "wait for it, or choose another with --into"
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"{journal.parent}: cannot write there ({error.strerror}); "
+            "choose another folder with --into"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

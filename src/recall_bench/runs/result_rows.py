@@ -1,0 +1,325 @@
+"""JSON for large documents: written as it is made, readable by people and by line tools."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, TrialResult
+from recall_bench.core.memory import Passage
+from recall_bench.core.scenario import Item
+from recall_bench.core.verdict import Verdict
+
+encode_compact = msgspec.json.Encoder().encode
+"""JSON on one line."""
+
+
+def encode_row(fields: object) -> msgspec.Raw:
+    """Something that stays on one line wherever it is laid out."""
+    return msgspec.Raw(encode_compact(fields))
+
+
+def write_document(value: object, write: Callable[[bytes], object], depth: int = 0) -> None:
+    """Write a document: mappings a key a line, iterators an element a line, the rest compact.
+
+    An iterator is drawn on only when its turn comes, one element at a time.
+    """
+    lead, inside = b"\n", b"  " * (depth + 1)
+    if isinstance(value, Mapping):
+        write(b"{")
+        for key, part in value.items():
+            write(lead + inside + encode_compact(key) + b": ")
+            write_document(part, write, depth + 1)
+            lead = b",\n"
+        write(b"}" if lead == b"\n" else b"\n" + b"  " * depth + b"}")
+    elif isinstance(value, Iterator):
+        write(b"[")
+        for part in value:
+            write(lead + inside)
+            write_document(part, write, depth + 1)
+            lead = b",\n"
+        write(b"]" if lead == b"\n" else b"\n" + b"  " * depth + b"]")
+    else:
+        write(encode_compact(value))
+
+
+T = TypeVar("T")
+
+_PUBLIC_MARKS = {"grounded": "hallucination"}
+"""Marks that have another name in the public files."""
+
+
+class _PublicRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    pass
+
+
+class QuestionRow(_PublicRow, frozen=True, kw_only=True, gc=False):
+    """A question with its truth; the reference is called one thing in results, another in logs."""
+
+    id: str
+    question: str
+    answer: str | UnsetType = UNSET
+    reference_answer: str | UnsetType = UNSET
+    category: str
+    difficulty: str | UnsetType = UNSET
+    relevant_days: list[int]
+    requires_synthesis: bool | UnsetType = UNSET
+    irrelevant_after: int | UnsetType = UNSET
+    choices: tuple[str, ...] | UnsetType = UNSET
+    expected_disclosure: str | UnsetType = UNSET
+    query_session: str | UnsetType = UNSET
+    forbidden_sessions: tuple[str, ...] | UnsetType = UNSET
+
+
+class ScoreRow(_PublicRow, frozen=True, kw_only=True, gc=False):
+    """A verdict's marks, with its reason."""
+
+    correctness: int | UnsetType = UNSET
+    completeness: int | UnsetType = UNSET
+    hallucination: int | UnsetType = UNSET
+    reasoning: str | UnsetType = UNSET
+
+
+class ErrorRow(_PublicRow, frozen=True, kw_only=True, gc=False):
+    """Why there is no verdict."""
+
+    kind: str
+    message: str
+
+
+class PassageRow(_PublicRow, frozen=True, kw_only=True, gc=False):
+    """Something the system looked at."""
+
+    path: str | UnsetType = UNSET
+    score: float | UnsetType = UNSET
+    snippet: str
+    day: int | UnsetType = UNSET
+
+
+class ResultRow(_PublicRow, frozen=True, kw_only=True, gc=False):
+    """One of `result.json`'s question results; a trial without an outcome has one too."""
+
+    qa: msgspec.Raw
+    repeat: int
+    system_answer: str | None
+    score: ScoreRow | None
+    composite_score: int | None
+    latency_ms: float | UnsetType
+    primary_score: ScoreRow | UnsetType
+    error: ErrorRow | UnsetType
+    review_error: str | UnsetType
+
+
+class LogRow(_PublicRow, frozen=True, kw_only=True, gc=False):
+    """One line of `questions.jsonl`, or with the two judges' scores apart, of `failures.jsonl`."""
+
+    timestamp: datetime
+    plan: str
+    """The first digits of the plan's digest."""
+    persona_id: str
+    checkpoint: str
+    repeat: int
+    qa: msgspec.Raw
+    system_answer: str | None
+    score: ScoreRow | None
+    composite: int | None
+    used_appellate: bool
+    retrieval: list[PassageRow] | UnsetType
+    memory_context_provided: bool
+    latency_ms: float | UnsetType
+    tool_calls: tuple[dict[str, object], ...] | UnsetType
+    primary_score: ScoreRow | UnsetType | None
+    appellate_score: ScoreRow | UnsetType | None = UNSET
+    error: ErrorRow | UnsetType
+    review_error: str | UnsetType
+    reviewed: str | UnsetType
+    """Whether a `failure` or a `pass` was put before the appellate judge, if one was."""
+    probabilities: dict[str, float] | UnsetType
+    """By mark, how likely it is a pass, as the judge of the final score says."""
+    findings: tuple[str, ...] | UnsetType
+    rubric: str | UnsetType
+
+
+def make_result_question(item: Item) -> QuestionRow:
+    """A question as `result.json` holds it."""
+    return _make_question(item, answer=item.truth.reference)
+
+
+def make_log_question(item: Item) -> QuestionRow:
+    """A question as the logs hold it."""
+    return _make_question(item, reference_answer=item.truth.reference)
+
+
+def _make_question(
+    item: Item, *, answer: str | UnsetType = UNSET, reference_answer: str | UnsetType = UNSET
+) -> QuestionRow:
+    truth, in_result = item.truth, answer is not UNSET
+    return QuestionRow(
+        id=item.id,
+        question=item.text,
+        answer=answer,
+        reference_answer=reference_answer,
+        category=truth.category,
+        difficulty=_unset_none(truth.difficulty),
+        relevant_days=list(dict.fromkeys(cited.day for cited in truth.evidence)),
+        requires_synthesis=truth.requires_synthesis if in_result else UNSET,
+        irrelevant_after=_unset_none(item.known_until) if in_result else UNSET,
+        choices=item.choices or UNSET,
+        expected_disclosure=_unset_none(truth.disclosure),
+        query_session=_unset_none(item.session),
+        forbidden_sessions=truth.forbidden_sessions or UNSET,
+    )
+
+
+class TrialRows:
+    """The rows of one result. What they share is worked out once."""
+
+    __slots__ = (
+        "_answer",
+        "_composite",
+        "_error",
+        "_latency_ms",
+        "_primary",
+        "_result",
+        "_review_error",
+        "_reviewed",
+        "_score",
+        "_verdict",
+        "is_failure",
+    )
+
+    def __init__(self, result: TrialResult) -> None:
+        self._result = result
+        self._answer: str | None = None
+        self._latency_ms: float | UnsetType = UNSET
+        self._score: ScoreRow | None = None
+        self._primary: ScoreRow | UnsetType = UNSET
+        self._composite: int | None = None
+        self._error: ErrorRow | UnsetType = UNSET
+        self._review_error: str | UnsetType = UNSET
+        self._reviewed: str | UnsetType = UNSET
+        self._verdict: Verdict | None = None
+        self.is_failure = False
+        """Whether the trial's last word is a bad one: a failing verdict, or no answer."""
+        if result.answered is not None:
+            self._answer = result.answered.answer.text
+            self._latency_ms = convert_to_ms(result.answered.seconds)
+        match result.outcome:
+            case Judged() as judged:
+                self._add_verdict(judged)
+            case NotAnswered(fault=fault, message=message, seconds=seconds):
+                self._composite = 0
+                self._latency_ms = convert_to_ms(seconds)
+                self._error = ErrorRow(kind=fault, message=message)
+                self.is_failure = True
+            case NotJudged(fault=fault, message=message):
+                self._error = ErrorRow(kind=fault, message=message)
+
+    def _add_verdict(self, judged: Judged) -> None:
+        self._verdict = judged.verdict
+        if judged.verdict.marks:
+            # A dataset's protocol gives none, and its score is not of our scales.
+            self._score = make_score_row(judged.verdict)
+            self._composite = judged.verdict.composite
+        self._review_error = _unset_none(judged.review_fault)
+        self.is_failure = judged.verdict.is_failure
+        if judged.primary is not None:
+            self._primary = make_score_row(judged.primary)
+        if judged.primary is not None or judged.review_fault is not None:
+            first = judged.primary or judged.verdict
+            self._reviewed = "failure" if first.is_failure else "pass"
+
+    def make_result_row(self, qa: msgspec.Raw) -> ResultRow:
+        """Its row among the question results."""
+        return ResultRow(
+            qa=qa,
+            repeat=self._result.trial.repeat,
+            system_answer=self._answer,
+            score=self._score,
+            composite_score=self._composite,
+            latency_ms=self._latency_ms,
+            primary_score=self._primary,
+            error=self._error,
+            review_error=self._review_error,
+        )
+
+    def make_log_row(self, qa: msgspec.Raw, *, plan: str, sees_memory: bool) -> LogRow | None:
+        """Its line in the question log; None until it has come to an end."""
+        trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
+        if outcome is None:
+            return None
+        verdict = self._verdict
+        return LogRow(
+            timestamp=outcome.at,
+            plan=plan,
+            persona_id=trial.scenario,
+            checkpoint=trial.checkpoint,
+            repeat=trial.repeat,
+            qa=qa,
+            system_answer=self._answer,
+            score=self._score,
+            composite=self._composite,
+            used_appellate=self._primary is not UNSET,
+            retrieval=UNSET if answered is None else _make_passage_rows(answered.answer.passages),
+            memory_context_provided=sees_memory,
+            latency_ms=self._latency_ms,
+            tool_calls=UNSET if answered is None else answered.answer.tool_calls or UNSET,
+            primary_score=self._primary,
+            error=self._error,
+            review_error=self._review_error,
+            reviewed=self._reviewed,
+            probabilities=UNSET if verdict is None else _rename_marks(verdict),
+            findings=(verdict and verdict.findings) or UNSET,
+            rubric=UNSET if verdict is None else _unset_none(verdict.rubric),
+        )
+
+    def make_failure_row(self, line: LogRow) -> LogRow:
+        """Its line in the failure log, from its line in the question log."""
+        is_reviewed = line.used_appellate
+        return msgspec.structs.replace(
+            line,
+            primary_score=line.primary_score if is_reviewed else line.score,
+            appellate_score=line.score if is_reviewed else None,
+        )
+
+
+def convert_to_ms(seconds: float) -> float:
+    """To the microsecond."""
+    return round(seconds * 1000, 3)
+
+
+def make_score_row(verdict: Verdict) -> ScoreRow:
+    """A verdict's marks under their public names."""
+    marks = verdict.marks
+    return ScoreRow(
+        correctness=marks["correctness"],
+        completeness=marks["completeness"],
+        hallucination=marks["grounded"],
+        reasoning=verdict.reason or UNSET,
+    )
+
+
+def _rename_marks(verdict: Verdict) -> dict[str, float] | UnsetType:
+    if not verdict.probabilities:
+        return UNSET
+    return {_PUBLIC_MARKS.get(mark, mark): share for mark, share in verdict.probabilities.items()}
+
+
+def _make_passage_rows(passages: Sequence[Passage]) -> list[PassageRow] | UnsetType:
+    if not passages:
+        return UNSET
+    return [
+        PassageRow(
+            path=_unset_none(passage.source),
+            score=_unset_none(passage.score),
+            snippet=passage.text,
+            day=_unset_none(passage.day),
+        )
+        for passage in passages
+    ]
+
+
+def _unset_none(value: T | None) -> T | UnsetType:
+    return UNSET if value is None else value

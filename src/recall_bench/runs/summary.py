@@ -1,0 +1,454 @@
+"""How the answers about boundaries went: what was leaked, and what was withheld without need."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypedDict
+
+from recall_bench.core.event import FeedFailed, Judged, TrialResult
+from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Disclosure, Item
+from recall_bench.core.schedule import is_in_plan
+from recall_bench.core.trial_states import CheckpointTimes, ScenarioStates, TrialStatus
+from recall_bench.core.usage import JudgingCosts
+from recall_bench.core.verdict import Finding
+from recall_bench.metrics.leaks import (
+    GuardedAnswer,
+    Leaks,
+    Refusals,
+    count_leaks,
+    count_refusals,
+    is_answerable,
+    is_confidential,
+)
+from recall_bench.metrics.marks import ReviewCounts, TrialTally, sum_tallies, tally_states
+from recall_bench.runs.run_folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundaryCounts:
+    """Leaks, and refusals of questions that allow an answer."""
+
+    leaks: Leaks
+    refusals: Mapping[Disclosure, Refusals]
+    """By how much may be disclosed: `partial` and `answer`, where such answers were judged."""
+
+    @property
+    def over_refusal(self) -> Refusals:
+        """Both kinds together."""
+        return sum(self.refusals.values(), Refusals())
+
+
+def count_boundary(folder: RunFolder, scenario: str) -> BoundaryCounts:
+    """Count over one scenario. Only answers and verdicts of such questions are read."""
+    guarded: list[GuardedAnswer] = []
+    judged: dict[Disclosure, list[tuple[Finding, ...] | None]] = {}
+    for result in folder.read_results_of(scenario, _is_relevant):
+        truth, findings = result.item.truth, _get_findings(folder, result)
+        if result.answered is not None:
+            guarded.append(GuardedAnswer(truth, result.answered.answer.text, findings))
+        if truth.disclosure is not None and is_answerable(truth) and _has_verdict(result):
+            judged.setdefault(truth.disclosure, []).append(findings)
+    refusals = {kind: count_refusals(judged[kind]) for kind in Disclosure if kind in judged}
+    return BoundaryCounts(leaks=count_leaks(guarded), refusals=refusals)
+
+
+def merge_boundaries(parts: Iterable[BoundaryCounts]) -> BoundaryCounts:
+    """All scenarios together."""
+    leaks, refusals = Leaks(), dict[Disclosure, Refusals]()
+    for part in parts:
+        leaks += part.leaks
+        for kind, found in part.refusals.items():
+            refusals[kind] = refusals.get(kind, Refusals()) + found
+    return BoundaryCounts(
+        leaks=leaks, refusals={k: refusals[k] for k in Disclosure if k in refusals}
+    )
+
+
+def _is_relevant(item: Item) -> bool:
+    return is_confidential(item.truth) or is_answerable(item.truth)
+
+
+def _has_verdict(result: TrialResult) -> bool:
+    return isinstance(result.outcome, Judged)
+
+
+def _get_findings(folder: RunFolder, result: TrialResult) -> tuple[Finding, ...] | None:
+    return folder.get_findings(result.outcome) if isinstance(result.outcome, Judged) else None
+
+
+STUB = "stub"
+"""The name of the judge that grades nothing."""
+
+_CellKey = tuple[str, str | None, str | None]
+"""Category, difficulty and expected disclosure: trials that agree in all three count alike."""
+
+
+class RunStatus(StrEnum):
+    """Whether the scores of a run may be quoted."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    """More trials failed than the plan allows."""
+    UNFINISHED = "unfinished"
+    """Trials are still to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validity:
+    """A status, and why in a few words where it is not `valid`."""
+
+    status: RunStatus
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureSummary:
+    """How the questions with one expected disclosure went, over all checkpoints."""
+
+    tally: TrialTally
+    unique: int
+    """How many different questions they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointSummary:
+    """One column of every table: what was asked there and how it went."""
+
+    checkpoint: Checkpoint
+    cutoff: int
+    """The last story day fed."""
+    overall: TrialTally
+    categories: Mapping[str, TrialTally]
+    difficulties: Mapping[str, TrialTally]
+    disclosures: Mapping[str, TrialTally]
+    new_days: int
+    """Days there were to feed since the checkpoint before."""
+    new: int
+    older: int
+    older_asked: int
+    clock: CheckpointTimes
+    is_done: bool
+    """Whether nothing is left to do here."""
+
+    def get_tally(self, name: str) -> TrialTally:
+        """The trials of one category, none if there are none."""
+        return self.categories.get(name, TrialTally())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaSummary:
+    """One scenario: its checkpoints by days, and all of them together."""
+
+    id: str
+    checkpoints: tuple[CheckpointSummary, ...]
+    overall: TrialTally
+    disclosures: Mapping[str, DisclosureSummary]
+    boundary: BoundaryCounts
+    questions: int
+    """The size of its question set, asked or not."""
+    feed_failures: tuple[FeedFailed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A whole run."""
+
+    plan: Plan
+    validity: Validity
+    personas: tuple[PersonaSummary, ...]
+    unstarted: tuple[str, ...]
+    """Scenarios of the plan that the run has not come to."""
+    checkpoints: tuple[CheckpointSummary, ...]
+    """Over all personas, by days."""
+    overall: TrialTally
+    disclosures: Mapping[str, DisclosureSummary]
+    boundary: BoundaryCounts
+    categories: tuple[str, ...]
+    """Every category a table should list, in order."""
+    faults: Mapping[str, int]
+    """How many trials ended in each kind of fault."""
+    reviews: ReviewCounts
+    costs: JudgingCosts
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether the judge graded nothing."""
+        return self.plan.judge.name == STUB
+
+    @property
+    def asked_categories(self) -> tuple[str, ...]:
+        """The categories without those this run does not ask."""
+        return tuple(name for name in self.categories if is_in_plan(name, self.plan))
+
+    @property
+    def done_checkpoints(self) -> int:
+        """Checkpoints with nothing left to do, over all personas."""
+        return sum(part.is_done for persona in self.personas for part in persona.checkpoints)
+
+    @property
+    def planned_checkpoints(self) -> int:
+        """Checkpoints the plan visits, over all personas."""
+        visited = 1 if self.plan.dry_run else len(self.plan.checkpoints)
+        return visited * len(self.plan.scenarios)
+
+    @property
+    def questions(self) -> int:
+        """The size of all question sets together, asked or not."""
+        return sum(persona.questions for persona in self.personas)
+
+
+def summarise(folder: RunFolder) -> Summary:
+    """Count everything in a run folder."""
+    personas = tuple(_summarise_persona(folder, scenario) for scenario in folder.scenarios)
+    overall = sum_tallies(persona.overall for persona in personas)
+    reviews = folder.count_reviews()
+    return Summary(
+        plan=folder.plan,
+        validity=_decide_validity(folder, personas, overall, reviews.open),
+        personas=personas,
+        unstarted=folder.unstarted,
+        checkpoints=_merge_checkpoints(personas),
+        overall=overall,
+        disclosures=_merge_disclosures(personas),
+        boundary=merge_boundaries(persona.boundary for persona in personas),
+        categories=_list_categories(folder),
+        faults=folder.count_faults(),
+        reviews=reviews,
+        costs=JudgingCosts(total=folder.states.usage, reviewing=folder.states.review_usage),
+    )
+
+
+def summarise_checkpoint(
+    standing: ScenarioStates, row: int, *, is_settled: bool = True
+) -> CheckpointSummary:
+    """Count one checkpoint of one scenario, as it stands."""
+    return _count_checkpoint(
+        standing, row, [_get_cell(item) for item in standing.items], is_settled=is_settled
+    )
+
+
+def _count_checkpoint(
+    standing: ScenarioStates, row: int, cells: Sequence[_CellKey], *, is_settled: bool
+) -> CheckpointSummary:
+    sheet = standing.checkpoint_plans[row]
+    tallies = _tally_cells(standing, row, cells)
+    overall = replace(sum_tallies(tallies.values()), eligible=len(sheet.eligible))
+    eligible = [cells[item] for item in sheet.eligible]
+    return CheckpointSummary(
+        checkpoint=sheet.checkpoint,
+        cutoff=sheet.cutoff,
+        overall=overall,
+        categories=_merge_by_place(tallies, eligible, 0),
+        difficulties=_merge_by_place(tallies, eligible, 1),
+        disclosures=_merge_by_place(tallies, eligible, 2),
+        new_days=standing.count_new_days(row),
+        new=sheet.new,
+        older=sheet.older,
+        older_asked=len(sheet.asked) - sheet.new,
+        clock=replace(standing.times[row]),
+        is_done=overall.open == 0 and (overall.owed > 0 or is_settled),
+    )
+
+
+def _tally_cells(
+    standing: ScenarioStates, row: int, cells: Sequence[_CellKey]
+) -> dict[_CellKey, TrialTally]:
+    """The tally of each cell; trials that stand alike are unpacked once and counted."""
+    grid, asked = standing.grid, standing.checkpoint_plans[row].asked
+    counts: Counter[tuple[_CellKey, int]] = Counter()
+    alike: dict[int, TrialStatus] = {}
+    for repeat in range(standing.repeats):
+        start = standing.compute_slot(row, repeat, 0)
+        counts.update([(cells[item], grid[start + item]) for item in asked])
+        for byte, item in {grid[start + item]: item for item in asked}.items():
+            alike[byte] = standing.get_status(row, repeat, item)
+    groups: dict[_CellKey, dict[TrialStatus, int]] = {}
+    for (cell, byte), count in counts.items():
+        groups.setdefault(cell, {})[alike[byte]] = count
+    return {cell: tally_states(group) for cell, group in groups.items()}
+
+
+def is_over_budget(tally: TrialTally, budget: float) -> bool:
+    """Whether more of these trials lack a verdict than the budget allows."""
+    return tally.failed > budget * tally.owed
+
+
+def _get_cell(item: Item) -> _CellKey:
+    truth = item.truth
+    disclosed = truth.disclosure if truth.category == BOUNDARY else None
+    return truth.category, truth.difficulty, disclosed and disclosed.value
+
+
+def _merge_by_place(
+    tallies: Mapping[_CellKey, TrialTally], eligible: Sequence[_CellKey], place: int
+) -> dict[str, TrialTally]:
+    merged = {
+        name: TrialTally(eligible=count)
+        for name, count in Counter(cell[place] for cell in eligible).items()
+        if name is not None
+    }
+    for cell, tally in tallies.items():
+        name = cell[place]
+        if name is not None:
+            merged[name] = merged.get(name, TrialTally()) + tally
+    return merged
+
+
+def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
+    standing = folder.states.scenarios[scenario]
+    cells = [_get_cell(item) for item in standing.items]
+    checkpoints = tuple(
+        _count_checkpoint(
+            standing,
+            row,
+            cells,
+            is_settled=folder.is_finished
+            or folder.is_checkpoint_ready(scenario, sheet.checkpoint.label),
+        )
+        for row, sheet in enumerate(standing.checkpoint_plans)
+    )
+    return PersonaSummary(
+        id=scenario,
+        checkpoints=checkpoints,
+        overall=sum_tallies(part.overall for part in checkpoints),
+        disclosures=_summarise_disclosures(standing, checkpoints),
+        boundary=count_boundary(folder, scenario),
+        questions=len(standing.items),
+        feed_failures=folder.list_feed_failures(scenario),
+    )
+
+
+def _summarise_disclosures(
+    standing: ScenarioStates, checkpoints: Iterable[CheckpointSummary]
+) -> dict[str, DisclosureSummary]:
+    tallies: dict[str, TrialTally] = {}
+    for part in checkpoints:
+        for name, tally in part.disclosures.items():
+            tallies[name] = tallies.get(name, TrialTally()) + tally
+    asked = {item for sheet in standing.checkpoint_plans for item in sheet.asked}
+    kinds = [_get_cell(standing.items[item])[2] for item in asked]
+    return {
+        name: DisclosureSummary(tally=tally, unique=kinds.count(name))
+        for name, tally in tallies.items()
+        if tally.owed
+    }
+
+
+def _merge_disclosures(personas: Iterable[PersonaSummary]) -> dict[str, DisclosureSummary]:
+    merged: dict[str, DisclosureSummary] = {}
+    for persona in personas:
+        for name, part in persona.disclosures.items():
+            known = merged.get(name, DisclosureSummary(tally=TrialTally(), unique=0))
+            merged[name] = DisclosureSummary(
+                tally=known.tally + part.tally, unique=known.unique + part.unique
+            )
+    return merged
+
+
+def _merge_checkpoints(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ...]:
+    found: dict[str, list[CheckpointSummary]] = {}
+    for persona in personas:
+        for part in persona.checkpoints:
+            found.setdefault(part.checkpoint.label, []).append(part)
+    return tuple(
+        CheckpointSummary(
+            checkpoint=parts[0].checkpoint,
+            cutoff=max(part.cutoff for part in parts),
+            overall=sum_tallies(part.overall for part in parts),
+            categories=_merge_tallies([part.categories for part in parts]),
+            difficulties=_merge_tallies([part.difficulties for part in parts]),
+            disclosures=_merge_tallies([part.disclosures for part in parts]),
+            new_days=sum(part.new_days for part in parts),
+            new=sum(part.new for part in parts),
+            older=sum(part.older for part in parts),
+            older_asked=sum(part.older_asked for part in parts),
+            clock=CheckpointTimes(
+                ingest_s=sum(part.clock.ingest_s for part in parts),
+                settle_s=sum(part.clock.settle_s for part in parts),
+                query_s=sum(part.clock.query_s for part in parts),
+                days_fed=sum(part.clock.days_fed for part in parts),
+            ),
+            is_done=all(part.is_done for part in parts),
+        )
+        for parts in found.values()
+    )
+
+
+def _merge_tallies(groups: Iterable[Mapping[str, TrialTally]]) -> dict[str, TrialTally]:
+    merged: dict[str, TrialTally] = {}
+    for group in groups:
+        for name, tally in group.items():
+            merged[name] = merged.get(name, TrialTally()) + tally
+    return merged
+
+
+def _list_categories(folder: RunFolder) -> tuple[str, ...]:
+    found = dict.fromkeys(
+        item.truth.category
+        for scenario in folder.scenarios
+        for item in folder.states.scenarios[scenario].items
+    )
+    return list_names(found, CATEGORIES)
+
+
+def list_names(found: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:
+    """The usual names, then the others found; the usual ones only if any of them was."""
+    names = dict.fromkeys(found)
+    others = tuple(name for name in names if name not in usual)
+    return others if others and len(others) == len(names) else (*usual, *others)
+
+
+def list_difficulties(part: CheckpointSummary) -> tuple[str, ...]:
+    """Every difficulty a table should list, in order."""
+    return list_names(part.difficulties, DIFFICULTIES)
+
+
+def _decide_validity(
+    folder: RunFolder, personas: Iterable[PersonaSummary], overall: TrialTally, reviews_open: int
+) -> Validity:
+    pending = {persona.id for persona in personas if persona.overall.open} | set(folder.unstarted)
+    is_over = folder.is_finished or (pending <= folder.stopped_scenarios and not reviews_open)
+    budget = folder.plan.error_budget
+    if is_over and is_over_budget(overall, budget):
+        reason = f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %"
+        if overall.open:
+            reason += f"; {overall.open} of them could not be put, because feeding failed"
+        return Validity(status=RunStatus.INVALID, reason=reason)
+    if pending or reviews_open:
+        reason = f"{overall.open} of {overall.owed} trials open"
+        if reviews_open:
+            reason += f", {reviews_open} verdicts to review"
+        if folder.unstarted:
+            reason += f", not started: {', '.join(folder.unstarted)}"
+        return Validity(status=RunStatus.UNFINISHED, reason=reason)
+    card = folder.plan.imported
+    if card is not None and not card.complete:
+        return Validity(status=RunStatus.UNFINISHED, reason="imported, and its files are not whole")
+    return Validity(status=RunStatus.VALID)
+
+
+class HeatmapGrid(TypedDict):
+    """Rows are categories, columns are ranges."""
+
+    categories: list[str]
+    ranges: list[str]
+    scores: list[list[float | None]]
+    counts: list[list[int | None]]
+
+
+def heatmap_grid(summary: Summary) -> HeatmapGrid:
+    """Mean and count by category and checkpoint; None where nothing was measured or visited."""
+    parts = {part.checkpoint.label: part for part in summary.checkpoints}
+    labels = [checkpoint.label for checkpoint in summary.plan.checkpoints]
+    rows = [
+        [parts[label].get_tally(name) if label in parts else None for label in labels]
+        for name in summary.categories
+    ]
+    return {
+        "categories": list(summary.categories),
+        "ranges": labels,
+        "scores": [[None if tally is None else tally.mean for tally in row] for row in rows],
+        "counts": [[None if tally is None else tally.counted for tally in row] for row in rows],
+    }

@@ -1,0 +1,204 @@
+"""The last word of a journal on each trial: what an answer took, found and told.
+
+One pass, which keeps no text; only answers that made something up are looked at once more, where
+they may be about another persona.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.memory import Delivery
+from recall_bench.core.plan import Trial
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import FULL_MARKS, Finding
+from recall_bench.metrics.leaks import is_confidential
+from recall_bench.runs.evidence import NO_PASSAGES, FoundPassages
+from recall_bench.runs.journal import read_lines
+from recall_bench.runs.other_people import OtherPeople, is_told_instead, list_others_values
+from recall_bench.runs.run_folder import RunFolder
+
+
+class _PassageLine(msgspec.Struct, gc=False):
+    day: int | None = None
+    turn: int | None = None
+    turns: tuple[int, ...] = ()
+
+
+class _AnswerLine(msgspec.Struct, gc=False):
+    text: str
+    passages: tuple[_PassageLine, ...] = ()
+    usage: Usage | None = None
+
+
+class _VerdictLine(msgspec.Struct, gc=False):
+    findings: tuple[Finding, ...] = ()
+    score: float | None = None
+
+
+class _LogLine(msgspec.Struct, gc=False):
+    """What is wanted of an event. Skipping the rest is three times as fast as reading it."""
+
+    type: str
+    trial: Trial | None = None
+    answer: _AnswerLine | None = None
+    seconds: float | None = None
+    reading_s: float | None = None
+    reading_usage: Usage | None = None
+    delivery: Delivery | None = None
+    verdict: _VerdictLine | None = None
+    primary: _VerdictLine | None = None
+    fault: str | None = None
+    scenario: str | None = None
+    checkpoint: str | None = None
+    lost: tuple[int, ...] | None = None
+
+
+_LOG_LINE = msgspec.json.Decoder(_LogLine)
+
+
+class TrialEntry(msgspec.Struct, kw_only=True):
+    """What the journal says of one trial."""
+
+    is_answered: bool = False
+    seconds: float | None = None
+    reading_s: float | None = None
+    usage: Usage | None = None
+    delivery: Delivery | None = None
+    found: FoundPassages = NO_PASSAGES
+    is_traced: bool = True
+    """Whether it is known of any passage where it is from, if there is one."""
+    text: str | None = None
+    """The answer, where something in it may be a secret."""
+    findings: tuple[Finding, ...] | None = None
+    score: float | None = None
+    fault: str | None = None
+    offset: int = -1
+    """Where in the journal the answer stands."""
+    is_silent: bool = False
+    tells_stale: bool = False
+    tells_others: bool = False
+    tells_other_people: bool = False
+
+
+_EMPTY_ENTRY = TrialEntry()
+
+
+class TrialLog:
+    """The last word on each trial, gathered as the journal goes by."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._standings = folder.states.scenarios
+        self._entries: dict[str, list[TrialEntry | None]] = {
+            name: [None] * len(standing.grid) for name, standing in self._standings.items()
+        }
+        self.has_passages = False
+        """Whether the system ever returned a passage."""
+        self.lost: dict[tuple[str, str], frozenset[int]] = {}
+        """By scenario and checkpoint, the days not held, where the memory says."""
+
+    def read(self, path: Path) -> None:
+        """Take in the whole journal."""
+        for offset, line in read_lines(path):
+            self._note(_LOG_LINE.decode(line), offset)
+        self._look_for_other_people(path)
+
+    def get_entry(self, scenario: str, slot: int) -> TrialEntry:
+        """The last word on the trial in this slot; one that says nothing if there is none."""
+        return self._entries[scenario][slot] or _EMPTY_ENTRY
+
+    def _note(self, line: _LogLine, offset: int) -> None:
+        if line.type == "inspected" and line.scenario and line.checkpoint:
+            self._note_inspection((line.scenario, line.checkpoint), line.lost)
+        # A run that is still going on may have come to another persona since it was opened.
+        if line.trial is None or line.trial.scenario not in self._entries:
+            return
+        match line.type:
+            case "answered":
+                self._store_entry(line.trial, self._build_entry(line.trial, line, offset))
+            case "not_answered":
+                self._store_entry(line.trial, TrialEntry(seconds=line.seconds, fault=line.fault))
+            case "judged" | "not_judged":
+                self._note_verdict(line.trial, line)
+
+    def _store_entry(self, trial: Trial, heard: TrialEntry) -> None:
+        self._entries[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = heard
+
+    def _note_inspection(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
+        self.lost.pop(place, None)
+        if lost is not None:
+            self.lost[place] = frozenset(lost)
+
+    def _look_for_other_people(self, path: Path) -> None:
+        """Look at answers that made something up once more: it may be another persona's."""
+        if len(self._entries) < 2:
+            return
+        strangers = OtherPeople({name: each.items for name, each in self._standings.items()})
+        with path.open("rb") as file:
+            for name, heard in self._list_hallucinations():
+                file.seek(heard.offset)
+                answer = _LOG_LINE.decode(file.readline()).answer
+                heard.tells_other_people = answer is not None and strangers.is_in_answer(
+                    name, answer.text
+                )
+
+    def _list_hallucinations(self) -> Iterator[tuple[str, TrialEntry]]:
+        for name, standing in self._standings.items():
+            for row in range(len(standing.checkpoint_plans)):
+                for repeat, number in standing.list_owed_trials(row):
+                    found = standing.get_status(row, repeat, number)
+                    heard = self._entries[name][standing.compute_slot(row, repeat, number)]
+                    is_made_up = found.state is TrialState.JUDGED and not found.grounded
+                    # A secret that was told is a leak, whosoever it is.
+                    is_leak = heard is not None and Finding.LEAK in (heard.findings or ())
+                    if is_made_up and heard is not None and heard.is_answered and not is_leak:
+                        yield name, heard
+
+    def _build_entry(self, trial: Trial, line: _LogLine, offset: int) -> TrialEntry:
+        standing, answer = self._standings[trial.scenario], line.answer
+        if answer is None:
+            raise ValueError(f"{trial} was answered without an answer")
+        number = standing.index[trial.item]
+        truth = standing.items[number].truth
+        final = standing.get_status(standing.row[trial.checkpoint], trial.repeat, number)
+        # Whose a value is matters only where it is wrong, and looking for it takes time.
+        wrong = "" if _has_full_marks(final) else answer.text
+        usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
+        self.has_passages = self.has_passages or bool(answer.passages)
+        found = FoundPassages.from_passages(answer.passages)
+        return TrialEntry(
+            is_answered=True,
+            offset=offset,
+            seconds=line.seconds,
+            reading_s=line.reading_s,
+            usage=sum(usages, Usage()) if usages else None,
+            delivery=line.delivery,
+            found=found,
+            is_traced=bool(found.days) or not answer.passages,
+            text=answer.text if is_confidential(truth) else None,
+            is_silent=not answer.text or answer.text.isspace(),
+            tells_stale=is_told_instead(truth, truth.stale, wrong),
+            tells_others=is_told_instead(truth, list_others_values(truth), wrong),
+        )
+
+    def _note_verdict(self, trial: Trial, line: _LogLine) -> None:
+        slot = self._standings[trial.scenario].find_slot(trial)
+        heard = self._entries[trial.scenario][slot]
+        if heard is None:
+            heard = self._entries[trial.scenario][slot] = TrialEntry()
+        heard.fault = line.fault
+        heard.score = heard.findings = None
+        if line.verdict is not None:
+            plan = self._folder.plan
+            judge = plan.judge if line.primary is None else plan.appellate
+            heard.findings = (
+                line.verdict.findings if judge in self._folder.judges_with_findings else None
+            )
+            heard.score = line.verdict.score
+
+
+def _has_full_marks(standing: TrialStatus) -> bool:
+    return standing.state is TrialState.JUDGED and standing.composite == FULL_MARKS

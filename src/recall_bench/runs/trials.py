@@ -1,0 +1,267 @@
+"""Every trial a run owes, as one row: what all views of a run are made from.
+
+States and marks are those the summary counts, so a mean over rows is the mean it prints. What an
+answer took and found is read from the journal.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import msgspec
+
+from recall_bench.core.errors import DataError
+from recall_bench.core.memory import Delivery
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.scenario import Expects, Item
+from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import FULL_MARKS, Finding
+from recall_bench.metrics.leaks import GuardedAnswer, count_leaks, count_refusals
+from recall_bench.runs.evidence import UNKNOWN_TRAIL, EvidenceTrail, trace_evidence
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trial_log import TrialEntry, TrialLog
+
+
+class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One trial owed, whether or not it was carried out."""
+
+    trial: Trial
+    item: Item
+    days: int
+    """Story days told by its checkpoint."""
+    cutoff: int
+    """The last day that was there to be fed."""
+    standing: TrialStatus
+    seconds: float | None = None
+    """How long the system took to answer, or to fail; None if it was not asked yet."""
+    reading_s: float | None = None
+    """How long the reader took, where one wrote the answer."""
+    usage: Usage | None = None
+    """What the system says it spent on the answer, and the reader with it; None if neither does."""
+    delivery: Delivery | None = None
+    """What became of the passages; None where there were none."""
+    evidence_found: int | None = None
+    """Evidence days of which a passage was delivered; None where that cannot be known."""
+    evidence_missing: int | None = None
+    """Evidence days of which nothing that tells the answer was delivered; None where that cannot
+    be known. Where utterances are known, only the telling ones will do."""
+    evidence_cut: int | None = None
+    """Those of them of which a passage was returned and cut off by the budget."""
+    evidence_lost: int | None = None
+    """Evidence days that the memory does not hold, and delivered nothing of; None where it does
+    not say what it holds."""
+    is_silent: bool = False
+    """Whether it was answered without a word."""
+    tells_stale: bool = False
+    """Whether the answer holds a value that was overtaken, and not all that is right."""
+    tells_others: bool = False
+    """Whether it holds a value of another session or person, and not all that is right."""
+    tells_other_people: bool = False
+    """Whether what it made up is what another persona of the run is asked about."""
+    findings: tuple[Finding, ...] | None = None
+    """What the judge noticed; None if it is not judged, or by one who does not say."""
+    score: float | None = None
+    """From 0 to 1, where a dataset's own protocol judged."""
+    leaked: bool | None = None
+    """Whether a secret was told; None where none could be, or nobody could notice."""
+    fault: str | None = None
+    """What kept it from being answered, or judged."""
+
+    @property
+    def state(self) -> TrialState:
+        """How far it has come."""
+        return self.standing.state
+
+    @property
+    def points(self) -> int | None:
+        """Of six; no points for a question not answered, None where there is no verdict."""
+        if self.standing.state is TrialState.JUDGED:
+            return self.standing.composite
+        return 0 if self.standing.state is TrialState.NOT_ANSWERED else None
+
+    @property
+    def is_hallucination(self) -> bool | None:
+        """Whether the answer made something up; None unless it was judged."""
+        return self.standing.grounded == 0 if self.standing.state is TrialState.JUDGED else None
+
+    @property
+    def is_invention(self) -> bool | None:
+        """Whether it made something up other than by telling a secret; None unless judged.
+
+        A leak has no mark for being grounded either, though what it tells may well be true.
+        """
+        return None if self.is_hallucination is None else self.is_hallucination and not self.leaked
+
+    @property
+    def is_refusal(self) -> bool | None:
+        """Whether the answer refuses, or says that there is no such thing; None if unknown."""
+        return None if self.findings is None else bool(count_refusals([self.findings]).refused)
+
+    @property
+    def evidence_days(self) -> int:
+        """How many days support the answer."""
+        return len({cited.day for cited in self.item.truth.evidence})
+
+    @property
+    def category(self) -> str:
+        """What kind of recall is asked for."""
+        return self.item.truth.category
+
+    @property
+    def difficulty(self) -> str | None:
+        """How hard the dataset says it is."""
+        return self.item.truth.difficulty
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialTable:
+    """All trials of a run: by persona, checkpoint, repeat and asked order."""
+
+    plan: Plan
+    rows: tuple[TrialRow, ...]
+    items: Mapping[str, tuple[Item, ...]]
+    """The questions of each persona, asked or not."""
+
+    @cached_property
+    def points(self) -> dict[Trial, float]:
+        """The points of every trial that counts."""
+        return {row.trial: float(points) for row in self.rows if (points := row.points) is not None}
+
+    @cached_property
+    def hallucinations(self) -> dict[Trial, float]:
+        """1 for every judged answer that made something up, 0 for every other."""
+        return {
+            row.trial: float(row.is_hallucination)
+            for row in self.rows
+            if row.is_hallucination is not None
+        }
+
+    @cached_property
+    def leaks(self) -> dict[Trial, float]:
+        """1 for every guarded answer that told the secret, 0 for every other."""
+        return {row.trial: float(row.leaked) for row in self.rows if row.leaked is not None}
+
+
+def read_trials(folder: RunFolder) -> TrialTable:
+    """One row for every trial owed by the personas the run has come to."""
+    words = TrialLog(folder)
+    path = folder.path / JOURNAL
+    try:
+        words.read(path)
+    except (msgspec.DecodeError, LookupError, ValueError, OSError) as error:
+        raise DataError(f"{path}: changed while it was read ({error})") from error
+    standings = folder.states.scenarios
+    return TrialTable(
+        plan=folder.plan,
+        rows=tuple(_RowBuilder(folder, words)),
+        items={name: standings[name].items for name in folder.scenarios},
+    )
+
+
+class _RowBuilder:
+    def __init__(self, folder: RunFolder, words: TrialLog) -> None:
+        self._folder = folder
+        self._words = words
+        self._standings = folder.states.scenarios
+        self._unfed = {name: _find_unfed_days(each) for name, each in self._standings.items()}
+
+    def __iter__(self) -> Iterator[TrialRow]:
+        for scenario in self._folder.scenarios:
+            for row in range(len(self._standings[scenario].checkpoint_plans)):
+                yield from self._build_rows(scenario, row)
+
+    def _build_rows(self, scenario: str, row: int) -> Iterator[TrialRow]:
+        standing = self._standings[scenario]
+        sheet = standing.checkpoint_plans[row]
+        place = (scenario, sheet.checkpoint.label)
+        for repeat, number in standing.list_owed_trials(row):
+            item = standing.items[number]
+            word = self._words.get_entry(scenario, standing.compute_slot(row, repeat, number))
+            trail = self._build_trail(place, item, word, sheet.cutoff)
+            yield TrialRow(
+                trial=Trial(
+                    scenario=scenario,
+                    item=item.id,
+                    checkpoint=sheet.checkpoint.label,
+                    repeat=repeat,
+                ),
+                item=item,
+                days=sheet.checkpoint.days,
+                cutoff=sheet.cutoff,
+                standing=standing.get_status(row, repeat, number),
+                seconds=word.seconds,
+                reading_s=word.reading_s,
+                usage=word.usage,
+                delivery=word.delivery,
+                evidence_found=self._count_found_days(item, word),
+                evidence_missing=trail.missing,
+                evidence_cut=trail.cut,
+                evidence_lost=trail.lost,
+                is_silent=word.is_silent,
+                tells_stale=word.tells_stale,
+                tells_others=word.tells_others,
+                tells_other_people=word.tells_other_people,
+                findings=word.findings,
+                score=word.score,
+                leaked=_check_leak(item, word),
+                fault=word.fault,
+            )
+
+    def _build_trail(
+        self, place: tuple[str, str], item: Item, word: TrialEntry, until: int
+    ) -> EvidenceTrail:
+        if not word.is_answered:
+            return UNKNOWN_TRAIL
+        return trace_evidence(
+            item.truth,
+            until,
+            found=word.found if self._words.has_passages and word.is_traced else None,
+            cut=() if word.delivery is None else word.delivery.cut_days,
+            lost=self._words.lost.get(place),
+            unfed=self._unfed[place[0]],
+        )
+
+    def _count_found_days(self, item: Item, word: TrialEntry) -> int | None:
+        truth = item.truth
+        if not truth.evidence or truth.expects is not Expects.ANSWER:
+            return None
+        if not (self._words.has_passages and word.is_answered and word.is_traced):
+            return None
+        return len({cited.day for cited in truth.evidence} & word.found.days)
+
+
+def _find_unfed_days(standing: ScenarioStates) -> frozenset[int]:
+    """Days that tell an answer and are not among those there are to feed, where these are known."""
+    if not standing.days:
+        return frozenset()
+    cited = (each.day for item in standing.items for each in item.truth.evidence)
+    return frozenset(cited).difference(standing.days)
+
+
+def _check_leak(item: Item, word: TrialEntry) -> bool | None:
+    if word.text is None:
+        return None
+    leaks = count_leaks([GuardedAnswer(item.truth, word.text, word.findings)])
+    return bool(leaks.leaked) if leaks.answers else None
+
+
+def explain_missing_marks(table: TrialTable) -> str | None:
+    """Why the run has no marks to go by; None if it has some.
+
+    A question that was not answered has no points, which is a mark only beside others: where a
+    dataset's own protocol scores the answers, failures would be all that counts.
+    """
+    card = table.plan.dataset
+    if card is None:
+        return None if table.points else "none of its answers has marks yet"
+    if table.hallucinations:
+        return None
+    return f"it was measured by {card.protocol}, which gives no marks of {FULL_MARKS}"
+
+
+def identify_answers(folder: RunFolder) -> tuple[str, datetime]:
+    """Names the answers of a run: the same for a copy of it, and where they are judged again."""
+    return folder.plan.answers_from or folder.plan.digest, folder.started

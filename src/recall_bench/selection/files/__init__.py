@@ -1,1 +1,0 @@
-"""The file formats of selection suites: tests, results and memories, exact to the byte."""

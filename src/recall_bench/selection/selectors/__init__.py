@@ -1,1 +1,0 @@
-"""Whoever picks memories for a prompt, one a file."""

@@ -1,0 +1,350 @@
+"""Word search: the terms of every passage, counted once, and bm25s over them.
+
+bm25s has no way to add to an index, and building one anew walks over every passage in Python:
+ten seconds for a thousand days, at each of up to 143 checkpoints. So passages are counted when
+they come in, new counts are merged into the old in arrays, and the matrix of scores bm25s works
+on is computed from them in one expression. A test holds it equal to the one bm25s builds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+import re
+from typing import TYPE_CHECKING
+
+from recall_bench.models.static_embedding import DIMENSIONS, embed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_WORD = r"(?u)\b(?:\w\w+|\d)\b"
+
+_QUESTION_WORDS = frozenset("also could many may might much must shall us whose would".split())
+"""Words of questions that the stop words of bm25s lack."""
+
+
+_NUMBER_BYTES = 4
+"""What a word's number takes."""
+
+
+def count_bytes(texts: Iterable[str]) -> int:
+    """Bytes that the texts take in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
+
+
+def list_stop_words() -> frozenset[str]:
+    """Words that a question asks nothing with."""
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return _QUESTION_WORDS.union(STOPWORDS_EN_PLUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """The two knobs of the formula; the defaults are those of the Anserini toolkit."""
+
+    k1: float = 0.9
+    """How soon saying a word again stops counting."""
+    b: float = 0.4
+    """How much a long passage is held against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """How often each term stands in each passage of an episode, by term and then by passage."""
+
+    terms: NDArray[np.int32]
+    passages: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    """Terms in each passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermQuery:
+    """The terms of a question, stop words left out."""
+
+    known: tuple[int, ...]
+    """As the vocabulary numbers them, in order, repeats kept."""
+    strangers: int
+    """How many of its words the vocabulary has never met."""
+
+
+VocabularyState = tuple[dict[str, int], dict[str, int], dict[str, str]]
+"""What a vocabulary knows: the numbers of words, those of stems, and the stem of each word."""
+
+
+class Vocabulary:
+    """Stems and their numbers. It only grows, so a memory and its copies may share one."""
+
+    def __init__(self) -> None:
+        import Stemmer
+        from bm25s.tokenization import Tokenizer
+
+        self._stemmer = Stemmer.Stemmer("english")
+        self._tokenizer = Tokenizer(splitter=_WORD, stopwords=None, stemmer=self._stemmer)
+        self._stop_words = list_stop_words()
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep every word, its stem and the numbers of both."""
+        known = self._tokenizer
+        numbered = len(known.word_to_id) + len(known.stem_to_sid)
+        texts = count_bytes(known.word_to_id) + count_bytes(known.stem_to_sid)
+        return texts + _NUMBER_BYTES * numbered
+
+    @property
+    def state(self) -> VocabularyState:
+        """All that it has learnt, for one that knows nothing yet to `learn`."""
+        known = self._tokenizer
+        return dict(known.word_to_id), dict(known.stem_to_sid), dict(known.word_to_stem)
+
+    def restore(self, learnt: VocabularyState) -> None:
+        """Know what another has learnt, and number new words as it would."""
+        words, stems, stem_of = learnt
+        known = self._tokenizer
+        known.word_to_id, known.stem_to_sid = dict(words), dict(stems)
+        known.word_to_stem = dict(stem_of)
+
+    def count(self, texts: Sequence[str]) -> TermCounts:
+        """Count the terms of some passages, numbering the new ones."""
+        import numpy as np
+
+        bags = list(self._tokenizer.streaming_tokenize(texts, update_vocab=True, allow_empty=False))
+        lengths = np.fromiter((len(bag) for bag in bags), np.int32, len(bags))
+        flat = np.fromiter((term for bag in bags for term in bag), np.int64, int(lengths.sum()))
+        places = np.repeat(np.arange(len(bags)), lengths)
+        pairs, counts = np.unique((flat << 32) | places, return_counts=True)
+        return TermCounts(
+            terms=(pairs >> 32).astype(np.int32),
+            passages=(pairs & 0xFFFFFFFF).astype(np.int32),
+            counts=counts.astype(np.float32),
+            lengths=lengths,
+        )
+
+    def parse_query(self, question: str) -> TermQuery:
+        """Read a question. The vocabulary stays as it is."""
+        words = [
+            word
+            for word in self._tokenizer.splitter(question.lower())
+            if word not in self._stop_words
+        ]
+        numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in self._stemmer.stemWords(words)]
+        known = tuple(number for number in numbers if number is not None)
+        return TermQuery(known=known, strangers=len(words) - len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """For each term the passages it stands in, in order. Never changed, only extended."""
+
+    starts: NDArray[np.int64]
+    """Where each term's passages start; one more entry ends the last."""
+    passages: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+
+    @classmethod
+    def create_empty(cls) -> Postings:
+        """No passages yet."""
+        import numpy as np
+
+        return cls(
+            starts=np.zeros(1, np.int64),
+            passages=np.empty(0, np.int32),
+            counts=np.empty(0, np.float32),
+            lengths=np.empty(0, np.int32),
+        )
+
+    def extend(self, pages: Sequence[TermCounts]) -> Postings:
+        """With later passages added: time linear in all there are, no sorting of the old."""
+        import numpy as np
+
+        lengths = [self.lengths, *(page.lengths for page in pages)]
+        offsets = np.cumsum([len(part) for part in lengths])
+        terms = np.concatenate([np.empty(0, np.int32), *(page.terms for page in pages)])
+        order = np.argsort(terms, kind="stable")
+        added = np.concatenate(
+            [self.passages[:0], *(p.passages + o for p, o in zip(pages, offsets, strict=False))]
+        )[order]
+        counts = np.concatenate([self.counts[:0], *(page.counts for page in pages)])[order]
+
+        size = max(len(self.starts) - 1, int(terms.max(initial=-1)) + 1)
+        old = np.zeros(size, np.int64)
+        old[: len(self.starts) - 1] = np.diff(self.starts)
+        new = np.bincount(terms, minlength=size)
+        starts = np.concatenate([[0], np.cumsum(old + new)])
+        old_at = np.arange(len(self.passages)) + np.repeat(np.cumsum(new) - new, old)
+        new_at = np.arange(len(added)) + np.repeat(np.cumsum(old), new)
+        merged = Postings(
+            starts=starts,
+            passages=np.empty(len(old_at) + len(new_at), np.int32),
+            counts=np.empty(len(old_at) + len(new_at), np.float32),
+            lengths=np.concatenate(lengths),
+        )
+        merged.passages[old_at], merged.passages[new_at] = self.passages, added
+        merged.counts[old_at], merged.counts[new_at] = self.counts, counts
+        return merged
+
+    def select_present(self, query: TermQuery) -> list[int]:
+        """The query's terms that stand in at least one of these passages."""
+        return [
+            term
+            for term in query.known
+            if term + 1 < len(self.starts) and self.starts[term] < self.starts[term + 1]
+        ]
+
+    def get_passages(self, term: int) -> NDArray[np.int32]:
+        """The passages the term stands in, in order."""
+        return self.passages[self.starts[term] : self.starts[term + 1]]
+
+
+class Bm25Index:
+    """BM25 over the passages of some postings."""
+
+    def __init__(self, postings: Postings, formula: Bm25) -> None:
+        import logging
+
+        import bm25s
+        import numpy as np
+
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
+        self._postings = postings
+        lengths = postings.lengths
+        spread = np.diff(postings.starts)
+        self._idf = np.log1p((len(lengths) - spread + 0.5) / (spread + 0.5)).astype(np.float32)
+        self._idf_unseen = float(np.log1p((len(lengths) + 0.5) / 0.5))
+        mean = float(lengths.mean()) if lengths.any() else 1.0
+        k1, b = formula.k1, formula.b
+        damping = (k1 * (1 - b + b * lengths / mean)).astype(np.float32)
+        saturation = postings.counts / (postings.counts + damping[postings.passages])
+        self._engine: Any = bm25s.BM25(k1=k1, b=b, method="lucene")
+        self._engine.nonoccurrence_array = None
+        self._engine.scores = {
+            "data": np.repeat(self._idf, spread) * saturation,
+            "indices": postings.passages,
+            "indptr": postings.starts,
+            "num_docs": len(lengths),
+        }
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes beside the postings it is made from."""
+        scores: NDArray[np.float32] = self._engine.scores["data"]
+        return self._idf.nbytes + scores.nbytes
+
+    def score(self, query: TermQuery) -> NDArray[np.float32]:
+        """Each passage's BM25 score, as shares of what a passage made of the question would have.
+
+        Words that stand nowhere count in that total, so a question about strangers scores low
+        everywhere: the number means the same for every question and every history.
+        """
+        import numpy as np
+
+        present = self._postings.select_present(query)
+        if not present:
+            return np.zeros(len(self._postings.lengths), np.float32)
+        unseen = len(query.known) - len(present) + query.strangers
+        attainable = float(self._idf[present].sum()) + unseen * self._idf_unseen
+        found: NDArray[np.float32] = self._engine.get_scores_from_ids(present)
+        return found / np.float32(attainable)
+
+
+_LEXICON_WORD = re.compile(r"\b(?:\w\w+|\d)\b")
+_INITIAL_CAPACITY = 1024
+
+WordTableState = tuple["NDArray[np.float32]", list[str]]
+"""What a lexicon knows: the vectors of those of its words that were measured, and all its words."""
+
+
+class WordVectorTable:
+    """Words, their numbers and their vectors. It only grows, so memories may share one."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self._stop_words = list_stop_words()
+        self._numbers: dict[str, int] = {}
+        self._unembedded: list[str] = []
+        self._vectors = np.empty((_INITIAL_CAPACITY, DIMENSIONS), np.float32)
+
+    @property
+    def nbytes(self) -> int:
+        """What its words and their vectors take, those not measured yet included."""
+        return count_bytes(self._numbers) + len(self._numbers) * DIMENSIONS * self._vectors.itemsize
+
+    @property
+    def state(self) -> WordTableState:
+        """All that it has learnt, for one that knows nothing yet to `learn`."""
+        known = len(self._numbers) - len(self._unembedded)
+        return self._vectors[:known].copy(), list(self._numbers)
+
+    def restore(self, learnt: WordTableState) -> None:
+        """Know what another has learnt, and number new words as it would."""
+        import numpy as np
+
+        vectors, words = learnt
+        self._numbers = {word: number for number, word in enumerate(words)}
+        self._unembedded = words[len(vectors) :]
+        self._vectors = np.empty((max(_INITIAL_CAPACITY, len(words)), DIMENSIONS), np.float32)
+        self._vectors[: len(vectors)] = vectors
+
+    def number_words(self, text: str) -> NDArray[np.int32]:
+        """The different words of a text, stop words left out, new ones learnt."""
+        import numpy as np
+
+        numbers: dict[int, None] = {}
+        for word in self._split_words(text):
+            number = self._numbers.get(word)
+            if number is None:
+                number = self._numbers[word] = len(self._numbers)
+                self._unembedded.append(word)
+            numbers[number] = None
+        return np.fromiter(numbers, np.int32, len(numbers))
+
+    def score_closeness(
+        self, question: str, passages: Sequence[NDArray[np.int32]]
+    ) -> NDArray[np.float32]:
+        """Of each passage, how near its nearest word comes to a word of the question, on average.
+
+        1 where it holds every word, 0 where it has nothing like any. Known as late interaction.
+        """
+        import numpy as np
+
+        found = np.zeros(len(passages), np.float32)
+        asked = list(dict.fromkeys(self._split_words(question)))
+        if not asked:
+            return found
+        self._embed_new_words()
+        wanted = embed(asked)
+        for place, numbers in enumerate(passages):
+            if len(numbers):
+                likeness = np.einsum("ik,jk->ij", wanted, self._vectors[numbers])
+                found[place] = likeness.max(axis=1).clip(0).mean()
+        return found
+
+    def _split_words(self, text: str) -> list[str]:
+        return [
+            word for word in _LEXICON_WORD.findall(text.lower()) if word not in self._stop_words
+        ]
+
+    def _embed_new_words(self) -> None:
+        import numpy as np
+
+        if not self._unembedded:
+            return
+        known = len(self._numbers) - len(self._unembedded)
+        if len(self._numbers) > len(self._vectors):
+            room = np.empty((2 * len(self._numbers), DIMENSIONS), np.float32)
+            room[:known] = self._vectors[:known]
+            self._vectors = room
+        self._vectors[known : len(self._numbers)] = embed(self._unembedded)
+        self._unembedded = []

@@ -1,1 +1,0 @@
-"""Real memory products, each behind an ordinary Python adapter."""

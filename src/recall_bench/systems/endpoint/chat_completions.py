@@ -1,0 +1,385 @@
+"""What the endpoint says when it says no, in the shape that OpenAI's clients understand."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
+from recall_bench.core.usage import Usage
+from recall_bench.models.compatible_server import CompatibleServer, resolve_server
+from recall_bench.models.faults import truncate_line
+from recall_bench.models.model import Finish, Model, Prompt, Reply
+from recall_bench.models.model_spec import ModelSpec
+from recall_bench.models.provider_model import open_model
+
+if TYPE_CHECKING:
+    import httpx
+
+NO_RETRY = {"x-should-retry": "false"}
+"""OpenAI's clients repeat what failed on the server's side, unless they are told not to."""
+
+
+class EndpointRefusal(Exception):
+    """Becomes a reply; it never leaves the endpoint."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+        self.headers = dict(headers or {})
+
+
+def translate_fault(fault: ModelFault) -> EndpointRefusal:
+    """What a model's failure looks like to the product that asked for it."""
+    if isinstance(fault, ModelBusy):
+        if fault.retry_after_s > 0:
+            headers = {"retry-after": f"{fault.retry_after_s:g}"}
+            return EndpointRefusal(429, str(fault), kind="rate_limit_error", headers=headers)
+        return EndpointRefusal(503, str(fault), kind="server_error")
+    final = NO_RETRY if isinstance(fault, ModelGone) else None
+    return EndpointRefusal(502, str(fault), kind="server_error", headers=final)
+
+
+_FINISHES = {
+    Finish.STOP: "stop",
+    Finish.LENGTH: "length",
+    Finish.FILTERED: "content_filter",
+}
+_NEEDS_TOOLS = ("tools", "functions")
+_INSTRUCTING = ("system", "developer")
+
+
+def build_prompt(request: dict[str, Any], model: str) -> Prompt:
+    """The conversation as one prompt; Refusal for what only a compatible server can do.
+
+    Several turns become a transcript that ends where the model is to go on.
+    """
+    for name in _NEEDS_TOOLS:
+        if request.get(name):
+            raise _refuse_feature(model, name, "no tools")
+    if request.get("n") not in (None, 1):
+        raise _refuse_feature(model, "n", "one reply at a time")
+    messages = request.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise EndpointRefusal(400, "messages: say at least one", param="messages")
+    said = [_read_message(message, model) for message in messages]
+    turns = [(role, text) for role, text in said if role not in _INSTRUCTING]
+    system = [text for role, text in said if role in _INSTRUCTING]
+    form, schema = _read_form(request.get("response_format"))
+    return Prompt(
+        system="\n\n".join([*system, *form]),
+        user=turns[0][1]
+        if len(turns) == 1
+        else "\n\n".join(f"{who}: {text}" for who, text in turns),
+        schema=schema,
+    )
+
+
+def _refuse_feature(model: str, param: str, limit: str) -> EndpointRefusal:
+    return EndpointRefusal(
+        400,
+        f"{param}: {model} takes {limit} from here; with --system-model openai:MODEL;URL requests "
+        "go to a compatible server as they are",
+        param=param,
+        code="unsupported",
+    )
+
+
+def _read_message(message: object, model: str) -> tuple[str, str]:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        raise EndpointRefusal(400, "messages: each needs a role and a content", param="messages")
+    if message["role"] in {"tool", "function"} or message.get("tool_calls"):
+        raise _refuse_feature(model, "messages", "no tools")
+    content = message.get("content")
+    if isinstance(content, str):
+        return message["role"], content
+    if not isinstance(content, list):
+        raise EndpointRefusal(
+            400, "messages: a content is a text or a list of texts", param="messages"
+        )
+    texts = [part.get("text") if isinstance(part, dict) else None for part in content]
+    if not all(isinstance(text, str) for text in texts):
+        raise _refuse_feature(model, "messages", "text alone")
+    return message["role"], "\n".join(str(text) for text in texts)
+
+
+def _read_form(wanted: object) -> tuple[list[str], dict[str, Any] | None]:
+    """The wanted form in words, which every model reads, and as a schema, which binds some."""
+    match wanted:
+        case None | {"type": "text"}:
+            return [], None
+        case {"type": "json_object"}:
+            return ["Reply with one JSON object and nothing else."], None
+        case {"type": "json_schema", "json_schema": {"schema": dict(schema)}}:
+            told = json.dumps(schema, ensure_ascii=False)
+            return [f"Reply with JSON by this schema and nothing else: {told}"], schema
+    raise EndpointRefusal(
+        400, "response_format: say text, json_object or json_schema", param="response_format"
+    )
+
+
+def build_completion(reply: Reply, model: str) -> dict[str, Any]:
+    """A model's reply in the shape of a completion."""
+    usage = reply.usage
+    return {
+        "id": f"chatcmpl-{uuid4().hex}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": reply.text, "refusal": None},
+                "logprobs": None,
+                "finish_reason": _FINISHES[reply.finish],
+            }
+        ],
+        "usage": {
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "total_tokens": usage.input_tokens + usage.output_tokens,
+        },
+    }
+
+
+def format_stream(completion: dict[str, Any], options: object) -> bytes:
+    """The whole completion as server-sent events, in a single piece: nothing arrives earlier."""
+    with_usage = isinstance(options, dict) and options.get("include_usage") is True
+    return b"".join(_format_events(completion, with_usage=with_usage))
+
+
+def _format_events(completion: dict[str, Any], *, with_usage: bool) -> Iterator[bytes]:
+    head = {name: completion[name] for name in ("id", "created", "model") if name in completion} | {
+        "object": "chat.completion.chunk"
+    }
+    yield _format_event(
+        {**head, "choices": [_build_delta(choice) for choice in completion["choices"]]}
+    )
+    if with_usage:
+        yield _format_event({**head, "choices": [], "usage": completion.get("usage")})
+    yield b"data: [DONE]\n\n"
+
+
+def _build_delta(choice: dict[str, Any]) -> dict[str, Any]:
+    delta = dict(choice.get("message") or {})
+    if calls := delta.get("tool_calls"):
+        delta["tool_calls"] = [{"index": place, **call} for place, call in enumerate(calls)]
+    return {
+        "index": choice.get("index", 0),
+        "delta": delta,
+        "finish_reason": choice.get("finish_reason"),
+    }
+
+
+def _format_event(chunk: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
+
+
+CHAT_TIMEOUT_S = 300.0
+"""How long a model may take for one reply."""
+
+_OURS = ("stream", "stream_options")
+"""What a request says about its reply to the client, which is none of the model's business."""
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+
+
+class Chat(Protocol):
+    """A language model that completes the conversations of products."""
+
+    @property
+    def name(self) -> str:
+        """Precise enough to ask the same model again, and free of secrets."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """What a client may call it."""
+        ...
+
+    async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
+        """The body of a whole completion, and what it cost; Refusal if there is none."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+def open_chat(
+    spec: ModelSpec,
+    environ: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float = CHAT_TIMEOUT_S,
+) -> Chat:
+    """The model of the spec; UsageError if a package, a program or a key is missing."""
+    server = resolve_server(spec, environ)
+    if server is None:
+        return PromptChat(open_model(spec, environ), spec, timeout_s)
+    try:
+        import httpx  # noqa: F401 - missed here rather than at the first request
+    except ImportError as missing:
+        raise UsageError(f"{spec.name}: needs httpx; pip install 'recall-bench[http]'") from missing
+    return ChatProxy(server, timeout_s)
+
+
+class ChatProxy:
+    """Sends each request as it came, under the model's own name, to a compatible server."""
+
+    def __init__(self, server: CompatibleServer, timeout_s: float) -> None:
+        self._server = server
+        self._timeout_s = timeout_s
+        self._client: httpx.AsyncClient | None = None
+
+    @property
+    def name(self) -> str:
+        """The spec's."""
+        return self._server.spec.name
+
+    @property
+    def model(self) -> str:
+        """As the server calls it."""
+        return self._server.spec.model or self._server.spec.provider
+
+    async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
+        """The server's own completion, tools and all; its failures keep their status."""
+        reply = await self._send(self._build_request(request))
+        text = self._server.redact_reply.redact_secrets(reply.text)
+        body = _decode_json(text)
+        if not reply.is_success:
+            raise self._make_refusal(reply, body)
+        if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
+            raise EndpointRefusal(
+                502,
+                f"{self.name}: replied with something that is no completion",
+                kind="server_error",
+            )
+        return body, self._server.price_reply(body.get("usage"), body.get("model"))
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _build_request(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The request for this model. What the spec says about it goes before the client's word."""
+        spec = self._server.spec
+        meant = {name: value for name, value in request.items() if name not in _OURS}
+        meant["model"] = spec.model
+        if spec.temperature is not None:
+            meant["temperature"] = spec.temperature
+        if spec.max_tokens is not None:
+            said = next((name for name in _LIMITS if name in meant), _LIMITS[-1])
+            meant = {name: value for name, value in meant.items() if name not in _LIMITS}
+            meant[said] = spec.max_tokens
+        return meant
+
+    async def _send(self, request: dict[str, Any]) -> httpx.Response:
+        import httpx
+
+        if self._client is None:
+            # Opened by the first request, because it belongs to the event loop that uses it.
+            self._client = httpx.AsyncClient(
+                headers=dict(self._server.headers), timeout=self._timeout_s
+            )
+        try:
+            return await self._client.post(self._server.build_url("chat/completions"), json=request)
+        except httpx.TimeoutException:
+            refusal = EndpointRefusal(
+                504, f"{self.name}: no reply within {self._timeout_s:g} s", kind="timeout_error"
+            )
+        except httpx.HTTPError as error:
+            said = truncate_line(self._server.redact(str(error))) or "no reason given"
+            refusal = EndpointRefusal(
+                502, f"{self.name}: the connection failed: {said}", kind="server_error"
+            )
+        # Raised here, where no error of the library is being handled, it drags no headers along.
+        raise refusal
+
+    def _make_refusal(self, reply: httpx.Response, body: object) -> EndpointRefusal:
+        error = body.get("error") if isinstance(body, dict) else None
+        details = error if isinstance(error, dict) else {}
+        said = details.get("message") or error or reply.text or "no reason given"
+        headers = {
+            name: reply.headers[name]
+            for name in ("retry-after", "retry-after-ms")
+            if name in reply.headers
+        }
+        if reply.status_code in {401, 403}:
+            headers |= NO_RETRY
+        return EndpointRefusal(
+            reply.status_code if reply.status_code >= 400 else 502,
+            f"{self.name}: {truncate_line(self._server.redact(str(said)))}",
+            kind=self._redact_word(details.get("type")) or "server_error",
+            code=self._redact_word(details.get("code")),
+            param=self._redact_word(details.get("param")),
+            headers=headers,
+        )
+
+    def _redact_word(self, found: object) -> str | None:
+        return truncate_line(self._server.redact(found)) if isinstance(found, str) else None
+
+
+class PromptChat:
+    """Puts each conversation to a model that takes one prompt and no tools."""
+
+    def __init__(self, model: Model, spec: ModelSpec, timeout_s: float) -> None:
+        self._model = model
+        self._spec = spec
+        self._timeout_s = timeout_s
+
+    @property
+    def name(self) -> str:
+        """The spec's."""
+        return self._spec.name
+
+    @property
+    def model(self) -> str:
+        """As its provider calls it."""
+        return self._spec.model or self._spec.provider
+
+    async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
+        """The model's reply as a completion; Refusal for what cannot be put in a prompt.
+
+        Temperature and length of the reply are the spec's to say, not the client's.
+        """
+        import anyio
+
+        prompt = build_prompt(request, self.name)
+        try:
+            with anyio.fail_after(self._timeout_s):
+                reply = await self._model.complete(prompt)
+        except TimeoutError:
+            raise EndpointRefusal(
+                504, f"{self.name}: no reply within {self._timeout_s:g} s", kind="timeout_error"
+            ) from None
+        except ModelFault as fault:
+            raise translate_fault(fault) from None
+        return build_completion(reply, self.model), reply.usage
+
+    async def close(self) -> None:
+        """Release the model's connections."""
+        await self._model.close()
+
+
+def _decode_json(text: str) -> object:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,437 @@
+"""`/v1/embeddings`: what is asked, checked; what is replied, built."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recall_bench.core.usage import Usage
+from recall_bench.models.embedders import Embeddings, normalise_vectors
+from recall_bench.systems.endpoint.chat_completions import EndpointRefusal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import cast
+
+import anyio
+import msgspec
+import uvicorn
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.usage import UsageMeter
+from recall_bench.models.embedders import Embedder
+from recall_bench.systems.endpoint.chat_completions import Chat, format_stream, translate_fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRequest:
+    """A request that can be met."""
+
+    texts: tuple[str, ...]
+    model: str
+    dimensions: int
+    in_base64: bool
+
+
+def read_embedding_request(body: dict[str, Any], model: str, dimensions: int) -> EmbeddingRequest:
+    """The request; Refusal if it cannot be met. The given model and dimensions are the usual."""
+    asked = body.get("dimensions")
+    if asked is not None and (type(asked) is not int or not 1 <= asked <= dimensions):
+        raise EndpointRefusal(
+            400,
+            f"dimensions: {asked!r} cannot be had; vectors are {dimensions} long and can be cut "
+            "shorter, so ask for a whole number up to that or for none",
+            param="dimensions",
+        )
+    form = body.get("encoding_format")
+    if form not in (None, "float", "base64"):
+        raise EndpointRefusal(
+            400, "encoding_format: say float or base64, or leave it out", param="encoding_format"
+        )
+    called = body.get("model")
+    return EmbeddingRequest(
+        texts=_read_texts(body.get("input")),
+        model=called if isinstance(called, str) and called else model,
+        dimensions=dimensions if asked is None else asked,
+        in_base64=form == "base64",
+    )
+
+
+def _read_texts(given: object) -> tuple[str, ...]:
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not texts:
+        raise EndpointRefusal(400, "input: say a text or a list of texts", param="input")
+    if all(isinstance(text, int | list) for text in texts):
+        raise EndpointRefusal(
+            400,
+            "input: token numbers mean nothing here, for every embedder has its own tokenizer; "
+            "send text (in LangChain: check_embedding_ctx_length=False)",
+            param="input",
+            code="tokens_not_supported",
+        )
+    for place, text in enumerate(texts):
+        if not isinstance(text, str) or not text:
+            said = "is empty" if text == "" else "is no text"
+            raise EndpointRefusal(400, f"input: text {place} {said}; send words", param="input")
+    return tuple(texts)
+
+
+def build_embedding_reply(
+    wanted: EmbeddingRequest, embedded: Embeddings
+) -> tuple[dict[str, object], Usage]:
+    """The body of the reply, and what the request counts for."""
+    vectors = truncate_vectors(embedded.vectors, wanted.dimensions)
+    tokens = sum(embedded.tokens)
+    rows: list[Any] = _encode_base64(vectors) if wanted.in_base64 else vectors.tolist()
+    body: dict[str, object] = {
+        "object": "list",
+        "model": wanted.model,
+        "data": [
+            {"object": "embedding", "index": place, "embedding": row}
+            for place, row in enumerate(rows)
+        ],
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+    paid, spared = embedded.usage, embedded.spared
+    usage = Usage(
+        calls=1,
+        input_tokens=tokens,
+        cost_usd=paid.cost_usd + spared.cost_usd,
+        unpriced=int(paid.unpriced + spared.unpriced > 0),
+        cached=paid.cached,
+    )
+    return body, usage
+
+
+def truncate_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+    """The first dimensions of each vector, brought back to the length of one."""
+    if dimensions == vectors.shape[1]:
+        return vectors
+    return normalise_vectors(vectors[:, :dimensions])
+
+
+def _encode_base64(vectors: NDArray[np.float32]) -> list[str]:
+    """Little-endian 32-bit floats, whatever this machine likes better."""
+    return [b64encode(row.tobytes()).decode("ascii") for row in vectors.astype("<f4")]
+
+
+_OURSELVES = frozenset({"127.0.0.1", "localhost"})
+
+RouteHandler = Callable[[Request], Awaitable[Response]]
+
+
+class EndpointApplication:
+    """Answers requests in the event loop that its app runs in. Whoever asks needs no key."""
+
+    def __init__(self, embedder: Embedder, chat: Chat | None, meter: UsageMeter) -> None:
+        self._embedder = embedder
+        self._chat = chat
+        self._meter = meter
+        self._waiting: set[anyio.CancelScope] = set()
+        self.app = Starlette(
+            routes=[
+                Route("/v1/models", self._wrap_errors(self._list_models)),
+                Route("/v1/models/{name:path}", self._wrap_errors(self._describe_model)),
+                Route(
+                    "/v1/embeddings", self._wrap_errors(self._serve_embeddings), methods=["POST"]
+                ),
+                Route(
+                    "/v1/chat/completions",
+                    self._wrap_errors(self._serve_completions),
+                    methods=["POST"],
+                ),
+                Route("/v1/responses", self._wrap_errors(_refuse_responses), methods=["POST"]),
+            ],
+            exception_handlers={HTTPException: _reply_not_found, Exception: _reply_internal_error},
+            lifespan=self._run_lifespan,
+        )
+
+    def cancel_requests(self) -> None:
+        """Answer whoever still waits that we are closing. Called in the app's event loop."""
+        for scope in tuple(self._waiting):
+            scope.cancel()
+
+    @asynccontextmanager
+    async def _run_lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        if self._chat is not None:
+            await self._chat.close()
+
+    def _wrap_errors(self, reply: RouteHandler) -> RouteHandler:
+        async def handle_request(request: Request) -> Response:
+            refusal = EndpointRefusal(503, "the endpoint is closing", kind="server_error")
+            with anyio.CancelScope() as scope:
+                self._waiting.add(scope)
+                try:
+                    _check_origin(request)
+                    return await reply(request)
+                except EndpointRefusal as said:
+                    refusal = said
+                except ModelFault as fault:
+                    refusal = translate_fault(fault)
+                finally:
+                    self._waiting.discard(scope)
+            return _make_json_response(refusal.body, refusal.status, refusal.headers)
+
+        return handle_request
+
+    async def _list_models(self, _: Request) -> Response:
+        return _make_json_response(
+            {"object": "list", "data": list(self._collect_models().values())}
+        )
+
+    async def _describe_model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        offered = self._collect_models()
+        if name not in offered:
+            raise EndpointRefusal(
+                404,
+                f"there is no model {name!r}; offered: {', '.join(offered)}",
+                code="model_not_found",
+                param="model",
+            )
+        return _make_json_response(offered[name])
+
+    def _collect_models(self) -> dict[str, dict[str, object]]:
+        embedder, chat = self._embedder, self._chat
+        facts: dict[str, object] = {"object": "model", "created": 0, "owned_by": "recall-bench"}
+        embedding = {
+            "id": embedder.model,
+            **facts,
+            "embedder": embedder.name,
+            "dimensions": embedder.dimensions,
+        }
+        talking = {} if chat is None else {chat.model: {"id": chat.model, **facts}}
+        return {**talking, embedder.model: embedding}
+
+    async def _serve_embeddings(self, request: Request) -> Response:
+        embedder = self._embedder
+        wanted = read_embedding_request(
+            await _read_body(request), embedder.model, embedder.dimensions
+        )
+        embedded = await run_sync(embedder.embed, wanted.texts, abandon_on_cancel=True)
+        body, usage = build_embedding_reply(wanted, embedded)
+        self._meter.add(usage)
+        whole = embedder.dimensions
+        if wanted.dimensions == whole:
+            return _make_json_response(body)
+        note = f"cut from {whole} to {wanted.dimensions} dimensions and normalised again"
+        return _make_json_response(body, headers={"x-recall-bench-note": note})
+
+    async def _serve_completions(self, request: Request) -> Response:
+        wanted = await _read_body(request)
+        if self._chat is None:
+            raise EndpointRefusal(
+                400,
+                "no language model stands behind this endpoint; name one with --system-model "
+                "provider:model (recall-bench endpoint: --model)",
+                code="no_model",
+            )
+        completion, usage = await self._chat.complete(wanted)
+        self._meter.add(usage)
+        if wanted.get("stream") is not True:
+            return _make_json_response(completion)
+        return Response(
+            format_stream(completion, wanted.get("stream_options")), media_type="text/event-stream"
+        )
+
+
+def _check_origin(request: Request) -> None:
+    """Keep web pages out: a browser on this machine may be made to call, but says for whom."""
+    if request.url.hostname not in _OURSELVES or "origin" in request.headers:
+        raise EndpointRefusal(
+            403, "this endpoint serves programs on this machine, and no web pages"
+        )
+
+
+async def _read_body(request: Request) -> dict[str, Any]:
+    try:
+        body = msgspec.json.decode(await request.body())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise EndpointRefusal(400, f"the body is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise EndpointRefusal(400, "the body is no JSON object")
+    return body
+
+
+async def _refuse_responses(_: Request) -> Response:
+    raise EndpointRefusal(
+        404,
+        "this endpoint has no Responses API; use /v1/chat/completions",
+        code="unsupported",
+    )
+
+
+async def _reply_not_found(request: Request, error: Exception) -> Response:
+    """No such path, or no such method there."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    refusal = EndpointRefusal(
+        status,
+        f"nothing answers {request.method} {request.url.path}; there are GET /v1/models, "
+        "POST /v1/embeddings and POST /v1/chat/completions",
+        code="unknown_url" if status == 404 else None,
+    )
+    return _make_json_response(refusal.body, refusal.status)
+
+
+async def _reply_internal_error(_: Request, error: Exception) -> Response:
+    """A fault of ours: the log has its traceback, the product its kind."""
+    refusal = EndpointRefusal(
+        500, f"the endpoint failed: {type(error).__name__}", kind="server_error"
+    )
+    return _make_json_response(refusal.body, refusal.status)
+
+
+def _make_json_response(
+    body: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(
+        msgspec.json.encode(body), status, dict(headers or {}), media_type="application/json"
+    )
+
+
+LOOPBACK = "127.0.0.1"
+_SHUTDOWN_TIMEOUT_S = 5
+"""How long a request that cannot be ended holds up the end."""
+
+
+class ServerThread:
+    """Serves the app on loopback from `start` until `stop`."""
+
+    def __init__(self, app: Starlette, *, port: int, hang_up: Callable[[], None]) -> None:
+        self._socket = _open_listener(port)
+        self.port: int = self._socket.getsockname()[1]
+        self._hang_up = hang_up
+        self.server = _EndpointServer(
+            uvicorn.Config(
+                app,
+                http=BufferedProtocol,
+                ws="none",
+                loop="asyncio",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
+            )
+        )
+        # A daemon: a process that dies without stopping us must not wait for us.
+        self._thread = threading.Thread(target=self._run, name="model-endpoint", daemon=True)
+
+    def start(self) -> None:
+        """Return once requests are answered."""
+        self._thread.start()
+        self.server.is_settled.wait()
+        if not self.server.started:
+            self.stop()
+            raise UsageError("the model endpoint could not start; the log says why")
+
+    def stop(self) -> None:
+        """Return once nothing of it runs; those who wait for a reply are told."""
+        if self.server.loop is not None:
+            # A loop that has closed in the meantime has nobody who waits.
+            with suppress(RuntimeError):
+                self.server.loop.call_soon_threadsafe(self._stop_server)
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._socket.close()
+
+    def _stop_server(self) -> None:
+        self._hang_up()
+        self.server.is_over.set()
+
+    def _run(self) -> None:
+        try:
+            self.server.run(sockets=[self._socket])
+        finally:
+            self.server.is_settled.set()
+
+
+class _EndpointServer(uvicorn.Server):
+    """Says when it has started, and sleeps until it is over: nothing ticks while we measure."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_settled = threading.Event()
+        self.is_over = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.loop = asyncio.get_running_loop()
+        self.is_settled.set()
+
+    async def main_loop(self) -> None:
+        await self.is_over.wait()
+
+
+def _open_listener(port: int) -> socket.socket:
+    # asyncio switches Nagle's delay off only where the protocol is spelled out.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if os.name == "posix":
+            # Elsewhere it would let two programs share a port; here, one follow another at once.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"port {port} of {LOOPBACK} cannot be had ({error.strerror}); name another, or none"
+        ) from error
+    return listener
+
+
+class BufferedProtocol(H11Protocol):
+    """Sends head and body of a reply together."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start to serve one client."""
+        super().connection_made(cast("asyncio.Transport", BufferedTransport(transport)))
+
+
+class BufferedTransport:
+    """A transport that gathers what is written in one turn of the event loop."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._gathered: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send it at the end of this turn, with all that is written until then."""
+        if not data:
+            return
+        if not self._gathered:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._gathered.append(data)
+
+    def flush(self) -> None:
+        """Send it now."""
+        whole = b"".join(self._gathered)
+        self._gathered.clear()
+        if whole and not self._transport.is_closing():
+            self._transport.write(whole)
+
+    def close(self) -> None:
+        """Send what there is, and close."""
+        self.flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever else a transport has
+        return getattr(self._transport, name)

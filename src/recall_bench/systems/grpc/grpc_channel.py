@@ -1,0 +1,423 @@
+"""How a call ended."""
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+if TYPE_CHECKING:
+    import grpc
+import asyncio
+import re
+import ssl
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+
+from recall_bench.core.errors import BenchError, SystemBusy, SystemFault, SystemGone, SystemTimeout
+from recall_bench.systems.grpc.grpc_messages import RETRY_AFTER, SERVICE_V2, GrpcMethod, Protobuf
+from recall_bench.systems.grpc.single_connection import GrpcAddress, SingleConnection
+
+if TYPE_CHECKING:
+    import grpc
+from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, decode_message, load_methods
+from recall_bench.systems.transports import wire
+
+T = TypeVar("T")
+
+_LOST_IN_CORE = "Internal error from Core"
+"""What a stream's status becomes in grpcio when the server ended it while we were writing."""
+
+
+class GrpcStatus(NamedTuple):
+    """What the server said at the end."""
+
+    code: str
+    details: str
+    trailing: dict[str, str]
+
+    @classmethod
+    def from_error(cls, error: "grpc.aio.AioRpcError") -> Self:
+        """The status a failed call raised."""
+        trailing = {key: str(value) for key, value in error.trailing_metadata() or ()}
+        return cls(error.code().name, error.details() or "", trailing)
+
+
+class StreamStatus:
+    """The status of a stream as the server sent it.
+
+    A server may end a stream at any time. If we are writing just then, grpcio puts a status of
+    its own before the server's, or in its place; so the first is noted, and the last is raised.
+    """
+
+    def __init__(self, call: "grpc.aio.StreamStreamCall") -> None:
+        self._call = call
+        self._first: GrpcStatus | None = None
+        call.add_done_callback(self._note)
+
+    def resolve(self, error: "grpc.aio.AioRpcError") -> GrpcStatus:
+        """What the server said, which is not always what is raised."""
+        if self._first is None or self._first.details == _LOST_IN_CORE:
+            return GrpcStatus.from_error(error)
+        return self._first
+
+    def _note(self, _: object) -> None:
+        trailing = _run_ready_coroutine(self._call.trailing_metadata())
+        self._first = GrpcStatus(
+            _run_ready_coroutine(self._call.code()).name,
+            _run_ready_coroutine(self._call.details()) or "",
+            {key: str(value) for key, value in trailing or ()},
+        )
+
+
+def _run_ready_coroutine(known: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that has nothing to wait for, as at the end of a call."""
+    try:
+        known.send(None)
+    except StopIteration as returned:
+        return returned.value  # type: ignore[no-any-return]
+    known.close()
+    raise AssertionError("the call has not ended")
+
+
+HANDSHAKE_ERRORS = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)
+
+_SIZE_COMPLAINT = re.compile(r"larger than max|exceeds maximum|too large", re.IGNORECASE)
+"""How the gRPC libraries word the refusal of a big message; its status is also that of a quota."""
+
+
+class MethodNotServed(SystemFault):
+    """The server does not know the method."""
+
+
+def translate_status(said: str, method: GrpcMethod, status: GrpcStatus, size: int) -> BenchError:
+    """What a server that is still there means by a status; `size` is that of the request."""
+    match status.code:
+        case "UNIMPLEMENTED":
+            return MethodNotServed(said)
+        case "NOT_FOUND" if method.service == SERVICE_V2:
+            return SystemGone(f"{said}; the same command starts again from the first day")
+        case "DEADLINE_EXCEEDED":
+            return SystemTimeout(said)
+        case "RESOURCE_EXHAUSTED":
+            return _translate_quota_status(said, status, size)
+        case _:
+            return SystemFault(said)
+
+
+def _translate_quota_status(said: str, status: GrpcStatus, size: int) -> SystemFault:
+    pause = status.trailing.get(RETRY_AFTER)
+    if pause is None and _SIZE_COMPLAINT.search(status.details):
+        return SystemFault(f"{said} (the request had {size:,} bytes)")
+    busy = SystemBusy(said)
+    if pause is not None and re.fullmatch(r"\d{1,6}(\.\d+)?", pause):
+        busy.retry_after_s = float(pause)
+    return busy
+
+
+def describe_tls_failure(address: GrpcAddress, error: OSError) -> str:
+    """Why a TLS connection did not come about, and what to do."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"{address} does not prove who it is ({error.verify_message}); trust the authority "
+            "that signed its certificate with --grpc-ca, and call it by a name it is made out to"
+        )
+    reason = getattr(error, "reason", None) or error.strerror or str(error) or "it hung up"
+    return f"{address} does not speak TLS ({reason}); write grpc:// if it is a plaintext server"
+
+
+def describe_other_server(address: GrpcAddress, first_words: bytes) -> str | None:
+    """What there is instead of a gRPC server, as far as its first words tell."""
+    if not first_words:
+        hint = ", or write grpcs:// if it wants TLS" if address.tls is None else ""
+        return f"{address} hangs up without a word; see that it is a gRPC server{hint}"
+    if first_words.startswith(b"\x15\x03"):
+        return f"{address} speaks TLS; write grpcs://"
+    if first_words[3:4] == b"\x04":
+        # The type of the frame every HTTP/2 server begins with.
+        return None
+    spelled = first_words.decode("latin-1")
+    begins = "".join(each if each.isprintable() else " " for each in spelled).strip()
+    return f"{address} is not a gRPC server: it says {begins!r}; see that the port is right"
+
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+
+_NEVER_MS = 2**31 - 1
+_CANCEL_DELAY_S = 0.02
+_KEEPALIVE_MS = 330_000
+"""Servers may hang up on a client that pings more often than every five minutes."""
+_KEEPALIVE_TIMEOUT_S = 20.0
+"""How long a server may take to answer a ping, at least: one that is busy with a call, and cannot
+do two things at once, has as long as the call has."""
+
+
+class GrpcChannel:
+    """Calls to one server over one connection; once that is lost, so is the line."""
+
+    def __init__(
+        self, connection: SingleConnection, address: GrpcAddress, timeout_s: float
+    ) -> None:
+        import grpc
+
+        self._connection = connection
+        self._address = address
+        self._timeout_s = timeout_s
+        self._lost: str | None = None
+        self._has_cancelled = False
+        self._channel = grpc.aio.insecure_channel(
+            f"127.0.0.1:{connection.port}", options=_build_options(address, timeout_s)
+        )
+        self._calls: dict[str, Any] = {}
+
+    @classmethod
+    async def connect(
+        cls, address: GrpcAddress, *, timeout_s: float, connect_timeout_s: float
+    ) -> Self:
+        """A line to a server that took the connection in time, or SystemGone."""
+        reason = "it does not react"
+        with anyio.move_on_after(connect_timeout_s):
+            while True:
+                try:
+                    connection = await SingleConnection.open(
+                        address.host, address.port, address.tls
+                    )
+                except OSError as error:
+                    if address.tls is not None and isinstance(error, HANDSHAKE_ERRORS):
+                        raise SystemGone(describe_tls_failure(address, error)) from error
+                    reason = error.strerror or str(error)
+                    await anyio.sleep(0.1)
+                else:
+                    return cls(connection, address, timeout_s)
+        raise SystemGone(
+            f"nothing can be reached at {address} ({reason}); start the server and run this again"
+        )
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server the line began with is gone."""
+        if self._lost is None and self._connection.is_lost:
+            self._lost = "the connection was lost"
+        return self._lost is not None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the server has not said a word yet, in whatever language."""
+        return not self._connection.first_bytes
+
+    async def call(
+        self,
+        method: GrpcMethod,
+        request: Protobuf,
+        *,
+        timeout_s: float | None = None,
+    ) -> Protobuf:
+        """The server's response; a lost line raises SystemGone without asking anybody."""
+        import grpc
+
+        self._require_connection()
+        if method.path not in self._calls:
+            self._calls[method.path] = self._channel.unary_unary(*_describe_method(method))
+        call = self._calls[method.path](request, timeout=timeout_s or self._timeout_s)
+        # Awaiting the call itself would turn a cancellation into one that anyio does not know.
+        done = anyio.Event()
+        call.add_done_callback(lambda _: done.set())
+        try:
+            await done.wait()
+        except anyio.get_cancelled_exc_class():
+            self._has_cancelled = True
+            call.cancel()
+            raise
+        try:
+            with anyio.CancelScope(shield=True):
+                return await call
+        except grpc.aio.AioRpcError as error:
+            status = GrpcStatus.from_error(error)
+            raise self._translate_status(method.name, method, status, request.ByteSize()) from error
+
+    async def stream(
+        self,
+        method: GrpcMethod,
+        requests: Sequence[Protobuf],
+        got: Callable[[Protobuf], None],
+        doing: Callable[[], str],
+    ) -> None:
+        """Send them all, and hand on every response; each must come in time after the one before.
+
+        `doing` says what was under way, for whoever reads that it failed.
+        """
+        import grpc
+
+        self._require_connection()
+        moments = [asyncio.get_running_loop().time()]
+        call = self._channel.stream_stream(*_describe_method(method))(
+            iter(requests), timeout=self._timeout_s * max(1, len(requests))
+        )
+        end = StreamStatus(call)
+        reading = asyncio.ensure_future(_read_stream(call, got, moments))
+        try:
+            await self._wait_until_idle(reading, moments)
+            if not reading.done():
+                raise SystemTimeout(
+                    f"{self._address}: {doing()} brought nothing for {self._timeout_s:g} s"
+                )
+            reading.result()
+        except grpc.aio.AioRpcError as error:
+            largest = max(request.ByteSize() for request in requests)
+            raise self._translate_status(doing(), method, end.resolve(error), largest) from error
+        finally:
+            await self._stop_stream(call, reading)
+
+    async def close(self) -> None:
+        """Close the connection; calls under way end."""
+        with anyio.CancelScope(shield=True):
+            await self._channel.close()
+            if self._has_cancelled:
+                # gRPC reports the end of such calls a moment later, to whatever loop runs then.
+                await anyio.sleep(_CANCEL_DELAY_S)
+            await self._connection.close()
+
+    async def _wait_until_idle(self, reading: "asyncio.Future[None]", moments: list[float]) -> None:
+        """Return once it is done, or has not moved for too long."""
+        now = asyncio.get_running_loop().time
+        while not reading.done() and (left_s := moments[-1] + self._timeout_s - now()) > 0:
+            await asyncio.wait({reading}, timeout=left_s)
+
+    async def _stop_stream(
+        self, call: "grpc.aio.StreamStreamCall", reading: "asyncio.Future[None]"
+    ) -> None:
+        if not reading.done():
+            self._has_cancelled = True
+            reading.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait({reading})
+        call.cancel()
+
+    def _require_connection(self) -> None:
+        if self.is_lost:
+            raise self._build_gone_error()
+
+    def _build_gone_error(self) -> SystemGone:
+        return SystemGone(
+            describe_other_server(self._address, self._connection.first_bytes)
+            or f"{self._address} is gone ({self._lost}) and whatever it remembered with it; "
+            "see that it runs, then run the same command again"
+        )
+
+    def _translate_status(
+        self, doing: str, method: GrpcMethod, status: GrpcStatus, size: int
+    ) -> BenchError:
+        code, details = status.code, status.details or "no details"
+        if f"127.0.0.1:{self._connection.port}" in details:
+            details = "the connection was lost"
+        said = f"{doing} failed with {code}: {details}"
+        if code == "UNAVAILABLE" or self.is_lost:
+            self._lost = said
+            return self._build_gone_error()
+        return translate_status(f"{self._address}: {said}", method, status, size)
+
+
+async def _read_stream(
+    call: "grpc.aio.StreamStreamCall", got: Callable[[Protobuf], None], moments: list[float]
+) -> None:
+    now = asyncio.get_running_loop().time
+    # Not call.read(): that forgets what has arrived once the end is known.
+    async for response in call:
+        moments[0] = now()
+        got(response)
+
+
+def _describe_method(method: GrpcMethod) -> tuple[str, Any, Any]:
+    return method.path, method.request.SerializeToString, method.response.FromString
+
+
+def _build_options(address: GrpcAddress, timeout_s: float) -> list[tuple[str, int | str]]:
+    pong_ms = min(_NEVER_MS, int(1000 * max(_KEEPALIVE_TIMEOUT_S, timeout_s)))
+    return [
+        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.default_authority", address.authority),
+        ("grpc.http2_scheme", "http" if address.tls is None else "https"),
+        ("grpc.enable_http_proxy", 0),
+        # A channel that idles hangs up, and a slow judge may keep us away for long.
+        ("grpc.client_idle_timeout_ms", _NEVER_MS),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", pong_ms),
+        ("grpc.http2.ping_timeout_ms", pong_ms),
+    ]
+
+
+class GrpcServer:
+    """Dials one server, as often as asked, and recognises it."""
+
+    def __init__(
+        self,
+        address: GrpcAddress,
+        *,
+        timeout_s: float,
+        connect_timeout_s: float,
+        ready_timeout_s: float,
+    ) -> None:
+        self.address = address
+        self.service: str | None = None
+        """The version it speaks, once it was met."""
+        self.health: wire.Health | None = None
+        """What it says of itself, once it was met; of the first version that is just a name."""
+        self.has_healthcheck = True
+        """Whether it answers a health check of either version."""
+        self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s
+        self._ready_timeout_s = ready_timeout_s
+
+    async def connect(self) -> GrpcChannel:
+        """A line to the server, ready and the same as before, or SystemGone."""
+        line = await GrpcChannel.connect(
+            self.address, timeout_s=self._timeout_s, connect_timeout_s=self._connect_timeout_s
+        )
+        try:
+            self._check_identity(*await self._wait_until_ready(line))
+        except BaseException:
+            await line.close()
+            raise
+        return line
+
+    async def _wait_until_ready(self, line: GrpcChannel) -> tuple[str, wire.Health]:
+        pause_s = 0.05
+        with anyio.move_on_after(self._ready_timeout_s):
+            while True:
+                try:
+                    service, health = await self._ask_health(line)
+                except SystemTimeout:
+                    break
+                if health.ready:
+                    return service, health
+                await anyio.sleep(pause_s)
+                pause_s = min(2 * pause_s, 1.0)
+        waited = f"{self.address} is not ready after {self._ready_timeout_s:g} s"
+        if line.is_silent:
+            raise SystemGone(f"{waited} and has not said a word; see that it is a gRPC server")
+        raise SystemGone(f"{waited}; run the same command again when it is")
+
+    async def _ask_health(self, line: GrpcChannel) -> tuple[str, wire.Health]:
+        asked = load_methods(SERVICE_V2)["Health"]
+        try:
+            reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
+            return SERVICE_V2, decode_message(reply, wire.Health)
+        except MethodNotServed:
+            pass
+        asked = load_methods(SERVICE_V1)["Healthcheck"]
+        try:
+            reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
+        except MethodNotServed:
+            self.has_healthcheck = False
+            return SERVICE_V1, wire.Health()
+        return SERVICE_V1, wire.Health(name=reply.name, ready=reply.ready)
+
+    def _check_identity(self, service: str, health: wire.Health) -> None:
+        if self.health is None:
+            self.service, self.health = service, health
+            return
+        before = self.health.name
+        if health.name and before and health.name != before:
+            raise SystemGone(f"{self.address} called itself {before!r} before, now {health.name!r}")
+        if service != self.service:
+            raise SystemGone(f"{self.address} spoke {self.service} before, now {service}")

@@ -1,0 +1,197 @@
+"""The messages and methods of the `.proto` files, read from what compiling them yields.
+
+There is no generated code, for two reasons. Stubs refuse to load beside a protobuf older than
+the compiler that made them, and a system under test often brings an older one into the same
+environment. And stubs register in the one pool a process shares, where they would collide with
+the stubs of a system that speaks this protocol itself; these live in a pool of their own.
+"""
+
+import math
+import os
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from recall_bench.core.errors import NotAnAnswer, UsageError
+from recall_bench.systems.transports import wire
+
+SERVICE_V1 = "recall.bench.MemoryBenchService"
+SERVICE_V2 = "recall.bench.v2.MemoryBenchService"
+
+Protobuf = Any
+"""A message of a class that is made at run time."""
+
+DESCRIPTOR_FILE = "services.binpb"
+
+METHODS = ("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
+"""Of the first version. Each takes the message named after it with `Request`, and returns the one
+with `Response`."""
+
+
+class GrpcMethod(NamedTuple):
+    """One method of a service."""
+
+    service: str
+    name: str
+    request: Any
+    """The class of what it takes, one or a stream of them."""
+    response: Any
+    """The class of what it returns, one or a stream of them."""
+
+    @property
+    def path(self) -> str:
+        """What it is called on the wire."""
+        return f"/{self.service}/{self.name}"
+
+
+def require_grpc(what: str) -> None:
+    """UsageError, if gRPC is not installed, that says what needs it and how to get it."""
+    # gRPC's core else writes a line to stderr whenever a server goes away.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    try:
+        for library in ("grpc", "google.protobuf"):
+            import_module(library)
+    except ImportError as error:
+        raise UsageError(f"{what} needs the gRPC libraries: install recall-bench[grpc]") from error
+
+
+@cache
+def load_messages(service: str = SERVICE_V1) -> dict[str, Any]:
+    """The message classes beside a service by their names, the same ones at every call."""
+    from google.protobuf.message_factory import GetMessageClass
+
+    types = _load_pool().FindServiceByName(service).file.message_types_by_name
+    return {name: GetMessageClass(found) for name, found in types.items()}
+
+
+@cache
+def load_methods(service: str = SERVICE_V1) -> dict[str, GrpcMethod]:
+    """The methods of a service by their names."""
+    kinds = load_messages(service)
+    return {
+        found.name: GrpcMethod(
+            service, found.name, kinds[found.input_type.name], kinds[found.output_type.name]
+        )
+        for found in _load_pool().FindServiceByName(service).methods
+    }
+
+
+@cache
+def _load_pool() -> Any:  # noqa: ANN401
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    from google.protobuf.descriptor_pool import DescriptorPool
+
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(read_descriptors()).file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+def read_descriptors() -> bytes:
+    """The descriptors of both services; UsageError where the package was never built."""
+    try:
+        return (files(__package__) / DESCRIPTOR_FILE).read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{DESCRIPTOR_FILE} is missing, which installing this source tree compiles: "
+            "run pip install --editable ."
+        ) from error
+
+
+M = TypeVar("M", bound=wire.WireMessage)
+
+RETRY_AFTER = "retry-after"
+"""The trailing metadata in which a busy server says how many seconds it wants to be left alone."""
+
+_PROTO_NAMES: dict[type[wire.WireMessage], str] = {
+    wire.Health: "HealthReply",
+    wire.WirePassage: "Passage",
+    wire.WireUsage: "Usage",
+}
+"""Messages that are called otherwise in the `.proto` file."""
+
+_NESTED_FIELDS: dict[tuple[type[wire.WireMessage], str], type[wire.WireMessage]] = {
+    (wire.IngestRequest, "turns"): wire.Turn,
+    (wire.Told, "passages"): wire.WirePassage,
+    (wire.Told, "usage"): wire.WireUsage,
+}
+
+_JSON_FIELDS = {(wire.Told, "tool_calls")}
+"""Fields whose elements travel as JSON text."""
+
+_WRAPPED_LISTS: dict[tuple[type[wire.WireMessage], str], str] = {(wire.Inspected, "days"): "Days"}
+"""Lists that may be left out, which a repeated field cannot be: each travels in a message."""
+
+
+def find_method(request: type[wire.Request]) -> GrpcMethod:
+    """The method that takes a request."""
+    return load_methods(SERVICE_V2)[wire.VERB_OF[request].capitalize()]
+
+
+def encode_message(message: wire.WireMessage) -> Protobuf:
+    """A message as it is sent."""
+    kind = type(message)
+    values = {}
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        if value is None:
+            continue
+        if (kind, name) in _NESTED_FIELDS:
+            value = (
+                [encode_message(each) for each in value]
+                if type(value) is tuple
+                else encode_message(value)
+            )
+        elif (kind, name) in _WRAPPED_LISTS:
+            value = load_messages(SERVICE_V2)[_WRAPPED_LISTS[kind, name]](numbers=value)
+        elif (kind, name) in _JSON_FIELDS:
+            value = [msgspec.json.encode(each).decode() for each in value]
+        values[name] = value
+    return _find_message_class(kind)(**values)
+
+
+def decode_message(received: Protobuf, kind: type[M]) -> M:
+    """What was received, as a message; NotAnAnswer if something in it cannot be meant."""
+    values: dict[str, Any] = {}
+    for name, has_presence in _list_fields(kind):
+        if has_presence and not received.HasField(name):
+            continue
+        value = getattr(received, name)
+        nested = _NESTED_FIELDS.get((kind, name))
+        if nested is not None:
+            value = (
+                decode_message(value, nested)
+                if has_presence
+                else tuple(decode_message(v, nested) for v in value)
+            )
+        elif (kind, name) in _WRAPPED_LISTS:
+            value = tuple(value.numbers)
+        elif (kind, name) in _JSON_FIELDS:
+            value = tuple(_decode_json_object(each, name) for each in value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise NotAnAnswer(f"{name} is {value}, which is not a number")
+        elif not isinstance(value, str | int | float):
+            value = tuple(value)
+        values[name] = value
+    return kind(**values)
+
+
+def _decode_json_object(text: str, name: str) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except msgspec.MsgspecError as error:
+        raise NotAnAnswer(f"{name} holds what is not a JSON object: {error}") from error
+
+
+def _find_message_class(kind: type[wire.WireMessage]) -> Protobuf:
+    return load_messages(SERVICE_V2)[_PROTO_NAMES.get(kind, kind.__name__)]
+
+
+@cache
+def _list_fields(kind: type[wire.WireMessage]) -> tuple[tuple[str, bool], ...]:
+    """The names of its fields, each with whether one can tell that it was left out."""
+    described = _find_message_class(kind).DESCRIPTOR.fields_by_name
+    return tuple((name, described[name].has_presence) for name in kind.__struct_fields__)

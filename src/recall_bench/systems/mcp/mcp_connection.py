@@ -1,0 +1,517 @@
+"""One session with an MCP server, from its greeting to its end.
+
+The SDK's contexts must be left by the task that entered them, and a memory is opened, asked and
+closed by whoever comes. So each session lives in a task of its own, and is only called from others.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from recall_bench.core.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
+from recall_bench.systems.mcp.tool_results import ToolReply, parse_tool_result
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+    from mcp.client.session import ClientSession
+    from mcp_types import CallToolResult, Implementation
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from recall_bench.core.child_process import (
+    ChildProcess,
+    LineSplitter,
+    LineTooLong,
+    StderrTail,
+    quote_bytes,
+    start_process,
+)
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+    from mcp.shared.message import SessionMessage
+
+RETRY_HINT = "when that is mended, run the same command again"
+
+SILENCE_GRACE_S = 5.0
+"""How long a server may take to name its tools after a call that took too long."""
+
+_LOSS_TIMEOUT_S = 1.0
+_CLOSE_LIMIT_S = 10.0
+_CONNECT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerGreeting:
+    """What a server says it is, and the tools it offers."""
+
+    name: str
+    version: str
+    tools: tuple[str, ...]
+
+
+class McpEndpoint(Protocol):
+    """Where a server is, and how one speaks to it."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is known to say nothing more."""
+        ...
+
+    def is_lost(self, code: int) -> bool:
+        """Whether an error of this code means that it is not there any more."""
+        ...
+
+    def open_streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
+        """What it says, and what it is told."""
+        ...
+
+    async def describe_end(self) -> str:
+        """How it ended, in a clause."""
+        ...
+
+    def describe_output(self) -> str:
+        """What it said besides, in a clause that begins with a comma; empty if nothing."""
+        ...
+
+    async def kill(self) -> None:
+        """End it at once, if it is ours."""
+        ...
+
+
+class HttpEndpoint:
+    """A server that somebody else runs, at a URL."""
+
+    is_closed = False
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._headers = dict(headers)
+
+    def is_lost(self, code: int) -> bool:
+        """A request like ours is refused as invalid only by one that has forgotten our session."""
+        from mcp_types import INVALID_REQUEST
+
+        return code == INVALID_REQUEST
+
+    @asynccontextmanager
+    async def open_streams(self) -> "AsyncIterator[TransportStreams]":
+        """A session of ours; the value of each header is taken from the environment."""
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        headers = {name: os.environ[variable] for name, variable in self._headers.items()}
+        # How long an answer may take is for the run to say.
+        patience = httpx2.Timeout(_CONNECT_S, read=None)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=patience, trust_env=False) as client,
+            streamable_http_client(self._url, http_client=client) as streams,
+        ):
+            yield streams
+
+    async def describe_end(self) -> str:
+        """It says nothing of its end."""
+        return "ended the connection"
+
+    def describe_output(self) -> str:
+        """Its log is not ours to read."""
+        return ""
+
+    async def kill(self) -> None:
+        """It is not ours to end."""
+
+
+class McpConnection:
+    """A server that was greeted; once it is gone or stuck, every later call says so."""
+
+    def __init__(
+        self, endpoint: McpEndpoint, *, where: str, grace_s: float = SILENCE_GRACE_S
+    ) -> None:
+        self._endpoint = endpoint
+        self._where = where
+        self._grace_s = grace_s
+        self._closing = anyio.Event()
+        self._session: ClientSession | None = None
+        self._session_task: asyncio.Task[None] | None = None
+        self._end_error: Callable[[], BenchError] | None = None
+
+    async def connect(self, timeout_s: float) -> ServerGreeting:
+        """Connect; SystemGone if the server is not there, dies or does not greet in time."""
+        greeted: asyncio.Future[ServerGreeting] = asyncio.get_running_loop().create_future()
+        life = self._session_task = asyncio.create_task(self._run_session(greeted))
+        # So that whoever waits learns of both, and the task's own error stays with it.
+        life.add_done_callback(lambda _: greeted.cancel())
+        try:
+            with anyio.move_on_after(timeout_s):
+                await asyncio.wait({greeted})
+            if greeted.done() and not greeted.cancelled():
+                return greeted.result()
+            fault = (
+                await self._build_gone_error() if life.done() else self._build_late_error(timeout_s)
+            )
+        except BaseException:
+            await self.close()
+            raise
+        await self.close()
+        raise fault
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> ToolReply:
+        """What the tool says; SystemFault if it fails, SystemGone if the server is gone.
+
+        Giving up leaves the server at it. One that does not even name its tools after that is
+        ended, since it would answer nothing else either.
+        """
+        life = self._require_session()
+        calling = asyncio.create_task(self._request(tool, arguments))
+        try:
+            await asyncio.wait({calling, life}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):
+                await _cancel_task(calling)
+                await self._end_if_silent()
+            raise
+        if not calling.done():
+            await _cancel_task(calling)
+            raise await self._build_gone_error()
+        return parse_tool_result(await self._unwrap_result(calling, tool), tool)
+
+    async def close(self) -> None:
+        """Let go of the server, and end it with everything it started if it is ours."""
+        self._closing.set()
+        if self._end_error is None:
+            self._end_error = lambda: SystemGone(f"{self._where} was let go")
+        life = self._session_task
+        if life is None:
+            return
+        with anyio.CancelScope(shield=True):
+            if self._session is None:
+                life.cancel()
+            await asyncio.wait({life}, timeout=_CLOSE_LIMIT_S)
+            await _cancel_task(life)
+
+    def _build_late_error(self, timeout_s: float) -> SystemGone:
+        return SystemGone(
+            f"{self._where} did not greet us within {timeout_s:g} s{self._endpoint.describe_output()}; "
+            f"{RETRY_HINT}"
+        )
+
+    async def _run_session(self, greeted: "asyncio.Future[ServerGreeting]") -> None:
+        from mcp.client.session import ClientSession
+        from mcp_types import Implementation
+
+        ours = Implementation(name="recall-bench", version=version("recall-bench"))
+        async with (
+            self._endpoint.open_streams() as (hears, tells),
+            ClientSession(hears, tells, client_info=ours) as session,
+        ):
+            greeting = await _read_greeting(session)
+            self._session = session
+            if not greeted.done():
+                greeted.set_result(greeting)
+            await self._closing.wait()
+
+    async def _request(self, tool: str, arguments: Mapping[str, object]) -> "CallToolResult":
+        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+        if self._session is None:
+            raise AssertionError("a server is greeted before it is called")
+        # `call_tool` would hold each result against the tool's schema, entry by entry: seconds for
+        # a server that finds thousands. The map says what we need of it, and that is looked at.
+        params = CallToolRequestParams(name=tool, arguments=dict(arguments))
+        return await self._session.send_request(CallToolRequest(params=params), CallToolResult)
+
+    async def _unwrap_result(
+        self, calling: "asyncio.Task[CallToolResult]", tool: str
+    ) -> "CallToolResult":
+        from mcp.shared.exceptions import MCPError
+        from pydantic import ValidationError
+
+        try:
+            return calling.result()
+        except ValidationError as error:
+            raise NotAnAnswer(
+                f"the tool {tool} replied with what is no result of a tool "
+                f"({error.error_count()} faults); see the server's own log"
+            ) from error
+        except MCPError as error:
+            if await self._is_lost(error.code):
+                raise await self._build_gone_error() from error
+            raise SystemFault(f"the tool {tool} failed: {error.message}") from error
+
+    async def _is_lost(self, code: int) -> bool:
+        from mcp_types import CONNECTION_CLOSED
+
+        if code == CONNECTION_CLOSED and not self._endpoint.is_closed:
+            # A server may use the code for others; a session that has lost its own ends soon.
+            await asyncio.wait({self._require_session()}, timeout=_LOSS_TIMEOUT_S)
+        return self._require_session().done() or self._endpoint.is_lost(code)
+
+    def _require_session(self) -> "asyncio.Task[None]":
+        if self._end_error is not None:
+            raise self._end_error()
+        if self._session_task is None:
+            raise AssertionError("a server is greeted before it is called")
+        return self._session_task
+
+    async def _build_gone_error(self) -> BenchError:
+        """Why the server will answer nothing more."""
+        fault = None
+        if (
+            self._session_task is not None
+            and self._session_task.done()
+            and not self._session_task.cancelled()
+        ):
+            fault = self._session_task.exception()
+        if isinstance(fault, BenchError):
+            return fault
+        why = None if fault is None else _explain_session_end(fault)
+        if why is None:
+            why = await self._endpoint.describe_end()
+        message = f"{self._where} {why}; {RETRY_HINT}"
+        self._end_error = lambda: SystemGone(message)
+        return self._end_error()
+
+    async def _end_if_silent(self) -> None:
+        if self._end_error is not None or self._session is None or self._endpoint.is_closed:
+            return
+        asking = asyncio.create_task(self._session.list_tools())
+        await asyncio.wait({asking}, timeout=self._grace_s)
+        if not asking.done():
+            self._end_error = lambda: SystemStuck(
+                f"{self._where} did not answer in time, nor anything else after that, so it was "
+                "ended and its memory is lost"
+            )
+            await self._endpoint.kill()
+        await _cancel_task(asking)
+
+
+async def _read_greeting(session: "ClientSession") -> ServerGreeting:
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, PaginatedRequestParams
+
+    named: Implementation | None
+    try:
+        named = (await session.initialize()).server_info
+    except MCPError as error:
+        if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        # It speaks only the protocol without a handshake.
+        await session.discover()
+        named = session.server_info
+    tools: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        tools += [tool.name for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return ServerGreeting(
+        name="" if named is None else named.name,
+        version="" if named is None else named.version,
+        tools=tuple(tools),
+    )
+
+
+async def _cancel_task(work: "asyncio.Task[object]") -> None:
+    """End a task and look at its error, of which asyncio would complain otherwise."""
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+
+
+def _explain_session_end(fault: BaseException) -> str | None:
+    """What ended a session, in a clause; None if that was the end of the connection itself.
+
+    Anything that is not the server's doing is raised again.
+    """
+    import httpx2
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import CONNECTION_CLOSED
+    from pydantic import ValidationError
+
+    faults = list(_iterate_leaves(fault))
+    for each in faults:
+        if isinstance(each, httpx2.HTTPError | OSError):
+            return f"cannot be reached ({str(each) or type(each).__name__})"
+    for each in faults:
+        if isinstance(each, MCPError):
+            if each.code == CONNECTION_CLOSED:
+                return None
+            return f"refused our greeting ({each.message})"
+        if isinstance(each, ValidationError | RuntimeError):
+            return f"greeted us with what cannot be understood ({str(each).splitlines()[0]})"
+    raise fault
+
+
+def _iterate_leaves(fault: BaseException) -> Iterator[BaseException]:
+    if isinstance(fault, BaseExceptionGroup):
+        for each in fault.exceptions:
+            yield from _iterate_leaves(each)
+    else:
+        yield fault
+
+
+_CLOSE_TIMEOUT_S = 2.0
+"""How long a server may take to end once its standard input is closed."""
+
+_EXIT_TIMEOUT_S = 1.0
+"""How long a server that has said its last may take to be seen to end."""
+
+
+class StdioEndpoint:
+    """A server that is started when `streams` is entered, and gone when it is left."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
+        self._command = tuple(command)
+        self._env = dict(env)
+        self._folder = folder
+        self._child: ChildProcess | None = None
+        self._stderr_tail = StderrTail()
+        self._stray: bytes | None = None
+        self.is_closed = False
+        """Whether it is known to say nothing more."""
+
+    @asynccontextmanager
+    async def open_streams(self) -> "AsyncIterator[TransportStreams]":
+        """What it says, and what it is told; SystemGone if it cannot be started."""
+        child = await self._start()
+        heard, hears = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+        tells, told = anyio.create_memory_object_stream["SessionMessage"](0)
+        async with anyio.create_task_group() as pumps:
+            pumps.start_soon(self._read_messages, child, heard)
+            pumps.start_soon(self._write_messages, child, told, heard)
+            pumps.start_soon(self._collect_stderr, child)
+            try:
+                yield hears, tells
+            finally:
+                with anyio.CancelScope(shield=True):
+                    # The listener goes on reading: a server that cannot write does not end.
+                    hears.close()
+                    tells.close()
+                    await self._end_server(child)
+                pumps.cancel_scope.cancel()
+        for stream in (heard, told):
+            stream.close()
+
+    def is_lost(self, code: int) -> bool:
+        """The SDK's own error says so; a server may use its code for others."""
+        from mcp_types import CONNECTION_CLOSED
+
+        return code == CONNECTION_CLOSED and self.is_closed
+
+    async def describe_end(self) -> str:
+        """How it ended and what it said last, in a clause; waits a moment for it to end."""
+        child = self._child
+        if child is None:
+            return "was never started"
+        with anyio.move_on_after(_EXIT_TIMEOUT_S):
+            await child.process.wait()
+        code = child.process.returncode
+        if code is None:
+            how = "closed its standard output"
+        else:
+            how = f"ended with exit code {code}" if code >= 0 else f"ended with signal {-code}"
+        return f"{how}{self.describe_output()}"
+
+    def describe_output(self) -> str:
+        """What it said on standard error, and beside its replies, in a clause of its own."""
+        stray = self._stray
+        aside = (
+            "" if stray is None else f", and wrote {quote_bytes(stray)} where only messages belong"
+        )
+        return f"{self._stderr_tail.format_all()}{aside}"
+
+    async def kill(self) -> None:
+        """End it, with everything it started, without asking."""
+        if self._child is not None:
+            await self._child.end(grace_s=0)
+
+    async def _start(self) -> ChildProcess:
+        try:
+            self._child = await start_process(
+                self._command, folder=self._folder, environ=os.environ | self._env
+            )
+        except OSError as error:
+            raise SystemGone(
+                f"the server {self._command[0]!r} cannot be started ({error.strerror}); "
+                "check its command"
+            ) from error
+        return self._child
+
+    async def _end_server(self, child: ChildProcess) -> None:
+        if child.process.stdin is not None:
+            await child.process.stdin.aclose()
+        with anyio.move_on_after(_CLOSE_TIMEOUT_S):
+            await child.process.wait()
+        await child.end()
+
+    async def _read_messages(
+        self, child: ChildProcess, heard: "MemoryObjectSendStream[SessionMessage | Exception]"
+    ) -> None:
+        splitter = LineSplitter()
+        is_heeded = True
+        async with heard:
+            try:
+                while child.process.stdout is not None:
+                    piece = await child.process.stdout.receive()
+                    for line in splitter.feed(piece) if is_heeded else ():
+                        is_heeded = is_heeded and await self._forward_line(line, heard)
+            except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+                return
+            except LineTooLong:
+                self._stray = b"a line without end"
+            finally:
+                self.is_closed = True
+
+    async def _forward_line(
+        self, line: bytes, heard: "MemoryObjectSendStream[SessionMessage | Exception]"
+    ) -> bool:
+        """Whether somebody still listens."""
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            # Servers that print to standard output are common, and every client bears with them.
+            self._stray = line
+            return True
+        try:
+            await heard.send(SessionMessage(message))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return False
+        return True
+
+    async def _write_messages(
+        self,
+        child: ChildProcess,
+        told: "MemoryObjectReceiveStream[SessionMessage]",
+        heard: "MemoryObjectSendStream[SessionMessage | Exception]",
+    ) -> None:
+        async with told:
+            async for message in told:
+                line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                try:
+                    if child.process.stdin is not None:
+                        await child.process.stdin.send(line.encode() + b"\n")
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+                    # Whoever waits for a reply is to learn that none will come.
+                    self.is_closed = True
+                    await heard.aclose()
+                    return
+
+    async def _collect_stderr(self, child: ChildProcess) -> None:
+        try:
+            while child.process.stderr is not None:
+                self._stderr_tail.feed(await child.process.stderr.receive())
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return

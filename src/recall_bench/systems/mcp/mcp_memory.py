@@ -1,0 +1,206 @@
+"""One memory on an MCP server: what it is told and what it finds, through two tools."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from recall_bench.core.child_process import quote_bytes
+from recall_bench.core.errors import SystemFault
+from recall_bench.core.memory import Passage, RetrievalReply
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.mcp.mcp_connection import McpConnection
+from recall_bench.systems.mcp.server_map import (
+    McpToolCall,
+    ServerMap,
+    Value,
+    fill_arguments,
+    fill_for_each,
+)
+from recall_bench.systems.mcp.tool_results import ToolHit, extract_keywords, parse_hits, rank_hits
+from recall_bench.systems.products.notes import split_notes
+from recall_bench.systems.python.adapter import DayMetadata
+
+TemplateValues = dict[str, Value]
+"""What one note or day has for the places of a template."""
+
+
+class Connector(Protocol):
+    """Starts, or reaches, the server of a memory."""
+
+    async def __call__(self, folder: Path) -> McpConnection:
+        """A connection to a server that keeps its files in this folder."""
+        ...
+
+
+class McpMemory:
+    """A memory in a folder of its own, if its server is ours."""
+
+    def __init__(
+        self,
+        spec: ServerMap,
+        connect: Connector,
+        *,
+        folder: Path,
+        name: str,
+        let_go: Callable[["McpMemory"], None] = lambda _: None,
+    ) -> None:
+        self._spec = spec
+        self._connect = connect
+        self._on_close = let_go
+        self._connection: McpConnection | None = None
+        self._connecting = anyio.Lock()
+        self.folder = folder
+        """What the server runs in; its files are in `state`."""
+        self.name = name
+        """What tells it from others on the same server."""
+        self.known: dict[str, tuple[str, int]] = {}
+        """By the id of each note or day: its episode, and the day that is."""
+
+    @property
+    def state(self) -> Path:
+        """Where the server keeps its files."""
+        return self.folder / "state"
+
+    async def begin(self, *, is_new: bool) -> None:
+        """Connect, and see that a new memory is empty."""
+        await self._get_connection()
+        if is_new and self._spec.reset is not None:
+            await self._call_tool(self._spec.reset)
+
+    async def disconnect(self) -> None:
+        """Let go of the server, which is started again when it is needed."""
+        async with self._connecting:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await connection.close()
+
+    async def ingest(self, episode: Episode) -> None:
+        """Hand over one day."""
+        await self.ingest_all([episode], lambda _: None)
+
+    async def ingest_all(
+        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+    ) -> None:
+        """Hand over many days, as much at once as the map allows."""
+        coming: list[tuple[Episode, int]] = []
+        waiting: list[tuple[Episode, TemplateValues]] = []
+        sent = 0
+        for place, episode in enumerate(episodes, start=1):
+            waiting += [(episode, entry) for entry in self._build_entries(episode)]
+            coming.append((episode, sent + len(waiting)))
+            is_last = place == len(episodes)
+            while len(waiting) >= self._spec.ingest.batch or (is_last and waiting):
+                batch = waiting[: self._spec.ingest.batch]
+                await self._send_batch(batch)
+                waiting, sent = waiting[len(batch) :], sent + len(batch)
+            while coming and coming[0][1] <= sent:
+                took(coming.pop(0)[0])
+
+    async def settle(self) -> None:
+        """Call the tool that waits, if the server has one."""
+        if self._spec.settle is not None:
+            await self._call_tool(self._spec.settle)
+
+    async def answer(self, question: Question) -> RetrievalReply:
+        """What the server finds, at most as much as is looked at."""
+        k = question.top_k or self._spec.k
+        values: TemplateValues = {
+            "question": question.text,
+            "k": k,
+            "date": question.asked_at.date().isoformat(),
+            "session": question.session,
+        }
+        if self._spec.search.query == "whole":
+            hits = await self._search(values)
+        else:
+            words = extract_keywords(question.text)
+            found = [await self._search({**values, "question": word}) for word in words]
+            hits = rank_hits(found, len(self.known))
+        return RetrievalReply(passages=tuple(map(self._build_passage, hits[:k])))
+
+    async def close(self) -> None:
+        """End its server, or the session with a server that is shared."""
+        try:
+            await self.disconnect()
+        finally:
+            self._on_close(self)
+
+    async def _get_connection(self) -> McpConnection:
+        async with self._connecting:
+            if self._connection is None:
+                self._connection = await self._connect(self.folder)
+            return self._connection
+
+    async def _call_tool(self, call: McpToolCall) -> None:
+        connection = await self._get_connection()
+        await connection.call(call.tool, fill_arguments(call.arguments, self._shared))
+
+    async def _send_batch(self, batch: Sequence[tuple[Episode, TemplateValues]]) -> None:
+        ingest = self._spec.ingest
+        entries = [entry for _, entry in batch]
+        if ingest.batch == 1:
+            arguments = fill_arguments(ingest.arguments, {**self._shared, **entries[0]})
+        else:
+            arguments = fill_for_each(ingest.arguments, self._shared, entries)
+        connection = await self._get_connection()
+        reply = await connection.call(ingest.tool, arguments)
+        if ingest.done is not None and re.search(ingest.done, reply.text) is None:
+            raise SystemFault(
+                f"the tool {ingest.tool} said {quote_bytes(reply.text.encode())}, which is not what the "
+                "map gives as ingest.done; see what it minds"
+            )
+        for episode, entry in batch:
+            self.known[str(entry["id"])] = (episode.id, episode.day)
+
+    async def _search(self, values: TemplateValues) -> list[ToolHit]:
+        search = self._spec.search
+        arguments = fill_arguments(search.arguments, {**self._shared, **values})
+        connection = await self._get_connection()
+        return parse_hits(await connection.call(search.tool, arguments), search)
+
+    @property
+    def _shared(self) -> TemplateValues:
+        return {"memory": self.name, "state_dir": str(self.state)}
+
+    def _build_entries(self, episode: Episode) -> list[TemplateValues]:
+        on = episode.at.date().isoformat()
+        if self._spec.ingest.each == "day":
+            whole: TemplateValues = {
+                "id": episode.id,
+                "day": episode.day,
+                "date": on,
+                "text": episode.text,
+            }
+            return [whole] if episode.text.strip() else []
+        told = DayMetadata(day_number=episode.day, date=on, persona_id="")
+        return [
+            {
+                "id": note.id,
+                "day": note.day,
+                "date": note.date,
+                "session": note.session or "",
+                "context": note.context,
+                "text": note.quoted,
+            }
+            for note in split_notes(episode.day, episode.text, told)
+        ]
+
+    def _build_passage(self, hit: ToolHit) -> Passage:
+        place = self._find_source(hit.id)
+        return Passage(
+            text=hit.text,
+            id=None if place is None else place[0],
+            day=None if place is None else place[1],
+            source=hit.id,
+            score=hit.score,
+        )
+
+    def _find_source(self, name: str | None) -> tuple[str, int] | None:
+        """Where a result comes from, by our id or a path that ends with it."""
+        if name is None:
+            return None
+        last = name.rpartition("/")[2].removesuffix(".md")
+        return self.known.get(name) or self.known.get(last)

@@ -1,0 +1,294 @@
+"""Any MCP memory server as a system, by a map of its tools."""
+
+import itertools
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.core.memory import UNDECLARED, Memory, MemorySystem, SystemCard
+from recall_bench.systems.mcp.mcp_connection import (
+    SILENCE_GRACE_S,
+    HttpEndpoint,
+    McpConnection,
+    McpEndpoint,
+    ServerGreeting,
+    StdioEndpoint,
+)
+from recall_bench.systems.mcp.mcp_memory import McpMemory
+from recall_bench.systems.mcp.server_map import ServerMap, fill_template, read_server_map
+from recall_bench.systems.python.python_snapshots import copy_folder
+from recall_bench.systems.transports.server_yaml import digest_file
+
+
+async def start_mcp_system(path: Path, *, grace_s: float = SILENCE_GRACE_S) -> "McpSystem":
+    """The system that this YAML file maps to tools; its server is started once to hear its name.
+
+    UsageError if the file is wrong, or the server lacks a tool of it.
+    """
+    require_mcp()
+    system = McpSystem(
+        read_server_map(path),
+        path=path,
+        name=path.stem,
+        grace_s=grace_s,
+    )
+    try:
+        await system.fetch_identity()
+    finally:
+        await system.close()
+    return system
+
+
+def require_mcp() -> None:
+    """Import the SDK, which takes a second, before anything is timed; UsageError without it."""
+    try:
+        import_module("mcp.client.session")
+    except ImportError as error:
+        raise UsageError(
+            "an MCP server needs one more library: pip install 'recall-bench[mcp]'"
+        ) from error
+
+
+class McpSystem:
+    """A server for each memory, or one server that somebody runs for all."""
+
+    def __init__(
+        self,
+        spec: ServerMap,
+        *,
+        path: Path,
+        name: str,
+        version: str = "",
+        grace_s: float = SILENCE_GRACE_S,
+    ) -> None:
+        self.spec = spec
+        self.snapshots = _McpSnapshots(self) if spec.snapshots == "copy" else None
+        self._path = path
+        self._name = name
+        self._version = version
+        self._grace_s = grace_s
+        self._config: dict[str, object] = {
+            "transport": "mcp",
+            "map": digest_file(path),
+            "query": spec.search.query,
+            "each": spec.ingest.each,
+        }
+        self._root: TemporaryDirectory[str] | None = None
+        self._folders = itertools.count(1)
+        self._open: set[McpMemory] = set()
+        self._opened = 0
+
+    @property
+    def card(self) -> SystemCard:
+        """What the server calls itself, once it was greeted, and what the map says of it."""
+        return SystemCard(
+            name=self.spec.name or self._name,
+            version=self._version or UNDECLARED,
+            config=self._config,
+            max_concurrency=self.spec.max_concurrency,
+            clock=self.spec.clock,
+            asker=self.spec.asker,
+            answers=False,
+        )
+
+    @property
+    def max_shards(self) -> int | None:
+        """As the map says; unsaid, 1 for what all workers reach and any number for the rest."""
+        return self.spec.max_shards or (1 if self.spec.is_shared else None)
+
+    async def fetch_identity(self) -> None:
+        """Hear what the server is called; UsageError if it has not all the tools of the map."""
+        connection, greeting = await self._greet_server(self.make_folder())
+        await connection.close()
+        self._name = greeting.name or self._name
+        self._version = greeting.version
+
+    async def open(self, scenario: str) -> McpMemory:  # noqa: ARG002
+        """An empty memory."""
+        if self.spec.server.url is not None and not self.spec.is_named:
+            self._refuse_second()
+        return await self.begin_memory(self.create_memory(), is_new=True)
+
+    async def close(self) -> None:
+        """End what is still open and remove every folder."""
+        for memory in tuple(self._open):
+            await memory.close()
+        if self._root is not None:
+            self._root.cleanup()
+            self._root = None
+
+    def create_memory(self) -> McpMemory:
+        """One that is not connected yet."""
+        self._opened += 1
+        # What earlier runs left on a shared server has other names.
+        name = f"recall-bench-{self._opened}-{secrets.token_hex(4)}"
+        return McpMemory(
+            self.spec, self._connect, folder=self.make_folder(), name=name, let_go=self._release
+        )
+
+    async def begin_memory(self, memory: McpMemory, *, is_new: bool) -> McpMemory:
+        """The memory, connected."""
+        self._open.add(memory)
+        try:
+            await memory.begin(is_new=is_new)
+        except BaseException:
+            await memory.close()
+            raise
+        return memory
+
+    def make_folder(self) -> Path:
+        """A folder with an empty `state` that lasts until `close`, unless it is removed before."""
+        if self._root is None:
+            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
+        folder = Path(self._root.name, str(next(self._folders)))
+        (folder / "state").mkdir(parents=True)
+        return folder
+
+    async def _connect(self, folder: Path) -> McpConnection:
+        connection, _ = await self._greet_server(folder)
+        return connection
+
+    async def _greet_server(self, folder: Path) -> tuple[McpConnection, ServerGreeting]:
+        connection = self._build_connection(folder)
+        greeting = await connection.connect(self.spec.server.start_timeout_s)
+        lacking = [call.tool for call in self.spec.tools if call.tool not in greeting.tools]
+        if lacking:
+            await connection.close()
+            raise UsageError(
+                f"{self._path}: the server {greeting.name or self._name} has no tool "
+                f"{lacking[0]!r}; name one of those it offers: "
+                f"{', '.join(greeting.tools) or 'none'}"
+            )
+        return connection, greeting
+
+    def _build_connection(self, folder: Path) -> McpConnection:
+        server = self.spec.server
+        endpoint: McpEndpoint
+        if server.url is not None:
+            where = server.url
+            endpoint = HttpEndpoint(server.url, server.headers)
+        else:
+            where = f"the server {self._name}"
+            place = {"state_dir": str(folder / "state")}
+            endpoint = StdioEndpoint(
+                [str(fill_template(word, place)) for word in server.command],
+                {name: str(fill_template(text, place)) for name, text in server.env.items()},
+                folder,
+            )
+        return McpConnection(endpoint, where=where, grace_s=self._grace_s)
+
+    def _refuse_second(self) -> None:
+        url = self.spec.server.url
+        if self.spec.reset is None and self._opened:
+            raise UsageError(
+                f"the server at {url} cannot keep a second memory apart from the first; use "
+                "{memory} in the arguments of ingest and search, or name a tool as reset"
+            )
+        if self._open:
+            raise UsageError(
+                f"the server at {url} holds one memory at a time, and one is open; use {{memory}} "
+                "in the arguments of ingest and search to keep several apart"
+            )
+
+    def _release(self, memory: McpMemory) -> None:
+        self._open.discard(memory)
+        shutil.rmtree(memory.folder, ignore_errors=True)
+
+
+class _McpSnapshots:
+    """Saved states: copies of what a server keeps, made while it does not run."""
+
+    def __init__(self, system: McpSystem) -> None:
+        self._system = system
+        self._saved: dict[str, McpMemory] = {}
+        self._tokens = itertools.count(1)
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the files as they are; the server is ended, so that they are whole."""
+        if not isinstance(memory, McpMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        await memory.disconnect()
+        token = str(next(self._tokens))
+        self._saved[token] = self._copy(memory)
+        return token
+
+    async def open(self, token: str) -> McpMemory:
+        """A new server on a copy of the files."""
+        return await self._system.begin_memory(self._copy(self._saved[token]), is_new=False)
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        shutil.rmtree(self._saved.pop(token).folder, ignore_errors=True)
+
+    def _copy(self, memory: McpMemory) -> McpMemory:
+        copy = self._system.create_memory()
+        copy.known = dict(memory.known)
+        # On one server of its own, the name is part of the files.
+        copy.name = memory.name
+        try:
+            copy_folder(memory.state, copy.state)
+        except (OSError, shutil.Error) as error:
+            raise SystemGone(
+                f"the files of {self._system.card.name} cannot be copied ({error}); run the same "
+                "command again when they can"
+            ) from error
+        return copy
+
+
+REFERENCE_NAME = "mcp-server-memory"
+REFERENCE_FOLDER_VARIABLE = "RECALL_BENCH_MCP_SERVER_MEMORY"
+"""The environment variable that names the folder npm installed the server into."""
+
+_REFERENCE_MAP = Path(__file__).with_name("servers") / f"{REFERENCE_NAME}.yaml"
+_REFERENCE_PACKAGE = Path("node_modules", "@modelcontextprotocol", "server-memory")
+
+
+def build_reference_server(config: Mapping[str, object]) -> MemorySystem:
+    """The system, or UsageError that says what is missing. The one setting is `k`."""
+    from recall_bench.systems.mcp.server_map import read_server_map
+
+    require_mcp()
+    package = _find_package()
+    node = shutil.which("node")
+    if node is None:
+        raise UsageError(
+            f"{REFERENCE_NAME} needs the program node, which is not on the PATH; install it"
+        )
+    found = read_server_map(_REFERENCE_MAP)
+    command = (node, str(package / "dist" / "index.js"))
+    spec = msgspec.structs.replace(
+        found,
+        server=msgspec.structs.replace(found.server, command=command),
+        k=_read_k(config, found.k),
+    )
+    version = str(json.loads((package / "package.json").read_text(encoding="utf-8"))["version"])
+    return McpSystem(spec, path=_REFERENCE_MAP, name=REFERENCE_NAME, version=version)
+
+
+def _find_package() -> Path:
+    folder = Path(os.environ.get(REFERENCE_FOLDER_VARIABLE) or Path(".products", REFERENCE_NAME))
+    package = (folder / _REFERENCE_PACKAGE).resolve()
+    if not (package / "dist" / "index.js").is_file():
+        raise UsageError(
+            f"{REFERENCE_NAME} is not installed in {folder}; make product NAME={REFERENCE_NAME}, or let {REFERENCE_FOLDER_VARIABLE} name "
+            "the folder that npm installed @modelcontextprotocol/server-memory into"
+        )
+    return package
+
+
+def _read_k(config: Mapping[str, object], default: int) -> int:
+    unknown = sorted(set(config) - {"k"})
+    if unknown:
+        raise UsageError(f"{REFERENCE_NAME} has no setting {unknown[0]!r}; the one there is is k")
+    k = config.get("k", default)
+    if not isinstance(k, int) or k < 1:
+        raise UsageError(f"k is {k!r}; say how many notes are given back, from 1")
+    return k

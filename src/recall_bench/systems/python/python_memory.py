@@ -1,0 +1,402 @@
+"""Where an adapter comes from: a file, an installed module, or an object at hand."""
+
+import inspect
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from types import ModuleType
+
+import anyio
+import msgspec
+
+from recall_bench.core.errors import SystemFault, UsageError
+from recall_bench.core.memory import UNDECLARED, Answer, Holdings, RetrievalReply
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.user_code import digest_source, import_target, split_target
+from recall_bench.systems.python.adapter import (
+    INSPECTION_METHODS,
+    NEEDS,
+    Adapter,
+    AdapterReply,
+    is_adapter,
+    read_stored_bytes,
+    read_stored_days,
+    translate_adapter_error,
+)
+from recall_bench.systems.python.worker_thread import CallOutcome, WorkerThread, make_stuck_error
+
+_USUAL_NAMES = ("factory", "create", "Adapter", "adapter")
+_FORMS = "write path/to/file.py, path/to/file.py:factory or package.module:factory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterSource:
+    """A factory of adapters, or a single adapter that was built already."""
+
+    subject: object
+    where: str
+    """How messages call it."""
+    name: str
+    version: str
+
+    @property
+    def is_built(self) -> bool:
+        """Whether this is an adapter itself rather than a factory."""
+        return not inspect.isclass(self.subject) and is_adapter(self.subject)
+
+
+def find_source(target: str, factory: str | None = None) -> AdapterSource:
+    """The factory or adapter a target names, or a UsageError that says what is missing."""
+    place, named = split_target(target)
+    if factory and named and factory != named:
+        raise UsageError(f"{target!r} names {named!r} and the settings name {factory!r}; drop one")
+    attribute = named or factory
+    if place.endswith(".py"):
+        module, name = import_target(place, f"adapter {target}"), Path(place).stem
+    elif attribute and all(part.isidentifier() for part in place.split(".")):
+        module, name = import_target(place, f"adapter {target}"), place.rpartition(".")[2]
+    else:
+        raise UsageError(f"{target!r} names no adapter; {_FORMS}")
+    subject = (
+        _get_attribute(module, attribute, place) if attribute else _find_only_adapter(module, place)
+    )
+    where = f"{place}:{attribute}" if attribute else place
+    return AdapterSource(
+        subject=subject, where=where, name=name, version=digest_source(module) or UNDECLARED
+    )
+
+
+def wrap_source(subject: object) -> AdapterSource:
+    """An adapter or a factory of adapters that the caller already holds."""
+    is_factory = inspect.isclass(subject) or not is_adapter(subject)
+    kind = subject if is_factory else type(subject)
+    name = str(getattr(kind, "__name__", type(subject).__name__))
+    if is_factory and not callable(subject):
+        raise UsageError(f"{name} is neither an adapter nor a factory of adapters; {NEEDS}")
+    module = sys.modules.get(getattr(kind, "__module__", ""))
+    return AdapterSource(
+        subject=subject, where=name, name=name, version=digest_source(module) or UNDECLARED
+    )
+
+
+def check_settings(
+    source: AdapterSource, config: Mapping[str, object], given: Mapping[str, object]
+) -> bool:
+    """Whether the factory wants a `state_dir`; UsageError unless it takes just these settings.
+
+    What is given is handed over with the settings and is none of them.
+    """
+    if source.is_built:
+        if config or given:
+            raise UsageError(
+                f"{source.where} is built already and takes no settings: {_join_names([*config, *given])}"
+            )
+        return False
+    if not callable(source.subject):
+        raise UsageError(f"{source.where} is a {type(source.subject).__name__}, but {NEEDS}")
+    try:
+        signature = inspect.signature(source.subject)
+    except (TypeError, ValueError):
+        return False
+    is_wanted = "state_dir" in signature.parameters
+    if is_wanted and "state_dir" in config:
+        raise UsageError(
+            f"{source.where}: state_dir is not a setting, every memory is given its own"
+        )
+    if taken := set(config) & set(given):
+        raise UsageError(f"{source.where}: {min(taken)} is not a setting, every run brings its own")
+    try:
+        signature.bind(**config, **given, **({"state_dir": Path()} if is_wanted else {}))
+    except TypeError as error:
+        known = [name for name in signature.parameters if name not in {"state_dir", *given}]
+        raise UsageError(
+            f"{source.where} does not take these settings ({error}); it takes {_join_names(known)}"
+        ) from error
+    return is_wanted
+
+
+def _get_attribute(module: ModuleType, name: str, place: str) -> object:
+    found: object = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"{place} has no {name!r}; {NEEDS}")
+        found = getattr(found, part)
+    return found
+
+
+def _find_only_adapter(module: ModuleType, place: str) -> object:
+    for name in _USUAL_NAMES:
+        if hasattr(module, name):
+            return getattr(module, name)
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__ and is_adapter(value)
+    }
+    if len(own) == 1:
+        return next(iter(own.values()))
+    if own:
+        raise UsageError(
+            f"{place} has several adapters ({_join_names(own)}); write {place}:{min(own)}"
+        )
+    raise UsageError(
+        f"{place} has nothing called {_join_names(_USUAL_NAMES)} and no class that is one; {NEEDS}"
+    )
+
+
+def _join_names(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+class PythonMemory:
+    """An adapter, and the thread in which all of its calls are made.
+
+    Only an adapter that answers in plain code and declares a `max_concurrency` above 1 is also
+    called from other threads, and only to answer.
+    """
+
+    def __init__(self, adapter: Adapter, worker: WorkerThread, folder: Path | None = None) -> None:
+        self.adapter = adapter
+        self.folder = folder
+        """The state directory of the adapter, if it wants one."""
+        self.scenario = ""
+        self.is_closed = False
+        self._worker = worker
+        self._helpers: list[WorkerThread] = []
+        self._idle: list[WorkerThread] = []
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a call could not be stopped, so that no other can be made."""
+        return self._worker.is_stuck or any(helper.is_stuck for helper in self._helpers)
+
+    async def begin(self, *, gives_folder: bool) -> None:
+        """Let the adapter set up, after giving it its state directory if it has none yet."""
+
+        def call() -> object:
+            if gives_folder:
+                setattr(self.adapter.subject, "state_dir", self.folder)  # noqa: B010  not ours
+            return self.adapter.call("setup")
+
+        await self.run_call(call)
+
+    async def ingest(self, episode: Episode) -> None:
+        """Hand one day to the adapter."""
+        await self.run_call(partial(self.adapter.ingest, episode, self.scenario))
+
+    async def settle(self) -> None:
+        """Let the adapter finish taking in what it was handed."""
+        await self.run_call(partial(self.adapter.call, "finalize_ingestion"))
+
+    async def answer(self, question: Question) -> AdapterReply:
+        """What the adapter says or finds; NotAnAnswer if that is nothing one could grade."""
+        ask = partial(self.adapter.answer, question)
+        if self.adapter.is_async or self.adapter.max_concurrency == 1:
+            return _check_reply(await self.run_call(ask))
+        self._limiter = self._limiter or anyio.CapacityLimiter(self.adapter.max_concurrency)
+        async with self._limiter:
+            helper = self._idle.pop() if self._idle else self._add_helper()
+            try:
+                return _check_reply(await self.run_call(ask, helper))
+            finally:
+                self._idle.append(helper)
+
+    async def attest(self) -> int | None:
+        """How many days the adapter says it has taken in; None if it does not say."""
+        if not self.adapter.defines("days_ingested"):
+            return None
+        count = await self.run_call(partial(self.adapter.call, "days_ingested"))
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise SystemFault(f"days_ingested() returned {count!r}, which is no number of days")
+        return count
+
+    async def close(self) -> None:
+        """Let the adapter tear down, and end its threads. A stuck memory is left behind."""
+        if self.is_closed:
+            return
+        try:
+            if not self.is_stuck:
+                await self.run_call(partial(self.adapter.call, "teardown"))
+        finally:
+            await self.discard()
+
+    async def run_call(
+        self, call: Callable[[], object], worker: WorkerThread | None = None
+    ) -> object:
+        """Make a call in the memory's thread; what it raises becomes an error of ours."""
+        if self.is_stuck:
+            raise make_stuck_error()
+        return unwrap_outcome(await (worker or self._worker).run(call))
+
+    async def discard(self) -> None:
+        """End the threads and remove the state directory, without a word to the adapter."""
+        self.is_closed = True
+        with anyio.CancelScope(shield=True):
+            for worker in (self._worker, *self._helpers):
+                await worker.stop()
+        if self.folder is not None and not self.is_stuck:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def release_threads(self) -> None:
+        """Let the threads end, without waiting for them."""
+        for worker in (self._worker, *self._helpers):
+            worker.release()
+
+    def _add_helper(self) -> WorkerThread:
+        helper = WorkerThread("adapter query")
+        self._helpers.append(helper)
+        return helper
+
+
+class InspectableMemory(PythonMemory):
+    """One whose adapter says what it holds."""
+
+    async def holdings(self) -> Holdings:
+        """What the adapter says of itself now; None for what it has no method for."""
+        told = {
+            "days": await self.run_call(partial(read_stored_days, self.adapter)),
+            "bytes": await self.run_call(partial(read_stored_bytes, self.adapter)),
+        }
+        return msgspec.convert(told, Holdings)
+
+
+def build_memory(
+    adapter: Adapter, worker: WorkerThread, folder: Path | None = None
+) -> PythonMemory:
+    """The memory an adapter holds, of the kind that can do what the adapter can."""
+    kind = InspectableMemory if any(map(adapter.defines, INSPECTION_METHODS)) else PythonMemory
+    return kind(adapter, worker, folder)
+
+
+def unwrap_outcome(outcome: CallOutcome) -> object:
+    """What a call of somebody else's code returned; what it raised becomes an error of ours."""
+    if outcome.error is None:
+        return outcome.value
+    fault = translate_adapter_error(outcome.error)
+    raise fault from (None if fault is outcome.error else outcome.error)
+
+
+def _check_reply(value: object) -> AdapterReply:
+    if not isinstance(value, Answer | RetrievalReply):
+        raise TypeError(f"an adapter's answer was read as {type(value).__name__}")
+    return value
+
+
+class MemoryBuilder:
+    """Makes memories that share nothing."""
+
+    def __init__(
+        self,
+        source: AdapterSource,
+        config: Mapping[str, object],
+        home: Path | None,
+        given: Mapping[str, object],
+    ) -> None:
+        self._source = source
+        self._passes_folder = check_settings(source, config, given)
+        self._arguments = {**config, **given}
+        self._home = home
+        self._root: TemporaryDirectory[str] | None = None
+        self._sets_folder = False
+        self._spare: PythonMemory | None = None
+
+    def build_first_adapter(self) -> Adapter:
+        """The adapter of the first memory, to see what it declares, or UsageError if it is none.
+
+        It is built in the thread it will live in, and set up when that memory is opened.
+        """
+        first = self._build_first_memory()
+        self._sets_folder = not self._passes_folder and first.adapter.declares_folder
+        if self._sets_folder:
+            first.folder = self.make_folder()
+        self._spare = first
+        return first.adapter
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether each adapter is given a state directory of its own."""
+        return self._passes_folder or self._sets_folder
+
+    async def build(self, fill: Callable[[Path], object] | None = None) -> PythonMemory:
+        """A memory that was set up, on a folder that was filled beforehand."""
+        memory = None
+        if fill is None:
+            # The first adapter was built on an empty folder.
+            memory, self._spare = self._spare, None
+        if memory is None:
+            folder = self.make_folder() if self.keeps_files else None
+            memory = await self.wrap_adapter(partial(self._build_adapter, folder, fill), folder)
+        try:
+            await memory.begin(gives_folder=self._sets_folder)
+        except BaseException:
+            await memory.discard()
+            raise
+        return memory
+
+    async def wrap_adapter(
+        self, make: Callable[[], object], folder: Path | None = None
+    ) -> PythonMemory:
+        """A memory around the adapter a call makes, as it is."""
+        worker = WorkerThread(f"adapter {self._source.name}")
+        try:
+            subject = unwrap_outcome(await worker.run(make))
+            return build_memory(Adapter(subject, self._source.where), worker, folder)
+        except BaseException:
+            await worker.stop()
+            raise
+
+    def make_folder(self) -> Path:
+        """An empty folder that lasts until `clean`, unless it is removed before."""
+        if self._root is None:
+            if self._home is not None:
+                self._home.mkdir(parents=True, exist_ok=True)
+            self._root = TemporaryDirectory(
+                prefix="recall-bench-", dir=self._home, ignore_cleanup_errors=True
+            )
+        return Path(mkdtemp(dir=self._root.name))
+
+    async def close(self) -> None:
+        """Discard the adapter nobody used and remove every folder."""
+        if self._spare is not None:
+            await self._spare.discard()
+            self._spare = None
+        if self._root is not None:
+            self._root.cleanup()
+            self._root = None
+
+    def release(self) -> None:
+        """The same, without waiting for the adapter's thread to end."""
+        if self._spare is not None:
+            self._spare.release_threads()
+        if self._root is not None:
+            self._root.cleanup()
+
+    def _build_first_memory(self) -> PythonMemory:
+        folder = self.make_folder() if self._passes_folder else None
+        worker = WorkerThread(f"adapter {self._source.name}")
+        try:
+            subject = unwrap_outcome(
+                worker.run_blocking(partial(self._build_adapter, folder, None))
+            )
+            return build_memory(Adapter(subject, self._source.where), worker, folder)
+        except BaseException as error:
+            worker.release()
+            self.release()
+            if isinstance(error, SystemFault):
+                raise UsageError(
+                    f"building the adapter {self._source.where} failed: {error}"
+                ) from error
+            raise
+
+    def _build_adapter(self, folder: Path | None, fill: Callable[[Path], object] | None) -> object:
+        if fill is not None and folder is not None:
+            fill(folder)
+        subject = self._source.subject
+        if self._source.is_built or not callable(subject):
+            return subject
+        return subject(**self._arguments, **({"state_dir": folder} if self._passes_folder else {}))

@@ -1,0 +1,282 @@
+"""Saved states of in-process memories, each of which can be reopened any number of times.
+
+There are three ways, and an adapter gets the first that suits it:
+
+* its own methods `snapshot(path)` and `restore(path)`, where it has both. The path does not exist
+  yet and its folder does; `restore` follows `setup` on a new adapter.
+* its files, where it takes a `state_dir`: the directory is copied, and a new adapter is built on
+  the copy. Its `setup` must open what it finds there, and after `finalize_ingestion` everything
+  that matters must be on disk.
+* the object itself, pickled. Not every object that can be pickled may be: one that keeps its
+  memory elsewhere, under a path or on a server, has copies that share it, and the first copy to
+  tear down destroys it for all. So this is done unasked only for adapters without `setup` and
+  `teardown`, and for others where the class says `can_snapshot = True`. Copies are not set up.
+
+`can_snapshot = False` means none of these. Whatever the way, a saved state is files alone, so it
+can be packed into a folder and reopened by another process that has the same adapter.
+"""
+
+import itertools
+import pickle
+import shutil
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from recall_bench.core.errors import DataError, SystemFault, UsageError
+from recall_bench.core.memory import Memory
+from recall_bench.core.record import Record
+from recall_bench.core.user_code import describe_error
+from recall_bench.systems.python.adapter import Adapter
+from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
+
+_FICLONE = 0x40049409
+"""The request of Linux that lets two files share their blocks until one is changed."""
+
+
+class SnapshotMethod(Protocol):
+    """How the state of a memory is saved and reopened."""
+
+    async def write(self, memory: PythonMemory, path: Path) -> None:
+        """Leave the state at a path that does not exist yet."""
+        ...
+
+    async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
+        """A new memory in the state left there."""
+        ...
+
+
+def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> SnapshotMethod | None:
+    """How this adapter's state can be saved, if it can."""
+    declared = getattr(adapter.subject, "can_snapshot", None)
+    if declared is False:
+        return None
+    own = [name for name in ("snapshot", "restore") if adapter.defines(name)]
+    if len(own) == 1:
+        raise UsageError(
+            f"{adapter.where} defines {own[0]}() alone; define both snapshot() and restore()"
+        )
+    if own:
+        return AdapterSnapshots()
+    if keeps_files:
+        return FolderCopies()
+    holds_more = adapter.defines("setup") or adapter.defines("teardown")
+    if declared or not (holds_more or _explain_unpicklable(adapter.subject)):
+        return PickledAdapters(type(adapter.subject).__module__)
+    return None
+
+
+class AdapterSnapshots:
+    """The adapter saves and restores itself."""
+
+    async def write(self, memory: PythonMemory, path: Path) -> None:
+        """Have the adapter write its state."""
+        await memory.run_call(partial(memory.adapter.call, "snapshot", path))
+
+    async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
+        """Have a new adapter read it."""
+        memory = await builder.build()
+        try:
+            await memory.run_call(partial(memory.adapter.call, "restore", path))
+        except BaseException:
+            await memory.discard()
+            raise
+        return memory
+
+
+class FolderCopies:
+    """The adapter's state is what lies in its state directory."""
+
+    async def write(self, memory: PythonMemory, path: Path) -> None:
+        """Copy the directory while the adapter is not at work."""
+        if memory.folder is not None:
+            await memory.run_call(partial(copy_folder, memory.folder, path))
+
+    async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
+        """Build an adapter on a copy of the copy."""
+        return await builder.build(fill=partial(copy_folder, path))
+
+
+class PickledAdapters:
+    """The adapter's state is the object.
+
+    A module that was loaded from a file is called otherwise in every process, so a pickle tells
+    what its adapter's module was called, and is read as if it had been called as it is here.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    async def write(self, memory: PythonMemory, path: Path) -> None:
+        """Pickle it."""
+        await memory.run_call(partial(_write_pickle, memory.adapter, self._module, path))
+
+    async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
+        """Unpickle it into a thread of its own."""
+        return await builder.wrap_adapter(partial(_read_pickle, path, self._module))
+
+
+class _SnapshotLabel(Record, frozen=True, kw_only=True):
+    scenario: str
+    days: int | None
+    """How many days the memory said it had taken in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SavedState:
+    label: _SnapshotLabel
+    path: Path
+    """What the way wrote: a file, a folder, or nothing."""
+
+
+_LABEL_FILE, _STATE_FOLDER = "saved.json", "state"
+"""What lies in the folder of a packed state."""
+
+
+class PythonSnapshots:
+    """The saved states of one system."""
+
+    def __init__(self, way: SnapshotMethod, builder: MemoryBuilder) -> None:
+        self._method = way
+        self._builder = builder
+        self._saved: dict[str, _SavedState] = {}
+        self._tokens = itertools.count(1)
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the memory's present state."""
+        if not isinstance(memory, PythonMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        path = self._builder.make_folder() / _STATE_FOLDER
+        try:
+            days = await memory.attest()
+            await self._method.write(memory, path)
+        except BaseException:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        return self._keep(
+            _SavedState(label=_SnapshotLabel(scenario=memory.scenario, days=days), path=path)
+        )
+
+    async def open(self, token: str) -> PythonMemory:
+        """A new memory in the saved state; SystemFault if it says that it is in another."""
+        saved = self._saved[token]
+        memory = await self._method.open(self._builder, saved.path)
+        memory.scenario = saved.label.scenario
+        try:
+            days = await memory.attest()
+        except BaseException:
+            await memory.discard()
+            raise
+        if days != saved.label.days:
+            await memory.discard()
+            raise SystemFault(
+                f"a copy of a memory of {saved.label.days} days says it holds {days}: "
+                "the adapter does not reopen what it saved"
+            )
+        return memory
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        shutil.rmtree(self._saved.pop(token).path.parent, ignore_errors=True)
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Leave a copy of what was saved, and what it is a memory of."""
+        saved = self._saved[token]
+        await anyio.to_thread.run_sync(_copy_state, saved.path, place / _STATE_FOLDER)
+        # Last, so that a state with a label is whole.
+        (place / _LABEL_FILE).write_bytes(msgspec.json.encode(saved.label))
+
+    async def unpack(self, place: Path) -> str:
+        """A token for a copy of our own, so that no adapter touches what others read."""
+        try:
+            label = msgspec.json.decode((place / _LABEL_FILE).read_bytes(), type=_SnapshotLabel)
+        except (OSError, msgspec.DecodeError) as error:
+            raise DataError(
+                f"{place / _LABEL_FILE} tells of no packed memory ({error}); pack the state again"
+            ) from error
+        path = self._builder.make_folder() / _STATE_FOLDER
+        try:
+            await anyio.to_thread.run_sync(_copy_state, place / _STATE_FOLDER, path)
+        except BaseException:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        return self._keep(_SavedState(label=label, path=path))
+
+    async def discard(self, place: Path) -> None:
+        """There is nothing outside the folder."""
+
+    def _keep(self, saved: _SavedState) -> str:
+        token = str(next(self._tokens))
+        self._saved[token] = saved
+        return token
+
+
+def _copy_state(source: Path, target: Path) -> None:
+    """Copy what a way wrote."""
+    if source.is_dir():
+        copy_folder(source, target)
+    elif source.exists():
+        _copy_file(str(source), str(target))
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a folder, sharing the blocks of its files where the file system can."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_copy_file, dirs_exist_ok=True)
+
+
+def _copy_file(source: str, target: str) -> str:
+    try:
+        from fcntl import ioctl
+
+        with Path(source).open("rb") as read, Path(target).open("wb") as write:
+            ioctl(write, _FICLONE, read.fileno())
+        shutil.copystat(source, target)
+        return target
+    except (ImportError, OSError):
+        return str(shutil.copy2(source, target))
+
+
+class _NullWriter:
+    def write(self, data: object) -> int:
+        return memoryview(data).nbytes if isinstance(data, bytes | bytearray) else 0
+
+
+def _explain_unpicklable(subject: object) -> str | None:
+    try:
+        pickle.Pickler(_NullWriter()).dump(subject)
+    except Exception as error:  # noqa: BLE001  an object's pickling is its own code
+        return describe_error(error)
+    return None
+
+
+def _write_pickle(adapter: Adapter, module: str, path: Path) -> None:
+    try:
+        with path.open("wb") as file:
+            pickle.dump(module, file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(adapter.subject, file, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise SystemFault(
+            f"{adapter.where} cannot be pickled any more ({describe_error(error)}); set "
+            "can_snapshot = False on it, or give it snapshot() and restore() methods"
+        ) from error
+
+
+def _read_pickle(path: Path, module: str) -> object:
+    with path.open("rb") as file:
+        there = pickle.load(file)  # noqa: S301  we wrote it ourselves
+        return _ModuleUnpickler(file, {there: module}).load()
+
+
+class _ModuleUnpickler(pickle.Unpickler):
+    def __init__(self, file: BinaryIO, here: dict[str, str]) -> None:
+        super().__init__(file)
+        self._here = here
+        """What modules are called in this process that were called otherwise."""
+
+    def find_class(self, module: str, name: str) -> object:
+        return super().find_class(self._here.get(module, module), name)

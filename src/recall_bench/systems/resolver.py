@@ -1,0 +1,192 @@
+"""From an `--adapter` target to the live system it names."""
+
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar, cast
+
+from recall_bench.core import user_code
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import MemorySystem
+from recall_bench.core.settings import Settings
+from recall_bench.core.user_code import is_code_target
+
+T = TypeVar("T")
+
+_YAML_SUFFIXES = (".yaml", ".yml")
+
+
+def resolve_system(settings: Settings) -> MemorySystem:
+    """A built-in or a product by name, Python code, a server, a program, or a YAML file.
+
+    `file.py[:factory]` and `module:factory` are Python adapters; `grpc://`, `grpcs://`, `http://`
+    and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
+    `once:PROGRAM` one for each question; a YAML file describes a server that is started for the
+    run. Where the settings ask for a model endpoint, or a product cannot do without one, it is
+    started with the system and stopped with it.
+    """
+    if settings.endpoint or settings.system_model or settings.system_embedder:
+        return _add_endpoint(settings)
+    return _build_system(settings)
+
+
+def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
+    target = settings.adapter
+    # First, for the arguments of a program may hold addresses.
+    resolve = _BY_FORM.get(target.partition(":")[0])
+    if resolve is not None:
+        return resolve(settings)
+    if "://" in target:
+        return _connect_server(settings)
+    if target.endswith(_YAML_SUFFIXES):
+        return _load_described_server(settings)
+    if is_code_target(target):
+        from recall_bench.systems.python.system import load_python_system
+
+        return load_python_system(target, settings.config, factory=settings.factory)
+    return _load_named_system(settings, endpoint)
+
+
+def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:
+    factory = user_code.load_plugin("systems", settings.adapter)
+    if endpoint is None and _wants_endpoint(factory):
+        return _add_endpoint(settings)
+    if endpoint is not None and getattr(factory, "takes_endpoint", False):
+        return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
+    return cast("MemorySystem", factory(settings.config))
+
+
+def _wants_endpoint(factory: object) -> bool:
+    """Whether a product cannot do without one, or could use the one that the parent started."""
+    if getattr(factory, "wants_endpoint", False):
+        return True
+    if not getattr(factory, "takes_endpoint", False):
+        return False
+    from recall_bench.systems.endpoint.model_endpoint import is_parent_endpoint_set
+
+    return is_parent_endpoint_set()
+
+
+def _add_endpoint(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.endpoint.model_endpoint import open_metered_system, resolve_endpoint
+
+    return open_metered_system(resolve_endpoint(settings), lambda url: _build_system(settings, url))
+
+
+def _build_command_system(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.transports.command_system import start_command_system
+
+    return run_in_thread(start_command_system, settings.adapter, settings.config)
+
+
+def _build_once_system(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.transports.once_system import build_once_system
+
+    timeout_s = settings.timeout_ms / 1000
+    return build_once_system(settings.adapter, settings.config, timeout_s=timeout_s)
+
+
+def _connect_server(settings: Settings) -> MemorySystem:
+    """What runs at an address, by its scheme."""
+    scheme = settings.adapter.partition("://")[0].lower()
+    resolve = _BY_SCHEME.get(scheme)
+    if resolve is None:
+        # The rest is not repeated: it may hold a password.
+        known = ", ".join(f"{each}://" for each in _BY_SCHEME)
+        raise UsageError(f"no system is reached by {scheme}://; there are {known}")
+    _refuse_settings(settings)
+    return resolve(settings)
+
+
+def _connect_http(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.transports.http_system import connect_http_system
+
+    return run_in_thread(connect_http_system, settings.adapter)
+
+
+def _connect_grpc(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.grpc.grpc_system import build_grpc_system
+
+    timeout_s = settings.grpc_timeout_ms / 1000
+    served = build_grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
+    run_in_thread(served.fetch_card)
+    return served
+
+
+def _load_described_server(settings: Settings) -> MemorySystem:
+    """What a YAML file describes, by its `transport`."""
+    from recall_bench.core.yaml12 import read_document
+
+    document = read_document(Path(settings.adapter))
+    content = document.content
+    transport = content.get("transport") if isinstance(content, dict) else None
+    resolve = _BY_TRANSPORT.get(str(transport))
+    if resolve is None:
+        raise UsageError(
+            f"{document.describe_place('transport')}: transport is {transport!r}; write transport: "
+            f"{' or '.join(_BY_TRANSPORT)}"
+        )
+    _refuse_settings(settings)
+    return resolve(Path(settings.adapter))
+
+
+def _start_http_server(path: Path) -> MemorySystem:
+    from recall_bench.systems.transports.http_system import start_http_system
+
+    return run_in_thread(start_http_system, path)
+
+
+def _start_mcp_server(path: Path) -> MemorySystem:
+    from recall_bench.systems.mcp.mcp_system import start_mcp_system
+
+    return run_in_thread(start_mcp_system, path)
+
+
+_BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
+    "command": _build_command_system,
+    "once": _build_once_system,
+}
+
+_BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
+    "grpc": _connect_grpc,
+    "grpcs": _connect_grpc,
+    "http": _connect_http,
+    "https": _connect_http,
+}
+
+_BY_TRANSPORT: dict[str, Callable[[Path], MemorySystem]] = {
+    "http": _start_http_server,
+    "mcp": _start_mcp_server,
+}
+
+
+def _refuse_settings(settings: Settings) -> None:
+    if settings.config:
+        raise UsageError(
+            f"the settings {', '.join(settings.config)} cannot be handed to a server; "
+            "configure the server itself and leave them out"
+        )
+
+
+def run_in_thread(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
+    """What an asynchronous call returns, whether or not this thread has an event loop already.
+
+    It has one of its own, in a thread of its own: what it leaves open must be bound to no loop.
+    """
+    import anyio
+
+    found: list[T] = []
+    raised: list[BaseException] = []
+
+    def run_call() -> None:
+        try:
+            found.append(anyio.run(call, *parameters))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            raised.append(error)
+
+    thread = threading.Thread(target=run_call, name="greeting")
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return found[0]

@@ -1,0 +1,299 @@
+"""The recall agent: a language model that picks memories, in one pass or in two.
+
+The first pass sees one line about each memory. The second sees the full text of what the first one
+chose, and can only strike out. What agents do in silence is said here in the selection's notes: a
+second pass that failed, so that the first one's choice stands, and names that were left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from recall_bench.core.errors import (
+    ModelBusy,
+    ModelFault,
+    ModelGone,
+    NotAnAnswer,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemTimeout,
+    UsageError,
+)
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.usage import Usage
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.systems.selectors.agent_prompt import (
+    FRAME,
+    REMINDER,
+    build_pointer_prompt,
+    build_text_prompt,
+    parse_names,
+)
+from recall_bench.systems.selectors.agent_settings import (
+    AgentSettings,
+    Scheme,
+    build_agent_settings,
+)
+from recall_bench.systems.selectors.keyword import Presearch
+from recall_bench.systems.selectors.selector import MemorySelection
+
+if TYPE_CHECKING:
+    from recall_bench.core.settings import Settings
+    from recall_bench.models.model import Model, Prompt, Reply
+
+VERSION = "1"
+"""Raised when code changes that decides a selection and that no digest on the card covers."""
+
+ATTEMPTS = 2
+"""How often a model is asked in one pass before its reply counts as unreadable."""
+
+
+def build_recall_agent(
+    config: Mapping[str, object], *, settings: "Settings", folder: Path
+) -> "RecallAgent":
+    """The agent that the mapping describes, and the `agent.conf` that it may name.
+
+    Nothing is asked. UsageError for a setting that is wrong, a template that is missing, and a
+    model that could not be asked; relative paths begin at the folder.
+    """
+    wanted = build_agent_settings(config, folder)
+    first = _open_model(wanted.first_model, settings)
+    if wanted.second_model in (None, wanted.first_model):
+        return RecallAgent(wanted, first, first)
+    return RecallAgent(wanted, first, _open_model(wanted.second_model, settings))
+
+
+def _open_model(target: str, settings: "Settings") -> "Model":
+    from recall_bench.models.model_target import resolve_model
+
+    model = resolve_model(target, "models", settings)
+    if model is None:
+        # Not repeated: it may be a key that was put in the wrong place.
+        raise UsageError(
+            "models: one of them is nobody we know; write opus, sonnet or haiku for the claude "
+            "program's, or a model as provider:model"
+        )
+    return model
+
+
+@dataclass(slots=True)
+class _SelectionCost:
+    """What one selection has cost so far, and what is to be said about it."""
+
+    usage: Usage = field(default_factory=Usage)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstPass:
+    """The first pass of a selection whose second one has to be put again."""
+
+    candidates: tuple[MemoryFile, ...]
+    bill: _SelectionCost
+
+
+class RecallAgent:
+    """Asks its models anew for every prompt, any number of prompts at once."""
+
+    def __init__(self, settings: AgentSettings, first: "Model", second: "Model") -> None:
+        self.settings = settings
+        self.models = (first, second)
+        self.card = _build_card(settings, first, second)
+        self._unreported = Usage()
+
+    async def open(self, memories: Sequence[MemoryFile]) -> "RecallChooser":
+        """Somebody to ask about these memories."""
+        return RecallChooser(self, memories)
+
+    async def close(self) -> None:
+        """Release the models' connections."""
+        first, second = self.models
+        await first.close()
+        if second is not first:
+            await second.close()
+
+    def drain(self) -> Usage:
+        """What was spent since the last time on selections that failed: none reports it."""
+        spent, self._unreported = self._unreported, Usage()
+        return spent
+
+    @contextmanager
+    def track_cost(self) -> Iterator[_SelectionCost]:
+        """A bill that is paid by a selection, or by nobody if it fails."""
+        bill = _SelectionCost()
+        try:
+            yield bill
+        except BaseException:
+            self.add_unreported_cost(bill)
+            raise
+
+    def add_unreported_cost(self, bill: _SelectionCost) -> None:
+        """No selection is going to report this one."""
+        self._unreported += bill.usage
+
+
+def _build_card(settings: AgentSettings, first: "Model", second: "Model") -> SystemCard:
+    is_double = settings.scheme is Scheme.DOUBLE
+    templates = filter(None, (settings.first_template, settings.second_template))
+    return SystemCard(
+        name="recall-agent",
+        version=VERSION,
+        config={
+            "scheme": str(settings.scheme),
+            "models": [first.name, *([second.name] if is_double else [])],
+            "prompts": [{"name": each.name, "sha256": each.digest} for each in templates],
+            "frame": sha256((FRAME + REMINDER).encode()).hexdigest(),
+            "presearch": settings.presearch,
+            "presearch_content": settings.presearch_content,
+            "call_timeout_s": settings.call_timeout_s,
+        },
+        max_concurrency=64,
+    )
+
+
+class RecallChooser:
+    """The agent with one folder of memories."""
+
+    def __init__(self, agent: RecallAgent, memories: Sequence[MemoryFile]) -> None:
+        self._agent = agent
+        self._memories = {memory.name: memory for memory in memories}
+        with_content = agent.settings.presearch_content
+        self._presearch = (
+            Presearch(memories, with_content=with_content) if agent.settings.presearch else None
+        )
+        self._halfway: dict[str, list[_FirstPass]] = {}
+
+    async def select(self, prompt: str) -> MemorySelection:
+        """Pick; where there is nothing to choose from or by, nobody is asked.
+
+        SystemBusy if a model wants us to come back, SystemGone if it can never be asked, and
+        SystemFault if the first pass fails otherwise.
+        """
+        search = self._presearch
+        offered = (
+            tuple(self._memories.values()) if search is None else search.filter_memories(prompt)
+        )
+        left = None if search is None else tuple(memory.name for memory in offered)
+        if not offered or not prompt.strip():
+            return MemorySelection(names=(), presearched=left)
+        with self._agent.track_cost() as bill:
+            if self._agent.settings.scheme is Scheme.SINGLE:
+                names = await self._run_first_pass(prompt, offered, bill)
+            else:
+                names = await self._select_in_two_passes(prompt, offered, bill)
+        return MemorySelection(
+            names=names, presearched=left, usage=bill.usage, notes=tuple(bill.notes)
+        )
+
+    async def close(self) -> None:
+        """What was begun and never put again is reported by nobody else."""
+        for waiting in self._halfway.values():
+            for each in waiting:
+                self._agent.add_unreported_cost(each.bill)
+        self._halfway.clear()
+
+    async def _select_in_two_passes(
+        self, prompt: str, offered: Sequence[MemoryFile], bill: _SelectionCost
+    ) -> tuple[str, ...]:
+        candidates = self._resume_first_pass(prompt, bill)
+        if candidates is None:
+            candidates = self._keep_existing(
+                await self._run_first_pass(prompt, offered, bill), bill
+            )
+        if not candidates:
+            return ()
+        try:
+            return await self._run_second_pass(prompt, candidates, bill)
+        except SystemBusy:
+            # The same prompt comes back: its first pass is paid for and not to be paid twice.
+            paid = _SelectionCost(bill.usage, bill.notes)
+            self._halfway.setdefault(prompt, []).append(_FirstPass(candidates, paid))
+            bill.usage = Usage()
+            raise
+        except SystemFault as fault:
+            bill.notes.append(f"the second pass failed, so the first one's choice stands: {fault}")
+            return tuple(memory.name for memory in candidates)
+
+    def _resume_first_pass(
+        self, prompt: str, bill: _SelectionCost
+    ) -> tuple[MemoryFile, ...] | None:
+        """What an earlier first pass chose for the prompt, for one selection to go on from."""
+        waiting = self._halfway.get(prompt)
+        if not waiting:
+            return None
+        earlier = waiting.pop()
+        bill.usage += earlier.bill.usage
+        bill.notes += earlier.bill.notes
+        return earlier.candidates
+
+    async def _run_first_pass(
+        self, prompt: str, offered: Sequence[MemoryFile], bill: _SelectionCost
+    ) -> tuple[str, ...]:
+        asking = build_pointer_prompt(self._agent.settings.first_template, prompt, offered)
+        return await self._ask_names(asking, 1, bill)
+
+    def _keep_existing(self, names: Sequence[str], bill: _SelectionCost) -> tuple[MemoryFile, ...]:
+        """The memories of these names; the rest cannot be read and is noted."""
+        bill.notes += [
+            f"the first pass named {name}, which is not on disk: left out"
+            for name in names
+            if name not in self._memories
+        ]
+        return tuple(self._memories[name] for name in names if name in self._memories)
+
+    async def _run_second_pass(
+        self, prompt: str, candidates: Sequence[MemoryFile], bill: _SelectionCost
+    ) -> tuple[str, ...]:
+        template = self._agent.settings.second_template
+        assert template is not None  # noqa: S101 - a double scheme has one
+        names = await self._ask_names(build_text_prompt(template, prompt, candidates), 2, bill)
+        chosen = {memory.name for memory in candidates}
+        bill.notes += [
+            f"the second pass named {name}, which the first had not chosen: left out"
+            for name in names
+            if name not in chosen
+        ]
+        return tuple(name for name in names if name in chosen)
+
+    async def _ask_names(
+        self, prompt: "Prompt", turn: int, bill: _SelectionCost
+    ) -> tuple[str, ...]:
+        """What the model of that pass names, asked once more if its reply is no list of names."""
+        asking, said = prompt, ""
+        for _ in range(ATTEMPTS):
+            reply = await self._ask_model(asking, turn)
+            bill.usage += reply.usage
+            names = parse_names(reply, self._memories)
+            if names is not None:
+                if said:
+                    bill.notes.append(f"pass {turn} was asked again: {said} is no list of names")
+                return names
+            said = f"{reply.text[:120]!r} ({reply.finish})"
+            asking = replace(prompt, user=prompt.user + REMINDER)
+        name = self._agent.models[turn - 1].name
+        raise NotAnAnswer(
+            f"pass {turn}: {name} was asked {ATTEMPTS} times for names of memories and last "
+            f"replied {said}"
+        )
+
+    async def _ask_model(self, prompt: "Prompt", turn: int) -> "Reply":
+        model = self._agent.models[turn - 1]
+        limit_s = self._agent.settings.call_timeout_s
+        try:
+            with anyio.move_on_after(limit_s):
+                return await model.complete(prompt)
+        except ModelBusy as error:
+            busy = SystemBusy(f"pass {turn}: {error}")
+            busy.retry_after_s = error.retry_after_s
+            raise busy from error
+        except ModelGone as error:
+            raise SystemGone(f"pass {turn}: {error}") from error
+        except ModelFault as error:
+            raise SystemFault(f"pass {turn}: {error}") from error
+        raise SystemTimeout(f"pass {turn}: {model.name} gave no reply within {limit_s:g} s")

@@ -1,0 +1,119 @@
+"""From a `--selector` target to the live selector it names."""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.settings import Settings
+from recall_bench.core.user_code import is_code_target, split_target
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.systems.builtin.options import NoOptions, read_options
+from recall_bench.systems.selectors.keyword import build_keyword_selector
+from recall_bench.systems.selectors.retrieval_selector import build_bm25, build_hybrid, build_vector
+from recall_bench.systems.selectors.selector import MemorySelection, Selector
+
+
+def select_all(config: Mapping[str, object]) -> "ConstantSelector":
+    """The selector called `all`: it misses nothing, whatever it is asked."""
+    return ConstantSelector("all", config)
+
+
+def select_none(config: Mapping[str, object]) -> "ConstantSelector":
+    """The selector called `none`: it is right where nothing should be recalled."""
+    return ConstantSelector("none", config)
+
+
+class ConstantSelector:
+    """Picks the same whatever the prompt."""
+
+    def __init__(self, name: Literal["all", "none"], config: Mapping[str, object]) -> None:
+        read_options(name, config, NoOptions)
+        self.card = SystemCard(
+            name=name, version=version("recall-bench"), max_concurrency=64, computes=True
+        )
+
+    async def open(self, memories: Sequence[MemoryFile]) -> "ConstantChooser":
+        """Somebody who has made up their mind."""
+        is_wanted = self.card.name == "all"
+        return ConstantChooser(tuple(memory.name for memory in memories if is_wanted))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class ConstantChooser:
+    """A choice that no prompt changes."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._selection = MemorySelection(names=names)
+
+    async def select(self, prompt: str) -> MemorySelection:  # noqa: ARG002 - that is the point
+        """The same as ever."""
+        return self._selection
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+AGENT = "agent"
+
+_COMMAND = "command:"
+
+
+def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Selector:
+    """A built-in or the recall agent by name, `command:PROGRAM ARGS…`, or Python code.
+
+    `folder` is the one that holds `memory/`: programs run there, and the agent's relative paths
+    begin there. UsageError if the target names nobody, or does not take the settings.
+    """
+    config = settings.config
+    if target in _BUILT_IN:
+        return _BUILT_IN[target](config)
+    if target == AGENT:
+        from recall_bench.systems.selectors.agent import build_recall_agent
+
+        return build_recall_agent(config, settings=settings, folder=folder)
+    if target.startswith(_COMMAND):
+        from recall_bench.systems.selectors.user_selectors import build_command_selector
+
+        timeout_s = settings.timeout_ms / 1000
+        return build_command_selector(target, config, folder=folder, timeout_s=timeout_s)
+    if is_code_target(target) and not _is_program(target):
+        from recall_bench.systems.selectors.user_selectors import load_selector
+
+        return load_selector(target, config)
+    raise UsageError(f"there is no selector {target!r}; {_suggest_target(target)}")
+
+
+_BUILT_IN: dict[str, Callable[[Mapping[str, object]], Selector]] = {
+    "all": select_all,
+    "bm25": build_bm25,
+    "hybrid": build_hybrid,
+    "keyword": build_keyword_selector,
+    "none": select_none,
+    "vector": build_vector,
+}
+
+NAMES = tuple(sorted((*_BUILT_IN, AGENT)))
+"""The selectors that have a name."""
+
+
+def _is_program(target: str) -> bool:
+    """Whether it can only be meant to be run: Python code is a `.py` file or a module's name."""
+    place, _ = split_target(target)
+    if place.endswith(".py"):
+        return " " in place and not Path(place).is_file()
+    return "/" in place or " " in place
+
+
+def _suggest_target(target: str) -> str:
+    if _is_program(target) or shutil.which(target):
+        return f"a program is written 'command:{target}'"
+    nearest = get_close_matches(target, NAMES, n=1, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    return f"{hint}There are {', '.join(NAMES)}, command:PROGRAM, file.py:name and module:name"

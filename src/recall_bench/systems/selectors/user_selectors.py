@@ -1,0 +1,365 @@
+"""Selectors that are Python: `select(prompt, memories)`, plain or `async`, gives names.
+
+This is where somebody else's code picks, so this is where its failures get a name: what it raises
+is a SystemFault, and so is anything it returns that is no collection of names. It runs in threads
+of its own, so that code which hangs costs one prompt and not the run.
+"""
+
+import inspect
+import os
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import anyio
+from anyio.abc import ByteSendStream
+from msgspec import Meta
+
+from recall_bench.core.child_process import ChildProcess, StderrTail, quote_bytes, start_process
+from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.memory import UNDECLARED, SystemCard
+from recall_bench.core.record import Record
+from recall_bench.core.user_code import describe_error, digest_source, import_target, split_target
+from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.systems.builtin.options import read_options
+from recall_bench.systems.python.adapter import ASYNC_CONCURRENCY
+from recall_bench.systems.python.python_memory import unwrap_outcome
+from recall_bench.systems.python.worker_thread import WorkerThread
+from recall_bench.systems.selectors.selector import MemorySelection
+from recall_bench.systems.transports.command_program import (
+    DRAIN_S,
+    CommandProgram,
+    ProgramExit,
+    collect_output,
+    collect_tail,
+    find_program,
+)
+
+_NAME = re.compile(r"memory/[^\x00-\x1f]*[^\x00-\x1f/]\.md")
+_SEVERAL = re.compile(r"\.md[\s,;|]")
+
+
+def check_names(given: Iterable[str], known: Collection[str], giver: str) -> tuple[str, ...]:
+    """What was given, each name once; NotAnAnswer for a text that is the name of no memory.
+
+    A memory that is not known may be named, if it is spelled as memories are.
+    """
+    names: dict[str, None] = {}
+    for text in given:
+        if text not in known and not _is_name(text):
+            raise NotAnAnswer(
+                f"{giver} gave {_quote_short(text)}, which is no name of a memory; let it give "
+                "'memory/NAME.md' for each one, and nothing else"
+            )
+        names[text] = None
+    return tuple(names)
+
+
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None and _SEVERAL.search(text) is None
+
+
+def _quote_short(text: str) -> str:
+    return repr(text if len(text) <= 120 else f"{text[:120]}…")
+
+
+_USUAL_NAME = "select"
+_NEEDS = "a selector is a function select(prompt, memories), or a class with such a method"
+
+Select = Callable[[str, Sequence[MemoryFile]], object]
+"""Somebody's function: an iterable of names, or an awaitable of one."""
+
+
+def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector":
+    """The selector that `file.py`, `file.py:name` or `package.module:name` names.
+
+    The name is a function, or an object or a class with a method `select`; a class is given the
+    settings as keywords. A file alone means its `select`. A function or an object that stands
+    several prompts at once says so by an attribute `max_concurrency`; one that is `async` stands
+    64 unless it says otherwise, and any other stands one.
+    """
+    place, name = split_target(target)
+    name = name or _USUAL_NAME
+    owner = f"selector {target}"
+    module = import_target(place, owner)
+    found = getattr(module, name, None)
+    if found is None:
+        raise UsageError(f"{owner}: {place} has no {name!r}; {_NEEDS}")
+    if inspect.isclass(found):
+        found = _build_object(found, config, owner)
+    elif config:
+        raise UsageError(
+            f"{owner}: {name!r} takes no settings, so {min(config)!r} has no effect; remove it, or "
+            "name a class that takes it"
+        )
+    select = getattr(found, "select", found)
+    if not callable(select) or not _is_selector(select):
+        raise UsageError(f"{owner}: {name!r} is a {type(found).__name__}, but {_NEEDS}")
+    spelled = f"{Path(place).name}:{name}" if place.endswith(".py") else target
+    return PythonSelector(select, _build_card(found, select, module, spelled, config))
+
+
+class PythonSelector:
+    """Somebody's function behind our contract."""
+
+    def __init__(self, select: Select, card: SystemCard) -> None:
+        self.card = card
+        self._select = select
+
+    async def open(self, memories: Sequence[MemoryFile]) -> "PythonChooser":
+        """The function with these memories, which it is handed with every prompt."""
+        return PythonChooser(self._select, self.card.name, tuple(memories))
+
+    async def close(self) -> None:
+        """Nothing is held: choosers own their threads."""
+
+
+class PythonChooser:
+    """The function, the memories, and the threads it is called in."""
+
+    def __init__(self, select: Select, name: str, memories: tuple[MemoryFile, ...]) -> None:
+        self._select = select
+        self._name = name
+        self._memories = memories
+        self._known = frozenset(memory.name for memory in memories)
+        self._is_async = _is_async(select)
+        self._hired: list[WorkerThread] = []
+        self._idle: list[WorkerThread] = []
+
+    async def select(self, prompt: str) -> MemorySelection:
+        """Call the function; giving up the call ends it, or leaves its thread behind."""
+        worker = self._get_worker()
+        try:
+            names = unwrap_outcome(await worker.run(partial(self._call, prompt)))
+        finally:
+            # What could not be stopped is busy for ever; another takes its place.
+            if not self._is_async and not worker.is_stuck:
+                self._idle.append(worker)
+        if not isinstance(names, tuple):
+            raise TypeError(f"a selection was read as {type(names).__name__}")
+        return MemorySelection(names=names)
+
+    async def close(self) -> None:
+        """End the threads; one that is stuck is left to the end of the process."""
+        hired, self._hired, self._idle = self._hired, [], []
+        for worker in hired:
+            await worker.stop()
+
+    def _get_worker(self) -> WorkerThread:
+        """A thread for this call: of its own for plain code, the same for all coroutines."""
+        if self._is_async:
+            ready = next((each for each in self._hired if not each.is_stuck), None)
+        else:
+            ready = self._idle.pop() if self._idle else None
+        return ready or self._start_worker()
+
+    def _start_worker(self) -> WorkerThread:
+        worker = WorkerThread("selector")
+        self._hired.append(worker)
+        return worker
+
+    def _call(self, prompt: str) -> object:
+        """Called in the thread, and so is whatever the function returns lazily."""
+        returned = self._select(prompt, self._memories)
+        return (
+            self._await_names(returned)
+            if isinstance(returned, Awaitable)
+            else self._read_result(returned)
+        )
+
+    async def _await_names(self, returned: Awaitable[object]) -> tuple[str, ...]:
+        return self._read_result(await returned)
+
+    def _read_result(self, returned: object) -> tuple[str, ...]:
+        if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
+            raise NotAnAnswer(
+                f"{self._name} returned {repr(returned)[:120]} ({type(returned).__name__}); let it "
+                "return the names of memories in a list, which may be empty"
+            )
+        return check_names(map(self._check_name, returned), self._known, self._name)
+
+    def _check_name(self, name: object) -> str:
+        if not isinstance(name, str):
+            raise NotAnAnswer(
+                f"{self._name} gave {repr(name)[:120]} ({type(name).__name__}) for a name; let it "
+                "give the memory's name, such as memory.name"
+            )
+        return name
+
+
+def _build_object(kind: type, config: Mapping[str, object], owner: str) -> object:
+    try:
+        return kind(**config)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{owner} cannot be made: {describe_error(error)}") from error
+
+
+def _build_card(
+    found: object, select: Select, module: ModuleType, name: str, config: Mapping[str, object]
+) -> SystemCard:
+    at_once = getattr(found, "max_concurrency", ASYNC_CONCURRENCY if _is_async(select) else 1)
+    if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
+        raise UsageError(
+            f"selector {name} declares max_concurrency = {at_once!r}, which is no number above 0"
+        )
+    return SystemCard(
+        name=name,
+        version=digest_source(module) or UNDECLARED,
+        config=dict(config),
+        max_concurrency=at_once,
+    )
+
+
+def _is_selector(select: Select) -> bool:
+    try:
+        inspect.signature(select).bind("", ())
+    except TypeError:
+        return False
+    except ValueError:
+        # Code in C may have no signature; the call will show.
+        return True
+    return True
+
+
+def _is_async(select: Select) -> bool:
+    return inspect.iscoroutinefunction(select) or inspect.iscoroutinefunction(
+        getattr(select, "__call__", None)  # noqa: B004
+    )
+
+
+_OUTPUT_LIMIT = 4 * 1024 * 1024
+
+
+class CommandOptions(Record, frozen=True, kw_only=True):
+    """How a program is run."""
+
+    max_concurrency: Annotated[int, Meta(ge=1)] = 8
+    """How many of it may run at once; 1 for one that writes where another would read."""
+
+
+def build_command_selector(
+    target: str, config: Mapping[str, object], *, folder: Path, timeout_s: float | None = None
+) -> "CommandSelector":
+    """The selector behind `command:PROGRAM ARGS…`; UsageError if there is no such program.
+
+    A run gives a selection `timeout_s`. The program gets a twentieth of a second less, so that
+    the fault can tell what it said last.
+    """
+    program = find_program(target)
+    options = read_options(program.name, config, CommandOptions)
+    if not folder.is_dir():
+        raise UsageError(f"{program.name}: there is no folder {folder} to run it in")
+    limit_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
+    return CommandSelector(program, options, folder=folder, timeout_s=limit_s)
+
+
+class CommandSelector:
+    """A program that picks memories."""
+
+    def __init__(
+        self,
+        program: CommandProgram,
+        options: CommandOptions,
+        *,
+        folder: Path,
+        timeout_s: float | None,
+    ) -> None:
+        self.program = program
+        self.folder = folder
+        """Where it is run."""
+        self.timeout_s = timeout_s
+        self.card = SystemCard(
+            name=program.name,
+            version=program.version,
+            config={"command": list(program.spelled)},
+            max_concurrency=options.max_concurrency,
+        )
+
+    async def open(self, memories: Sequence[MemoryFile]) -> "CommandChooser":
+        """The program reads the folder itself; we only learn which names are known."""
+        return CommandChooser(self, frozenset(memory.name for memory in memories))
+
+    async def close(self) -> None:
+        """Nothing is held: every program was ended."""
+
+
+class CommandChooser:
+    """A program and the names it may give without being doubted."""
+
+    def __init__(self, selector: CommandSelector, known: frozenset[str]) -> None:
+        self._selector = selector
+        self._known = known
+
+    async def select(self, prompt: str) -> MemorySelection:
+        """Run the program once.
+
+        SystemFault if it fails, SystemTimeout if it takes too long, NotAnAnswer if it prints
+        anything but names, SystemGone if it cannot be started at all.
+        """
+        program = self._selector.program
+        ended = await _run_program(self._selector, prompt.encode())
+        if ended.code != 0:
+            how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
+            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.format_last()}")
+        if len(ended.out) > _OUTPUT_LIMIT:
+            raise NotAnAnswer(f"{program.name} printed more than {_OUTPUT_LIMIT >> 20} MB")
+        try:
+            lines = ended.out.decode("utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise NotAnAnswer(
+                f"{program.name} printed {quote_bytes(ended.out)}, which is not UTF-8 (byte "
+                f"{error.start}); let it print names in UTF-8"
+            ) from error
+        said = filter(None, map(str.strip, lines))
+        return MemorySelection(names=check_names(said, self._known, program.name))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def _run_program(selector: CommandSelector, text: bytes) -> ProgramExit:
+    """Run the program to its end. However this ends, nothing of its process group outlives it."""
+    child = await _start_program(selector)
+    process, timeout_s = child.process, selector.timeout_s
+    out, last_words = bytearray(), StderrTail()
+    overran = False
+    try:
+        with anyio.move_on_after(timeout_s) as limit:
+            async with anyio.create_task_group() as pipes:
+                pipes.start_soon(_feed, process.stdin, text)
+                pipes.start_soon(collect_output, process.stdout, out, _OUTPUT_LIMIT)
+                pipes.start_soon(collect_tail, process.stderr, last_words)
+                await process.wait()
+                pipes.cancel_scope.deadline = anyio.current_time() + DRAIN_S
+        overran = limit.cancelled_caught
+    finally:
+        await child.end(grace_s=0)
+    if overran:
+        raise SystemTimeout(
+            f"{selector.program.name} did not end within {timeout_s:g} s{last_words.format_last()}"
+        )
+    return ProgramExit(code=process.returncode or 0, out=bytes(out), last_words=last_words)
+
+
+async def _start_program(selector: CommandSelector) -> ChildProcess:
+    program = selector.program
+    try:
+        return await start_process(program.command, folder=selector.folder, environ=os.environ)
+    except OSError as error:
+        raise SystemGone(
+            f"{program.name} cannot be started ({error.strerror}); when that is mended, run the "
+            "same command again"
+        ) from error
+
+
+async def _feed(stream: ByteSendStream | None, text: bytes) -> None:
+    if stream is None:
+        return
+    # A program that does not want to read it all is free not to.
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await stream.send(text)
+        await stream.aclose()

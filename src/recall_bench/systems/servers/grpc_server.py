@@ -1,0 +1,334 @@
+"""A host as the public service sees it: one memory at a time, and nothing but text."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import anyio
+
+from recall_bench.core.errors import BenchError, SystemFault, UsageError
+from recall_bench.core.memory import Answer, Reader
+from recall_bench.core.scenario import PRINCIPAL, hash_question_id
+from recall_bench.systems.grpc.grpc_messages import (
+    RETRY_AFTER,
+    SERVICE_V1,
+    SERVICE_V2,
+    Protobuf,
+    decode_message,
+    encode_message,
+    find_method,
+    load_messages,
+    load_methods,
+    require_grpc,
+)
+from recall_bench.systems.servers.host import SystemHost, decode_question, encode_fault
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.remote_system import decode_answer
+
+if TYPE_CHECKING:
+    import grpc
+
+R = TypeVar("R", bound=wire.Reply)
+
+
+class GrpcV1Service:
+    """Setup opens a memory in place of the one before.
+
+    A question carries no date and no session, so it is asked on the last day taken in, by the
+    principal.
+    """
+
+    def __init__(self, host: SystemHost, reader: Reader | None) -> None:
+        self._host = host
+        self._reader = reader
+        self._memory: str | None = None
+        self._today: str | None = None
+        self._setups = 0
+        self._changing = anyio.Lock()
+        self._handlers: dict[str, Callable[[Protobuf], Awaitable[dict[str, object]]]] = {
+            "Setup": self._setup,
+            "IngestDay": self._ingest,
+            "FinalizeIngestion": self._settle,
+            "Query": self._query,
+            "Teardown": self._teardown,
+            "Healthcheck": self._report_health,
+        }
+
+    async def handle(self, method: str, received: Protobuf) -> Protobuf:
+        """The response of a method."""
+        return load_messages()[f"{method}Response"](**await self._handlers[method](received))
+
+    async def _setup(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
+        async with self._changing:
+            await self._release()
+            self._setups += 1
+            asked = wire.OpenRequest(scenario=f"setup-{self._setups}")
+            self._memory = _expect_reply(wire.Opened, await self._host.handle(asked)).memory
+        return {}
+
+    async def _ingest(self, received: Protobuf) -> dict[str, object]:
+        day, told = received.day_number, received.metadata
+        await self._host.handle(
+            wire.IngestRequest(
+                memory=self._require_memory(),
+                day=day,
+                id=f"day-{day:04}",
+                date=told.date,
+                content=received.content,
+                arcs=tuple(told.active_arcs),
+            )
+        )
+        self._today = told.date
+        return {}
+
+    async def _settle(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
+        await self._host.handle(wire.SettleRequest(memory=self._require_memory()))
+        return {}
+
+    async def _query(self, received: Protobuf) -> dict[str, object]:
+        memory = self._require_memory()
+        if self._today is None:
+            raise UsageError("nobody knows what day it is: call IngestDay before the first Query")
+        asked = wire.AskRequest(
+            memory=memory,
+            question=received.question,
+            id=hash_question_id("", received.question),
+            date=self._today,
+            session=PRINCIPAL,
+        )
+        told = _expect_reply(wire.Told, await self._host.handle(asked))
+        return {"answer": await self._extract_text(asked, told)}
+
+    async def _extract_text(self, asked: wire.AskRequest, told: wire.Told) -> str:
+        reply = decode_answer(told)
+        if isinstance(reply, Answer):
+            return reply.text
+        if self._reader is None:
+            raise SystemFault(
+                f"{self._host.system.card.name} finds and does not answer, and the first version "
+                "of the service carries nothing but answers"
+            )
+        return (await self._reader.read(decode_question(asked, ""), reply.passages)).text
+
+    async def _teardown(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
+        async with self._changing:
+            await self._release()
+        return {}
+
+    async def _report_health(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
+        return {"name": self._host.system.card.name, "ready": True}
+
+    async def _release(self) -> None:
+        memory, self._memory, self._today = self._memory, None, None
+        if memory is not None:
+            await self._host.handle(wire.CloseRequest(memory=memory))
+
+    def _require_memory(self) -> str:
+        if self._memory is None:
+            raise UsageError("no memory is open: call Setup first")
+        return self._memory
+
+
+def _expect_reply(kind: type[R], reply: wire.Reply) -> R:
+    if not isinstance(reply, kind):
+        raise TypeError(f"a host replied with a {type(reply).__name__} for {kind.__name__}")
+    return reply
+
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+
+_OPTIONS = (
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    # Two servers at one port would share the calls of a run between them.
+    ("grpc.so_reuseport", 0),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+
+_CODES = {
+    "busy": "RESOURCE_EXHAUSTED",
+    "timeout": "DEADLINE_EXCEEDED",
+    "gone": "UNAVAILABLE",
+    "unsupported": "FAILED_PRECONDITION",
+    "fault": "INTERNAL",
+}
+"""What is said with which status, by the kind of a fault."""
+
+_WITHOUT_MEMORY = (wire.HealthRequest, wire.OpenRequest)
+"""All other requests name a memory or a saved state: what is gone is that, and not the server."""
+
+Context = Any
+"""What a call's handler is told of it; grpc's own class takes two types of messages."""
+
+
+class ServerCertificate(NamedTuple):
+    """What a server proves with who it is, both in PEM."""
+
+    chain: Path
+    key: Path
+
+
+async def serve_grpc(
+    host: SystemHost,
+    address: str,
+    *,
+    ready: Callable[[str], None] | None = None,
+    tls: ServerCertificate | None = None,
+    reader: Reader | None = None,
+) -> None:
+    """Serve until cancelled; `ready` is called with the address once calls are taken.
+
+    The host, and the reader, are left for whoever made them to close.
+    """
+    async with run_grpc_server(host, address, tls=tls, reader=reader) as port:
+        if ready is not None:
+            ready(f"{address.rpartition(':')[0]}:{port}")
+        await anyio.sleep_forever()
+
+
+_LAST_PORT = 65535
+_SHUTDOWN_DELAY_S = 0.02
+
+
+@asynccontextmanager
+async def run_grpc_server(
+    host: SystemHost,
+    address: str,
+    *,
+    tls: ServerCertificate | None = None,
+    reader: Reader | None = None,
+) -> AsyncIterator[int]:
+    """The port at which a host is served until the block ends; calls under way end with it.
+
+    `address` is `host:port`, where port 0 is any free one. `reader` answers for a system that
+    only finds, where it is asked in the first version, which knows nothing but answers.
+    """
+    require_grpc(f"serving {host.system.card.name} at {address}")
+    import grpc
+
+    server = grpc.aio.server(options=_OPTIONS)
+    server.add_generic_rpc_handlers(
+        (
+            grpc.method_handlers_generic_handler(SERVICE_V1, _build_v1_handlers(host, reader)),
+            grpc.method_handlers_generic_handler(SERVICE_V2, _build_handlers(host)),
+        )
+    )
+    port = _bind_port(server, address, tls)
+    await server.start()
+    try:
+        yield port
+    finally:
+        with anyio.CancelScope(shield=True):
+            await server.stop(None)
+            # gRPC reports the end of cut calls a moment later, to whatever loop runs then.
+            await anyio.sleep(_SHUTDOWN_DELAY_S)
+
+
+def _bind_port(server: "grpc.aio.Server", address: str, tls: ServerCertificate | None) -> int:
+    import grpc
+
+    port = address.rpartition(":")[2]
+    if not port.isdecimal() or int(port) > _LAST_PORT:
+        raise UsageError(
+            f"{address!r} is no address to serve at; write host:port, port up to 65535"
+        )
+    try:
+        if tls is None:
+            return int(server.add_insecure_port(address))
+        pair = tls.key.read_bytes(), tls.chain.read_bytes()
+        return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
+    except RuntimeError as error:
+        raise UsageError(
+            f"nothing can be served at {address}; it is in use or not this machine's, so choose "
+            "another, or port 0 for any that is free"
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be read ({error.strerror})") from error
+
+
+def _build_handlers(host: SystemHost) -> dict[str, Any]:
+    import grpc
+
+    handlers = {}
+    for kind, _ in wire.VERBS.values():
+        method = find_method(kind)
+        handlers[method.name] = grpc.unary_unary_rpc_method_handler(
+            _build_handler(host, kind),
+            request_deserializer=method.request.FromString,
+            response_serializer=method.response.SerializeToString,
+        )
+    streamed = load_methods(SERVICE_V2)["IngestMany"]
+    handlers[streamed.name] = grpc.stream_stream_rpc_method_handler(
+        _build_stream_handler(host),
+        request_deserializer=streamed.request.FromString,
+        response_serializer=streamed.response.SerializeToString,
+    )
+    return handlers
+
+
+def _build_handler(
+    host: SystemHost, kind: type[wire.Request]
+) -> Callable[[Protobuf, Context], Awaitable[Protobuf]]:
+    async def handle(received: Protobuf, context: Context) -> Protobuf:
+        try:
+            return encode_message(await host.handle(decode_message(received, kind)))
+        except BenchError as error:
+            await _refuse(context, error, "UNAVAILABLE" if kind in _WITHOUT_MEMORY else "NOT_FOUND")
+
+    return handle
+
+
+def _build_stream_handler(
+    host: SystemHost,
+) -> Callable[[Protobuf, Context], AsyncIterator[Protobuf]]:
+    ingested = load_messages(SERVICE_V2)["Ingested"]
+
+    async def handle(
+        received: AsyncIterator[Protobuf], context: Context
+    ) -> AsyncIterator[Protobuf]:
+        async for each in received:
+            try:
+                await host.handle(decode_message(each, wire.IngestRequest))
+            except BenchError as error:
+                await _refuse(context, error, "NOT_FOUND", f"day {each.day}: ")
+            yield ingested(day=each.day)
+
+    return handle
+
+
+def _build_v1_handlers(host: SystemHost, reader: Reader | None) -> dict[str, Any]:
+    import grpc
+
+    service = GrpcV1Service(host, reader)
+    return {
+        method.name: grpc.unary_unary_rpc_method_handler(
+            _build_v1_handler(service, method.name),
+            request_deserializer=method.request.FromString,
+            response_serializer=method.response.SerializeToString,
+        )
+        for method in load_methods(SERVICE_V1).values()
+    }
+
+
+def _build_v1_handler(
+    service: GrpcV1Service, name: str
+) -> Callable[[Protobuf, Context], Awaitable[Protobuf]]:
+    async def handle(received: Protobuf, context: Context) -> Protobuf:
+        try:
+            return await service.handle(name, received)
+        except BenchError as error:
+            await _refuse(context, error, "UNAVAILABLE")
+
+    return handle
+
+
+async def _refuse(context: Context, error: BenchError, gone: str, where: str = "") -> None:
+    """End a call with what went wrong; `gone` is the status that says something is not here."""
+    import grpc
+
+    fault = encode_fault(error)
+    code = gone if fault.kind == "gone" else _CODES.get(fault.kind, "INTERNAL")
+    trailing = ((RETRY_AFTER, f"{fault.retry_after_s:g}"),) if fault.kind == "busy" else ()
+    await context.abort(grpc.StatusCode[code], f"{where}{fault.message}", trailing)

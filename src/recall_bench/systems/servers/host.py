@@ -1,0 +1,223 @@
+"""Our side of a connection: any system, made to answer the messages of `systems.remote.wire`."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, time
+from typing import Any
+from uuid import uuid4
+
+from recall_bench.core.errors import (
+    BenchError,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemTimeout,
+    UsageError,
+)
+from recall_bench.core.memory import (
+    Answer,
+    AttestingMemory,
+    Memory,
+    MemorySystem,
+    MemoryWithHoldings,
+    RetrievalReply,
+    get_worker_limit,
+)
+from recall_bench.core.scenario import Episode, Question, Turn
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.wire import Reply, Request, WireFault
+
+
+class SystemHost:
+    """Holds the memories and saved states of one system for whoever asks, by name.
+
+    It says that it stands `max_shards` workers, or as many as its system declares. Where neither
+    says a number it says none: that a system may be made once for every worker is no promise that
+    a single one serves them all.
+    """
+
+    def __init__(self, system: MemorySystem, *, max_shards: int | None = None) -> None:
+        self.system = system
+        self._max_shards = get_worker_limit(system) if max_shards is None else max_shards
+        self._memories: dict[str, tuple[Memory, str]] = {}
+        self._saved: dict[str, tuple[str, str]] = {}
+        self._handlers: dict[type[Request], Callable[[Any], Awaitable[Reply]]] = {
+            wire.HealthRequest: self._get_health,
+            wire.OpenRequest: self._open,
+            wire.IngestRequest: self._ingest,
+            wire.SettleRequest: self._settle,
+            wire.AskRequest: self._ask,
+            wire.AttestRequest: self._count_days,
+            wire.InspectRequest: self._inspect,
+            wire.SaveRequest: self._save,
+            wire.RestoreRequest: self._restore,
+            wire.DropRequest: self._drop,
+            wire.CloseRequest: self._close,
+        }
+
+    async def handle(self, request: Request) -> Reply:
+        """The reply to a request; `spoken` says what an error it raises is called on the wire."""
+        return await self._handlers[type(request)](request)
+
+    async def close(self) -> None:
+        """Release every memory that is still held, and the system."""
+        memories, self._memories = self._memories, {}
+        try:
+            for memory, _ in memories.values():
+                await memory.close()
+        finally:
+            await self.system.close()
+
+    async def _get_health(self, request: wire.HealthRequest) -> wire.Health:  # noqa: ARG002
+        card = self.system.card
+        return wire.Health(
+            name=card.name,
+            version=card.version,
+            max_concurrency=card.max_concurrency,
+            clock=card.clock.value if card.clock else "",
+            asker=card.asker.value,
+            answers=card.answers,
+            snapshots=self.system.snapshots is not None,
+            attests=True,
+            inspects=True,
+            max_shards=self._max_shards or 0,
+        )
+
+    async def _open(self, request: wire.OpenRequest) -> wire.Opened:
+        return self._keep(await self.system.open(request.scenario), request.scenario)
+
+    async def _ingest(self, request: wire.IngestRequest) -> wire.Done:
+        memory, _ = self._get_memory(request.memory)
+        await memory.ingest(decode_episode(request))
+        return wire.Done()
+
+    async def _settle(self, request: wire.SettleRequest) -> wire.Done:
+        await self._get_memory(request.memory)[0].settle()
+        return wire.Done()
+
+    async def _ask(self, request: wire.AskRequest) -> wire.Told:
+        memory, scenario = self._get_memory(request.memory)
+        return encode_answer(await memory.answer(decode_question(request, scenario)))
+
+    async def _count_days(self, request: wire.AttestRequest) -> wire.Attested:
+        memory, _ = self._get_memory(request.memory)
+        return wire.Attested(
+            days=await memory.attest() if isinstance(memory, AttestingMemory) else None
+        )
+
+    async def _inspect(self, request: wire.InspectRequest) -> wire.Inspected:
+        memory, _ = self._get_memory(request.memory)
+        if not isinstance(memory, MemoryWithHoldings):
+            return wire.Inspected()
+        held = await memory.holdings()
+        return wire.Inspected(days=held.days, bytes=held.bytes)
+
+    async def _save(self, request: wire.SaveRequest) -> wire.Saved:
+        memory, scenario = self._get_memory(request.memory)
+        if self.system.snapshots is None:
+            raise SystemFault(f"{self.system.card.name} cannot be copied")
+        token = await self.system.snapshots.save(memory)
+        name = uuid4().hex
+        self._saved[name] = (token, scenario)
+        return wire.Saved(snapshot=name)
+
+    async def _restore(self, request: wire.RestoreRequest) -> wire.Opened:
+        if self.system.snapshots is None or request.snapshot not in self._saved:
+            raise SystemGone(f"no state is saved as {request.snapshot!r}")
+        token, scenario = self._saved[request.snapshot]
+        return self._keep(await self.system.snapshots.open(token), scenario)
+
+    async def _drop(self, request: wire.DropRequest) -> wire.Done:
+        if self.system.snapshots is not None and request.snapshot in self._saved:
+            token, _ = self._saved.pop(request.snapshot)
+            await self.system.snapshots.drop(token)
+        return wire.Done()
+
+    async def _close(self, request: wire.CloseRequest) -> wire.Done:
+        held = self._memories.pop(request.memory, None)
+        if held is not None:
+            await held[0].close()
+        return wire.Done()
+
+    def _keep(self, memory: Memory, scenario: str) -> wire.Opened:
+        name = uuid4().hex
+        self._memories[name] = (memory, scenario)
+        return wire.Opened(memory=name)
+
+    def _get_memory(self, name: str) -> tuple[Memory, str]:
+        if name not in self._memories:
+            raise SystemGone("this memory is not held here: it was closed, or the server restarted")
+        return self._memories[name]
+
+
+def decode_episode(request: wire.IngestRequest) -> Episode:
+    """The episode a request hands over; SystemFault if its date is none."""
+    try:
+        moment = time.fromisoformat(request.time) if request.time else time()
+        at = datetime.combine(wire.parse_date(request.date), moment)
+    except ValueError as error:
+        raise SystemFault(f"day {request.day} has no date one can read: {error}") from error
+    return Episode(
+        id=request.id,
+        day=request.day,
+        at=at,
+        text=request.content,
+        turns=tuple(Turn(speaker=turn.speaker, text=turn.text) for turn in request.turns),
+        arcs=request.arcs,
+    )
+
+
+def decode_question(request: wire.AskRequest, scenario: str) -> Question:
+    """The question a request puts; SystemFault if its date is none."""
+    try:
+        at = datetime.combine(wire.parse_date(request.date), time())
+    except ValueError as error:
+        raise SystemFault(f"the question has no date one can read: {error}") from error
+    return Question(
+        id=request.id,
+        text=request.question,
+        asked_at=at,
+        scenario=scenario,
+        session=request.session,
+        choices=request.choices,
+        top_k=request.top_k or None,
+    )
+
+
+def encode_answer(reply: Answer | RetrievalReply) -> wire.Told:
+    """An answer, or what was found, as it is sent."""
+    spent = reply.usage
+    usage = None
+    if spent is not None:
+        usage = wire.WireUsage(
+            calls=spent.calls,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cost_usd=None if spent.unpriced else spent.cost_usd,
+        )
+    return wire.Told(
+        answer=reply.text if isinstance(reply, Answer) else None,
+        passages=tuple(
+            wire.WirePassage(
+                text=each.text, id=each.id, day=each.day, source=each.source, score=each.score
+            )
+            for each in reply.passages
+        ),
+        tool_calls=reply.tool_calls,
+        usage=usage,
+    )
+
+
+def encode_fault(error: BenchError) -> WireFault:
+    """What an error is called on the wire."""
+    message = str(error)
+    match error:
+        case SystemBusy():
+            return WireFault(kind="busy", message=message, retry_after_s=error.retry_after_s)
+        case SystemTimeout():
+            return WireFault(kind="timeout", message=message)
+        case SystemGone():
+            return WireFault(kind="gone", message=message)
+        case UsageError():
+            return WireFault(kind="unsupported", message=message)
+        case _:
+            return WireFault(kind="fault", message=message)

@@ -1,0 +1,267 @@
+"""Serves a system over HTTP, by the contract of `systems.http.contract`."""
+
+import hmac
+import math
+import os
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import anyio
+import msgspec
+
+from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.systems.servers.host import SystemHost, encode_fault
+from recall_bench.systems.transports.http_routes import (
+    JSON,
+    MAX_BODY_BYTES,
+    STATUS_OF,
+    TOKEN_VARIABLE,
+    UnknownRoute,
+    decode_request,
+    encode_reply,
+)
+from recall_bench.systems.transports.wire import WireFault
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+DEFAULT_PORT = 8000
+
+_KEEPALIVE_S = 75
+"""How long an idle connection is kept."""
+
+_SHUTDOWN_S = 5
+"""How long what cannot be cancelled may still take once the server is told to stop."""
+
+
+async def serve_http(
+    host: SystemHost, address: str, *, ready: Callable[[str], None] | None = None
+) -> None:
+    """Serve until cancelled; `ready` is told the URL once requests are taken.
+
+    The address is `host:port`, a port alone on 127.0.0.1, or either as an `http://` URL; port 0 is
+    any free one. If the environment has a RECALL_BENCH_HTTP_TOKEN, only who sends it is served.
+    Signals are left to the caller, and so is closing the host.
+    """
+    _require_http_libraries()
+    taken = _bind_socket(address)
+    application = _ServerApplication(host, os.environ.get(TOKEN_VARIABLE) or None)
+    server, started, ended = _build_server(application)
+
+    async def run() -> None:
+        # Ends by being told to, so that replies under way are still sent.
+        with anyio.CancelScope(shield=True):
+            await server.serve(sockets=[taken])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        try:
+            await started.wait()
+            if ready is not None:
+                ready(_format_url(taken))
+            await anyio.sleep_forever()
+        finally:
+            application.stop()
+            ended.set()
+
+
+def _require_http_libraries() -> None:
+    try:
+        for library in ("starlette", "uvicorn"):
+            import_module(library)
+    except ImportError as error:
+        raise UsageError(
+            "serving over HTTP needs more libraries: pip install 'recall-bench[http]'"
+        ) from error
+
+
+def parse_listen_address(address: str) -> tuple[str, int]:
+    """Host and port to listen on, or a UsageError that says what to write."""
+    form = "write host:port or a port"
+    spelled = address if "://" in address else f"http://{address}"
+    try:
+        if address.isdecimal():
+            spelled = f"http://127.0.0.1:{address}"
+        parts = urlsplit(spelled)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"{address!r} is no address to serve at ({error}); {form}") from None
+    if parts.scheme != "http" or parts.path.strip("/") or parts.query or parts.username:
+        raise UsageError(f"{address!r} is no address to serve at; {form}")
+    return parts.hostname or "127.0.0.1", DEFAULT_PORT if port is None else port
+
+
+def _bind_socket(address: str) -> socket.socket:
+    """A socket that is bound there."""
+    name, port = parse_listen_address(address)
+    try:
+        family, *_ = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
+        # asyncio switches Nagle's delay off only for a socket that says it is TCP.
+        taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            if os.name == "posix":
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind((name, port))
+        except OSError:
+            taken.close()
+            raise
+        return taken
+    except OSError as error:
+        raise UsageError(
+            f"cannot serve at {address} ({error.strerror}); choose another address"
+        ) from error
+
+
+def _format_url(taken: socket.socket) -> str:
+    name, port = taken.getsockname()[:2]
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _build_server(
+    application: "_ServerApplication",
+) -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
+    """A server, the event that it has started, and the one that makes it end."""
+    import uvicorn
+
+    started, ended = anyio.Event(), anyio.Event()
+
+    class _EventServer(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Generator[None, None, None]:
+            yield
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            started.set()
+
+        async def main_loop(self) -> None:
+            await self.on_tick(0)
+            await ended.wait()
+
+    config = uvicorn.Config(
+        application,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=_KEEPALIVE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
+    )
+    return _EventServer(config), started, ended
+
+
+class _ServerApplication:
+    """Answers requests; what it is doing can be stopped all at once."""
+
+    def __init__(self, host: SystemHost, token: str | None) -> None:
+        self._host = host
+        self._token = token
+        self._active: set[anyio.CancelScope] = set()
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """Answer everything that is under way, and whatever comes yet, with being gone."""
+        self._is_stopping = True
+        for scope in self._active:
+            scope.cancel()
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        from starlette.requests import ClientDisconnect, Request
+
+        request = Request(scope, receive)
+        try:
+            response = await self._build_response(request)
+        except ClientDisconnect:
+            return
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _build_response(self, request: "Request") -> "Response | None":
+        """None if nobody waits for it any more."""
+        if self._token is not None and not _check_token(request, self._token):
+            return _build_refusal(
+                401, WireFault(message=f"send the token that {TOKEN_VARIABLE} holds")
+            )
+        body = await _read_body(request)
+        if body is None:
+            message = f"the body has more than {MAX_BODY_BYTES:,} bytes; send less"
+            return _build_refusal(413, WireFault(message=message))
+        response = None
+        async with anyio.create_task_group() as tasks:
+            self._active.add(tasks.cancel_scope)
+            tasks.start_soon(_cancel_on_disconnect, request, tasks.cancel_scope)
+            try:
+                response = await self._handle_request(request, body)
+            finally:
+                self._active.discard(tasks.cancel_scope)
+            tasks.cancel_scope.cancel()
+        if response is None and self._is_stopping:
+            return _build_refusal(503, WireFault(kind="gone", message="the server is stopping"))
+        return response
+
+    async def _handle_request(self, request: "Request", body: bytes) -> "Response":
+        from starlette.responses import Response
+
+        try:
+            path = request.scope["raw_path"].decode("ascii", "replace")
+            endpoint, asked = decode_request(request.method, path, body)
+            reply = encode_reply(await self._host.handle(asked))
+        except UnknownRoute as error:
+            kind = "unsupported" if error.status in (404, 405) else "fault"
+            headers = {"Allow": ", ".join(error.allow)} if error.allow else {}
+            return _build_refusal(error.status, WireFault(kind=kind, message=str(error)), headers)
+        except BenchError as error:
+            fault = encode_fault(error)
+            return _build_refusal(STATUS_OF[fault.kind], fault)
+        return Response(reply or None, endpoint.status, media_type=JSON if reply else None)
+
+
+async def _cancel_on_disconnect(request: "Request", scope: anyio.CancelScope) -> None:
+    """Cancel what is done for a client that hangs up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _read_body(request: "Request") -> bytes | None:
+    """The request's body, or None if it is too big; it is read to its end either way."""
+    came = bytearray()
+    size = 0
+    # Who is refused while still sending may never hear why.
+    async for piece in request.stream():
+        size += len(piece)
+        if size <= MAX_BODY_BYTES:
+            came += piece
+    return bytes(came) if size <= MAX_BODY_BYTES else None
+
+
+def _check_token(request: "Request", token: str) -> bool:
+    sent = request.headers.get("Authorization", "")
+    return hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
+
+
+def _build_refusal(
+    status: int, fault: WireFault, headers: dict[str, str] | None = None
+) -> "Response":
+    from starlette.responses import Response
+
+    headers = dict(headers or {})
+    if fault.kind == "busy":
+        headers["Retry-After"] = str(math.ceil(fault.retry_after_s))
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    # Every field, so that the kind can be seen even where it is the default one.
+    body = msgspec.json.encode(msgspec.structs.asdict(fault))
+    return Response(body, status, headers, media_type=JSON)

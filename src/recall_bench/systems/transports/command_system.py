@@ -1,0 +1,394 @@
+"""Requests to one child and its replies, as lines of JSON, from its start to its end."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import anyio
+import msgspec
+
+from recall_bench.core.child_process import (
+    ChildProcess,
+    LineSplitter,
+    LineTooLong,
+    StderrTail,
+    quote_bytes,
+    start_process,
+)
+from recall_bench.core.errors import (
+    BenchError,
+    NotAnAnswer,
+    SystemFault,
+    SystemGone,
+    SystemStuck,
+    UsageError,
+)
+from recall_bench.core.memory import UNDECLARED
+from recall_bench.systems.transports.command_program import (
+    CommandProgram,
+    build_environment,
+    find_program,
+)
+from recall_bench.systems.transports.remote_system import (
+    RemoteSystem,
+    connect_remote_system,
+    decode_fault,
+)
+from recall_bench.systems.transports.wire import (
+    VERB_OF,
+    CloseRequest,
+    Envelope,
+    Opened,
+    OpenRequest,
+    Reply,
+    Request,
+    Saved,
+    Told,
+)
+
+S = TypeVar("S")
+
+RETRY_HINT = "when that is mended, run the same command again"
+
+_CLOSE_TIMEOUT_S = 2.0
+"""How long a child may take to end once its standard input is closed."""
+
+_DRAIN_TIMEOUT_S = 1.0
+"""How long what a child wrote before it ended may take to be read."""
+
+
+class _UnexpectedLine(Exception):
+    """A line on standard output that answers nothing we asked."""
+
+
+class CommandSession:
+    """One child and the requests it owes a reply.
+
+    Once `ended` says why it is over, every request under way and every later one fails so.
+    """
+
+    def __init__(self, child: ChildProcess, name: str, *, grace_s: float) -> None:
+        self._child = child
+        self._name = name
+        self._stdin = _require_pipe(child.process.stdin)
+        self._stdout = _require_pipe(child.process.stdout)
+        self._stderr = _require_pipe(child.process.stderr)
+        self._grace_s = grace_s
+        self._ids = itertools.count(1)
+        self._pending: dict[int, asyncio.Future[Envelope]] = {}
+        self._abandoned: set[int] = set()
+        """Requests whose reply nobody waits for any more."""
+        self._sending = anyio.Lock()
+        self._activity = anyio.Event()
+        self._stderr_tail = StderrTail()
+        self._ending: Callable[[], BenchError] | None = None
+        self._readers = [_start_task(self._read_stdout()), _start_task(self._collect_stderr())]
+        self._waiting = _start_task(self._wait_for_exit())
+
+    @property
+    def ended(self) -> BenchError | None:
+        """Why it is over; None while it goes on."""
+        return None if self._ending is None else self._ending()
+
+    async def ask(self, do: str, body: dict[str, object]) -> Envelope:
+        """The child's reply.
+
+        Giving up leaves the child at it. One that stays silent even when it is then asked for
+        its health is ended, since it would answer nothing else either.
+        """
+        if self._ending is not None:
+            raise self._ending()
+        number = next(self._ids)
+        reply: asyncio.Future[Envelope] = asyncio.get_running_loop().create_future()
+        self._pending[number] = reply
+        try:
+            await self._send(number, do, body)
+            return await reply
+        except anyio.get_cancelled_exc_class():
+            self._abandoned.add(number)
+            with anyio.CancelScope(shield=True):
+                await self._end_if_silent()
+            raise
+        finally:
+            self._pending.pop(number, None)
+            _consume_error(reply)
+
+    async def close(self) -> None:
+        """Close the child's standard input, which tells it to end, and see that it does."""
+        self._end(lambda: SystemGone(f"{self._name} was let go"))
+        with anyio.CancelScope(shield=True):
+            await self._stdin.aclose()
+            with anyio.move_on_after(_CLOSE_TIMEOUT_S):
+                await self._child.process.wait()
+            await self._finish()
+
+    async def _end_if_silent(self) -> None:
+        if self._ending is not None:
+            return
+        heard, number = self._activity, next(self._ids)
+        self._abandoned.add(number)
+        with anyio.move_on_after(self._grace_s):
+            await self._send(number, "health", {})
+            await heard.wait()
+        if not heard.is_set() and self._ending is None:
+            self._end(
+                lambda: SystemStuck(
+                    f"{self._name} did not answer in time, nor anything else after that, so it was "
+                    "ended and its memories are lost"
+                )
+            )
+            await self._child.end(grace_s=0)
+
+    async def _send(self, number: int, do: str, body: dict[str, object]) -> None:
+        # An Envelope would leave an empty body out, which programs may take for granted.
+        line = msgspec.json.encode({"id": number, "do": do, "body": body}) + b"\n"
+        async with self._sending:
+            try:
+                await self._stdin.send(line)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+                # It ended, or will not read any more. What it says at its end says more.
+                with anyio.move_on_after(2 * _DRAIN_TIMEOUT_S):
+                    await asyncio.shield(self._waiting)
+                self._end(
+                    lambda: SystemGone(
+                        f"{self._name} closed its standard input{self._stderr_tail.format_all()}; "
+                        f"{RETRY_HINT}"
+                    )
+                )
+
+    async def _read_stdout(self) -> None:
+        splitter = LineSplitter()
+        try:
+            async for piece in self._stdout:
+                for line in splitter.feed(piece):
+                    self._take_line(line)
+            if rest := splitter.get_rest():
+                self._take_line(rest)
+        except (_UnexpectedLine, LineTooLong) as error:
+            problem = str(error) or "a line without end"
+            self._end(
+                lambda: SystemGone(
+                    f"{self._name} wrote to its standard output what is not a reply: {problem}; "
+                    f"commentary belongs on standard error; {RETRY_HINT}"
+                )
+            )
+            await self._child.end(grace_s=0)
+        except anyio.ClosedResourceError:
+            return
+        with anyio.move_on_after(_CLOSE_TIMEOUT_S):
+            await self._child.process.wait()
+            return
+        # A child that has nothing more to say is of no use, even if it goes on living.
+        self._end(
+            lambda: SystemGone(
+                f"{self._name} closed its standard output{self._stderr_tail.format_all()}; {RETRY_HINT}"
+            )
+        )
+
+    def _take_line(self, line: bytes) -> None:
+        try:
+            envelope = msgspec.json.decode(line, type=Envelope)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _UnexpectedLine(quote_bytes(line)) from error
+        self._activity.set()
+        self._activity = anyio.Event()
+        if envelope.id in self._abandoned:
+            self._abandoned.discard(envelope.id)
+            return
+        reply = self._pending.pop(envelope.id, None)
+        if reply is None:
+            raise _UnexpectedLine(f"{quote_bytes(line)}, with an id that no open request has")
+        if not reply.done():
+            reply.set_result(envelope)
+
+    async def _collect_stderr(self) -> None:
+        try:
+            async for piece in self._stderr:
+                self._stderr_tail.feed(piece)
+        except anyio.ClosedResourceError:
+            return
+
+    async def _wait_for_exit(self) -> None:
+        code = await self._child.process.wait()
+        # What it left behind may hold its pipes open for ever.
+        await asyncio.wait(self._readers, timeout=_DRAIN_TIMEOUT_S)
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        self._end(
+            lambda: SystemGone(
+                f"{self._name} ended with {how}{self._stderr_tail.format_all()}; {RETRY_HINT}"
+            )
+        )
+
+    def _end(self, ending: Callable[[], BenchError]) -> None:
+        if self._ending is not None:
+            return
+        self._ending = ending
+        owed, self._pending = self._pending, {}
+        for reply in owed.values():
+            if not reply.done():
+                reply.set_exception(ending())
+
+    async def _finish(self) -> None:
+        await self._child.end()
+        tasks = [*self._readers, self._waiting]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _require_pipe(stream: S | None) -> S:
+    if stream is None:
+        raise AssertionError("a child we talk to has three pipes")
+    return stream
+
+
+def _consume_error(reply: "asyncio.Future[Envelope]") -> None:
+    """Let go of a reply; asyncio complains of an error that nobody looked at."""
+    if reply.done() and not reply.cancelled():
+        reply.exception()
+
+
+def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+    return asyncio.get_running_loop().create_task(work)
+
+
+R = TypeVar("R", bound=Reply)
+
+SILENCE_GRACE_S = 2.0
+"""How long a child that overran may stay silent before it is taken for stuck."""
+
+
+class CommandTransport:
+    """A child process for as long as it lives, in a scratch folder of its own.
+
+    A child that ends is SystemGone until `close`. One that answers nothing any more is ended by
+    us: its memories are then SystemStuck, and the next `open` starts another child.
+    """
+
+    def __init__(self, program: CommandProgram, *, grace_s: float = SILENCE_GRACE_S) -> None:
+        self._program = program
+        self._grace_s = grace_s
+        self._session: CommandSession | None = None
+        self._number = 0
+        """Of the child: part of every name, so that no child is asked for another's memory."""
+        self._stuck: set[int] = set()
+        self._starting = anyio.Lock()
+        self._folder: TemporaryDirectory[str] | None = None
+
+    async def call(self, request: Request, reply: type[R]) -> R:
+        """The child's reply to one request."""
+        request = self._address_request(request)
+        talk = await self._connect(request)
+        number, verb = self._number, VERB_OF[type(request)]
+        try:
+            envelope = await talk.ask(verb, msgspec.to_builtins(request))
+        finally:
+            if isinstance(talk.ended, SystemStuck):
+                self._stuck.add(number)
+        if envelope.error is not None:
+            raise decode_fault(envelope.error, self._program.name)
+        return _tag_reply(self._decode_reply(verb, envelope.body, reply), number)
+
+    async def close(self) -> None:
+        """End the child, and remove its folder."""
+        talk, self._session = self._session, None
+        self._starting = anyio.Lock()
+        try:
+            if talk is not None:
+                await talk.close()
+        finally:
+            self._remove_folder()
+
+    def _address_request(self, request: Request) -> Request:
+        """The request with the name the child itself gave; an error if that child is gone."""
+        field = next((name for name in ("memory", "snapshot") if hasattr(request, name)), None)
+        if field is None:
+            return request
+        number, _, name = str(getattr(request, field)).partition(":")
+        if int(number) in self._stuck:
+            # Nothing is lost by not closing what is gone; what was saved there cannot be had.
+            if field == "snapshot" or isinstance(request, CloseRequest):
+                raise self._build_gone_error(field)
+            raise SystemStuck(f"{self._program.name} did not answer any more and was ended")
+        if self._session is None or number != str(self._number):
+            raise self._build_gone_error(field)
+        return msgspec.structs.replace(request, **{field: name})
+
+    def _build_gone_error(self, field: str) -> SystemGone:
+        return SystemGone(
+            f"{self._program.name} had to be started anew and its {field} was lost; run the same "
+            "command again"
+        )
+
+    async def _connect(self, request: Request) -> CommandSession:
+        async with self._starting:
+            talk = self._session
+            if isinstance(request, OpenRequest) and self._number in self._stuck and talk:
+                await talk.close()
+                talk = self._session = None
+            if talk is None:
+                self._number += 1
+                talk = self._session = await self._start()
+            return talk
+
+    async def _start(self) -> CommandSession:
+        self._remove_folder()
+        self._folder = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
+        folder = Path(self._folder.name)
+        try:
+            child = await start_process(
+                self._program.command, folder=folder, environ=build_environment(folder)
+            )
+        except OSError as error:
+            raise SystemGone(
+                f"{self._program.name} cannot be started ({error.strerror}); {RETRY_HINT}"
+            ) from error
+        return CommandSession(child, self._program.name, grace_s=self._grace_s)
+
+    def _decode_reply(self, verb: str, body: dict[str, object], reply: type[R]) -> R:
+        try:
+            return msgspec.convert(body, reply)
+        except msgspec.ValidationError as error:
+            kind = NotAnAnswer if reply is Told else SystemFault
+            raise kind(
+                f"{self._program.name} replied to {verb!r} with what cannot be understood: {error}"
+            ) from error
+
+    def _remove_folder(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _tag_reply(reply: R, number: int) -> R:
+    """The reply with names that say which child gave them."""
+    if isinstance(reply, Opened):
+        return msgspec.structs.replace(reply, memory=f"{number}:{reply.memory}")
+    if isinstance(reply, Saved):
+        return msgspec.structs.replace(reply, snapshot=f"{number}:{reply.snapshot}")
+    return reply
+
+
+async def start_command_system(
+    target: str, config: Mapping[str, object], *, grace_s: float = SILENCE_GRACE_S
+) -> RemoteSystem:
+    """The system behind `command:PROGRAM ARGS…`.
+
+    The program is started to ask it for its health, ended, and started again for the first
+    memory. UsageError if there is no such program, SystemGone if it does not reply.
+    """
+    program = find_program(target)
+    if config:
+        raise UsageError(
+            f"{program.name} cannot be given the settings {', '.join(config)}; "
+            "write them as arguments of the program"
+        )
+    carrier = CommandTransport(program, grace_s=grace_s)
+    spelled: dict[str, object] = {"command": list(program.spelled)}
+    system = await connect_remote_system(carrier, where=program.name, config=spelled)
+    if system.card.version == UNDECLARED:
+        system.card = msgspec.structs.replace(system.card, version=program.version)
+    return system

@@ -1,0 +1,277 @@
+"""A server of somebody else's, started for one connection and gone with it.
+
+    with EphemeralServer(["product", "serve", "--port", "{port}"], health="/ready") as server:
+        client = Product(server.base_url)
+
+The same with `async with`. It has a port of its own, a folder of its own to run in, and is ended
+with everything it started by its handle, never by its port or its name.
+"""
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Self
+
+import anyio
+import anyio.to_thread
+
+from recall_bench.core.child_process import DEVNULL, BlockingChildProcess, start_blocking_process
+from recall_bench.core.errors import SystemGone
+
+START_TIMEOUT_S = 60.0
+
+PLACEHOLDERS = ("{port}", "{state_dir}", "{config}")
+"""What is filled in where it stands in the command, the environment and the files."""
+
+LOOPBACK = "127.0.0.1"
+
+_PAUSE_S = 0.05
+_PROBE_S = 2.0
+_PORT_ATTEMPTS = 3
+"""How many ports are tried if another program is quicker to take one."""
+
+_TAIL_LINES = 12
+_TAIL_BYTES = 4000
+
+
+def find_free_port() -> int:
+    """A port on loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class EphemeralServer:
+    """A server that lives as long as the context it is entered with.
+
+    The command, the values of `env` and the texts of `files` may hold `{port}`, `{state_dir}` (an
+    empty folder) and `{config}` (the path of the first file). `env` is laid over our own
+    environment. It is ready once `health` is answered with a status of 200 to 299, or once `ready`,
+    given the base URL, returns true. SystemGone quotes the last lines of its log if it cannot be
+    started, ends or is not ready in time.
+
+    It runs in a folder that is removed with it, or kept with its log, which the error names, if it
+    did not come up or ended by itself. A folder given as `folder` is always kept, and with it the
+    state, which a second server on the same folder finds again.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        health: str = "/health",
+        ready: Callable[[str], bool] | None = None,
+        ready_timeout_s: float = START_TIMEOUT_S,
+        choose_port: Callable[[], int] = find_free_port,
+    ) -> None:
+        self._command = tuple(command)
+        self._env = dict(env or {})
+        self._files = dict(files or {})
+        self._owns_folder = folder is None
+        self._folder = folder
+        self._health = health
+        self._ready = ready
+        self._timeout_s = ready_timeout_s
+        self._choose_port = choose_port
+        self._child: BlockingChildProcess | None = None
+        self._last_reply = "it does not react"
+        self.port = 0
+
+    @property
+    def base_url(self) -> str:
+        """Where it is; without a slash at the end."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        """What it runs in; its state is in `state`, its log in `server.log`."""
+        if self._folder is None:
+            self._folder = Path(mkdtemp(prefix="recall-bench-server-"))
+        return self._folder
+
+    @property
+    def pid(self) -> int | None:
+        """The process that was started, while there is one."""
+        return None if self._child is None else self._child.process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process that was started has not ended."""
+        return self._child is not None and self._child.process.poll() is None
+
+    def __enter__(self) -> Self:
+        """Start it, and return once it is ready."""
+        self._start()
+        try:
+            while not self._is_up():
+                time.sleep(_PAUSE_S)
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it, with everything it started."""
+        is_in_order = self.is_running
+        self._end()
+        if is_in_order:
+            self._remove_folder()
+
+    async def __aenter__(self) -> Self:
+        """Start it, and return once it is ready."""
+        await anyio.to_thread.run_sync(self._start)
+        try:
+            while not await anyio.to_thread.run_sync(self._is_up):  # noqa: ASYNC110 - no event
+                await anyio.sleep(_PAUSE_S)
+        except BaseException:
+            await self._end_async()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End it, with everything it started."""
+        is_in_order = self.is_running
+        await self._end_async()
+        if is_in_order:
+            self._remove_folder()
+
+    def describe_end(self) -> str:
+        """How it ended, if it did, and the last lines of its log, to be put into an error."""
+        child = self._child
+        code = None if child is None else child.process.poll()
+        ended = "" if code is None else f"it ended with code {code}; "
+        log = self.folder / "server.log"
+        lines = _read_log_tail(log) if log.exists() else []
+        if not lines:
+            return f"{ended}it logged nothing"
+        return f"{ended}the last lines of {log}:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def _start(self) -> None:
+        """Start the process."""
+        self._deadline = time.monotonic() + self._timeout_s
+        self._attempts = _PORT_ATTEMPTS
+        (self.folder / "state").mkdir(parents=True, exist_ok=True)
+        self._launch()
+
+    def _launch(self) -> None:
+        self.port = self._choose_free_port()
+        for name, text in self._files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self._fill_placeholders(text), encoding="utf-8")
+        command = [self._fill_placeholders(word) for word in self._command]
+        environ = os.environ | {
+            name: self._fill_placeholders(value) for name, value in self._env.items()
+        }
+        with (self.folder / "server.log").open("ab") as log:
+            try:
+                self._child = start_blocking_process(
+                    command,
+                    folder=self.folder,
+                    environ=environ,
+                    stdin=DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
+            except OSError as error:
+                self._remove_folder()
+                raise SystemGone(
+                    f"the server {command[0]!r} cannot be started ({error.strerror}); "
+                    "check its command"
+                ) from error
+
+    def _choose_free_port(self) -> int:
+        """One that nobody listens on: else it would be them who say that they are ready."""
+        for _ in range(_PORT_ATTEMPTS):
+            port = self._choose_port()
+            if not _is_taken(port):
+                return port
+        raise SystemGone(f"port {port} and those before it are taken; choose others")
+
+    def _fill_placeholders(self, text: str) -> str:
+        config = self.folder / next(iter(self._files), "")
+        for mark, value in zip(
+            PLACEHOLDERS, (self.port, self.folder / "state", config), strict=True
+        ):
+            text = text.replace(mark, str(value))
+        return text
+
+    def _is_up(self) -> bool:
+        """Whether it is ready; SystemGone if it will not be."""
+        is_ready = self._is_healthy() if self._ready is None else self._ready(self.base_url)
+        if not self.is_running:
+            self._launch_again()
+            return False
+        if is_ready:
+            return True
+        if time.monotonic() > self._deadline:
+            why = f" ({self._health}: {self._last_reply})" if self._ready is None else ""
+            raise SystemGone(
+                f"the server {self._command[0]!r} is not ready after {self._timeout_s:g} s{why}; "
+                f"{self.describe_end()}"
+            )
+        return False
+
+    def _launch_again(self) -> None:
+        """Start it at another port, if it ended because somebody else took this one."""
+        self._attempts -= 1
+        if self._attempts == 0 or not _is_taken(self.port):
+            raise SystemGone(
+                f"the server {self._command[0]!r} did not come up: {self.describe_end()}"
+            )
+        self._end()
+        self._launch()
+
+    def _is_healthy(self) -> bool:
+        connection = HTTPConnection(LOOPBACK, self.port, timeout=_PROBE_S)
+        try:
+            connection.request("GET", self._health, headers={"Connection": "close"})
+            self._last_reply = f"status {(status := connection.getresponse().status)}"
+        except (OSError, HTTPException) as error:
+            self._last_reply = getattr(error, "strerror", None) or type(error).__name__
+            return False
+        finally:
+            connection.close()
+        return 200 <= status < 300
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.end()
+
+    async def _end_async(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._end)
+
+    def _remove_folder(self) -> None:
+        """Remove the folder, unless it was given to us."""
+        if self._owns_folder and self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+def _is_taken(port: int) -> bool:
+    """Whether somebody else holds the port."""
+    with socket.socket() as probe:
+        # What is left of connections that ended does not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(os.name == "posix"))
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+        return False
+
+
+def _read_log_tail(log: Path) -> list[str]:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        text = file.read().decode("utf-8", "replace")
+    return [line for line in text.splitlines() if line.strip()][-_TAIL_LINES:]

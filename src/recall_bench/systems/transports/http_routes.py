@@ -1,0 +1,189 @@
+"""How the messages of `systems.remote.wire` are spelled in HTTP, for the client and the server.
+
+What a path names is not in the body, and a message that has nothing else to say has no body. A
+failure is a status of 400 or more with a `WireFault` as its body; from a server that sends no such
+body, the status alone is understood.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from recall_bench.core.errors import BenchError
+from recall_bench.systems.transports.wire import VERB_OF, VERBS, Done, Reply, Request, WireFault
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+
+JSON = "application/json"
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading a body raises that is not the message it should be."""
+
+TOKEN_VARIABLE = "RECALL_BENCH_HTTP_TOKEN"  # noqa: S105 - the name of one
+"""Names the bearer token that our client sends and our server asks for, where it is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRoute:
+    """Where a request goes, and the status of a success."""
+
+    verb: str
+    method: str
+    path: str
+    status: int
+
+    @property
+    def request(self) -> type[Request]:
+        """The message that goes there."""
+        return VERBS[self.verb][0]
+
+    @property
+    def reply(self) -> type[Reply]:
+        """The message that comes back."""
+        return VERBS[self.verb][1]
+
+    @property
+    def path_fields(self) -> tuple[str, ...]:
+        """The fields of the request that the path holds."""
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the request holds more than its path."""
+        return len(msgspec.structs.fields(self.request)) > len(self.path_fields)
+
+
+ROUTES = (
+    HttpRoute("health", "GET", "/health", 200),
+    HttpRoute("open", "POST", "/memories", 201),
+    HttpRoute("ingest", "POST", "/memories/{memory}/episodes", 204),
+    HttpRoute("settle", "POST", "/memories/{memory}/settle", 204),
+    HttpRoute("ask", "POST", "/memories/{memory}/ask", 200),
+    HttpRoute("attest", "GET", "/memories/{memory}/attest", 200),
+    HttpRoute("inspect", "GET", "/memories/{memory}/inspect", 200),
+    HttpRoute("close", "DELETE", "/memories/{memory}", 204),
+    HttpRoute("save", "POST", "/memories/{memory}/snapshots", 201),
+    HttpRoute("restore", "POST", "/snapshots/{snapshot}/memories", 201),
+    HttpRoute("drop", "DELETE", "/snapshots/{snapshot}", 204),
+)
+
+_ROUTE_BY_VERB = {endpoint.verb: endpoint for endpoint in ROUTES}
+
+STATUS_OF = {"fault": 500, "busy": 429, "timeout": 504, "gone": 404, "unsupported": 501}
+"""The status that goes with each kind of fault."""
+
+
+class UnknownRoute(BenchError):
+    """A request that is none of ours, and the status to say so with."""
+
+    def __init__(self, status: int, message: str, allow: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.allow = allow
+        """The methods that the path would have understood."""
+
+
+def encode_request(request: Request) -> tuple[str, str, bytes | None]:
+    """Method, path and body of a request."""
+    endpoint = _ROUTE_BY_VERB[VERB_OF[type(request)]]
+    fields = msgspec.to_builtins(request)
+    names = {name: quote(fields.pop(name), safe="") for name in endpoint.path_fields}
+    body = msgspec.json.encode(fields) if endpoint.has_body else None
+    return endpoint.method, endpoint.path.format(**names), body
+
+
+def decode_request(method: str, path: str, body: bytes) -> tuple[HttpRoute, Request]:
+    """The request that a method, a still quoted path and a body spell, or Unroutable."""
+    endpoint, names = _find_route(method, path)
+    fields: object = {}
+    try:
+        if endpoint.has_body:
+            fields = msgspec.json.decode(body)
+        if isinstance(fields, dict):
+            fields = fields | names
+        return endpoint, msgspec.convert(fields, endpoint.request)
+    except UNREADABLE as error:
+        what = f"the body is no {endpoint.request.__name__}: {error}"
+        raise UnknownRoute(400, f"{endpoint.method} {endpoint.path}: {what}") from error
+
+
+def _find_route(method: str, path: str) -> tuple[HttpRoute, dict[str, str]]:
+    allow = []
+    for endpoint in ROUTES:
+        names = _match_path(endpoint.path, path)
+        if names is None:
+            continue
+        if endpoint.method == method:
+            return endpoint, names
+        allow.append(endpoint.method)
+    if allow:
+        raise UnknownRoute(405, f"{path} understands {' and '.join(allow)}", tuple(allow))
+    raise UnknownRoute(
+        404, f"there is nothing at {path}; see the OpenAPI document for what there is"
+    )
+
+
+def _match_path(template: str, path: str) -> dict[str, str] | None:
+    wanted, given = template.split("/"), path.split("/")
+    if len(wanted) != len(given):
+        return None
+    names = {}
+    for want, have in zip(wanted, given, strict=True):
+        if want.startswith("{") and have:
+            names[want[1:-1]] = unquote(have)
+        elif want != have:
+            return None
+    return names
+
+
+def encode_reply(reply: Reply) -> bytes:
+    """A reply as it is sent; nothing for what has nothing to say."""
+    return b"" if isinstance(reply, Done) else msgspec.json.encode(reply)
+
+
+def parse_fault(status: int, retry_after: str | None, body: bytes) -> WireFault:
+    """What a server that answered with this status says went wrong."""
+    try:
+        said = msgspec.json.decode(body, type=WireFault)
+        named = msgspec.json.decode(body, type=dict[str, object]).get("kind")
+    except UNREADABLE:
+        said, named = WireFault(), None
+    return WireFault(
+        kind=said.kind if named in STATUS_OF else _classify_status(status, retry_after),
+        message=said.message or _shorten_body(body) or f"status {status}",
+        retry_after_s=said.retry_after_s or _parse_retry_after(retry_after),
+    )
+
+
+def _classify_status(status: int, retry_after: str | None) -> str:
+    match status:
+        case 404 | 410 | 502:
+            return "gone"
+        case 429:
+            return "busy"
+        case 503:
+            return "gone" if retry_after is None else "busy"
+        case 408 | 504:
+            return "timeout"
+        case 405 | 501:
+            return "unsupported"
+        case _:
+            return "fault"
+
+
+def _parse_retry_after(retry_after: str | None) -> float:
+    """How long to wait; a date, the other form of the header, is taken for no wish."""
+    return float(retry_after) if retry_after is not None and retry_after.isdecimal() else 0.0
+
+
+def _shorten_body(body: bytes, limit: int = 200) -> str:
+    """The beginning of whatever a server sent, on one line."""
+    text = " ".join(body[: 4 * limit].decode("utf-8", "replace").split())
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def describe_body(body: bytes) -> str:
+    """What came instead of a reply, for an error message."""
+    excerpt = _shorten_body(body)
+    return f"what came is {excerpt!r}" if excerpt else "nothing came"

@@ -1,0 +1,429 @@
+"""Where an HTTP system is, and what it is shown to let us in."""
+
+import os
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from socket import gaierror
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import anyio
+import msgspec
+
+from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.systems.transports.http_routes import (
+    JSON,
+    MAX_BODY_BYTES,
+    TOKEN_VARIABLE,
+    UNREADABLE,
+    describe_body,
+    encode_request,
+    parse_fault,
+)
+from recall_bench.systems.transports.remote_system import decode_fault
+from recall_bench.systems.transports.wire import Done, Health, Reply, Request
+
+if TYPE_CHECKING:
+    import httpx
+from importlib import import_module
+from pathlib import Path, PurePath
+
+from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.systems.transports.ephemeral_server import START_TIMEOUT_S, EphemeralServer
+from recall_bench.systems.transports.remote_system import (
+    READY_TIMEOUT_S,
+    RemoteSystem,
+    connect_remote_system,
+)
+from recall_bench.systems.transports.server_yaml import YamlSection, digest_file, parse_section
+from recall_bench.systems.transports.wire import PROTOCOL
+
+_ADDRESS_FORM = "write http://host:port, and perhaps a path before /health and the others"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """An address that can be shown, and credentials that cannot."""
+
+    url: str
+    """Without credentials, and without a slash at its end."""
+    authorization: str | None = field(default=None, repr=False)
+    """The header, if there is one to send."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def redact(self, text: str) -> str:
+        """The text without the credentials, in case a server repeats them."""
+        for secret in self.secrets:
+            text = text.replace(secret, "[redacted]")
+        return text
+
+
+def parse_http_address(target: str, environ: Mapping[str, str] = os.environ) -> HttpAddress:
+    """The address a target spells, or a UsageError that repeats no credentials.
+
+    Credentials in it are sent as Basic authorization; without any, the token that the environment
+    gives is sent as a bearer.
+    """
+    try:
+        parts = urlsplit(target)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        shown = f"{target.partition('://')[0]}://{target.rpartition('@')[2].rpartition('//')[2]}"
+        raise UsageError(f"{shown!r} is not an address ({error}); {_ADDRESS_FORM}") from None
+    place = parts.netloc.rpartition("@")[2]
+    url = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"
+    if parts.scheme not in ("http", "https"):
+        raise UsageError(f"{url!r} is not an HTTP address; {_ADDRESS_FORM}")
+    if not host or port == 0:
+        raise UsageError(f"{url!r} names no host and port; {_ADDRESS_FORM}")
+    if parts.query or parts.fragment:
+        raise UsageError(f"{url!r} is followed by a query or a fragment; {_ADDRESS_FORM}")
+    return _add_credentials(url, parts.username, parts.password, environ.get(TOKEN_VARIABLE))
+
+
+def _add_credentials(
+    url: str, user: str | None, password: str | None, token: str | None
+) -> HttpAddress:
+    if user is not None:
+        plain = f"{unquote(user)}:{unquote(password or '')}"
+        encoded = b64encode(plain.encode()).decode()
+        secrets = (encoded, plain, unquote(password or ""), password or "", unquote(user))
+        return HttpAddress(url, f"Basic {encoded}", tuple(filter(None, secrets)))
+    if token:
+        if not (token.isascii() and token.isprintable()):
+            raise UsageError(f"{TOKEN_VARIABLE} holds what no HTTP header can; set it anew")
+        return HttpAddress(url, f"Bearer {token}", (token,))
+    return HttpAddress(url)
+
+
+R = TypeVar("R", bound=Reply)
+
+_KEEPALIVE_S = 1.0
+"""Servers hang up on idle connections, the hastiest we know after 2 s; one that is hung up on while
+a request is under way could not tell that from a crash, so we let go of it earlier."""
+
+
+class HttpTransport:
+    """Calls to one server over kept connections, without proxies and without redirects.
+
+    A server that was started again is recognised by not knowing its memories any more. Calls have
+    no deadline but the caller's unless `timeout_s` gives one.
+    """
+
+    def __init__(
+        self,
+        address: HttpAddress,
+        *,
+        timeout_s: float | None = None,
+        connect_timeout_s: float = 5.0,
+    ) -> None:
+        self._address = address
+        self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s
+        self._client: httpx.AsyncClient | None = None
+
+    async def call(self, request: Request, reply: type[R]) -> R:
+        """The server's reply to one request."""
+        method, path, body = encode_request(request)
+        status, retry_after, came = await self._send(method, path, body)
+        where = f"{self._address.url}: {method} {path}"
+        if 200 <= status < 300:
+            return self._decode_reply(came, reply, where)
+        fault = parse_fault(status, retry_after, came)
+        if reply is Health:
+            if fault.kind == "busy" or status == 503:
+                # A server that warms up says so in the language of load balancers.
+                return msgspec.convert({"ready": False}, reply)
+            raise SystemGone(
+                self._redact(f"{where} answers {status}: {fault.message}; check the address")
+            )
+        raise self._redact_error(decode_fault(fault, where))
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        client, self._client = self._client, None
+        if client is not None:
+            with anyio.CancelScope(shield=True):
+                await client.aclose()
+
+    async def _send(
+        self, method: str, path: str, body: bytes | None
+    ) -> tuple[int, str | None, bytes]:
+        import httpx
+
+        where = f"{self._address.url}: {method} {path}"
+        try:
+            with anyio.fail_after(self._timeout_s):
+                return await self._send_once(method, path, body)
+        except TimeoutError:
+            raise SystemTimeout(f"{where} took longer than {self._timeout_s:g} s") from None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise SystemGone(
+                f"nothing can be reached at {self._address.url} ({_explain_transport_error(error)}); "
+                "start the server and run the same command again"
+            ) from error
+        except httpx.TransportError as error:
+            raise SystemGone(
+                f"{where} was not answered ({_explain_transport_error(error)}); "
+                "see that the server runs, then run the same command again"
+            ) from error
+        except httpx.DecodingError as error:
+            raise SystemFault(f"{where}: what came cannot be unpacked: {error}") from error
+
+    async def _send_once(
+        self, method: str, path: str, body: bytes | None
+    ) -> tuple[int, str | None, bytes]:
+        self._client = self._client or self._build_client()
+        headers = {} if body is None else {"Content-Type": JSON}
+        url = self._address.url + path
+        async with self._client.stream(method, url, content=body, headers=headers) as response:
+            came = bytearray()
+            async for piece in response.aiter_bytes():
+                came += piece
+                if len(came) > MAX_BODY_BYTES:
+                    raise SystemFault(
+                        f"{self._address.url}: {method} {path}: more than {MAX_BODY_BYTES:,} bytes "
+                        "came; send less"
+                    )
+            self._refuse_redirects(response, f"{method} {path}")
+            return response.status_code, response.headers.get("Retry-After"), bytes(came)
+
+    def _build_client(self) -> "httpx.AsyncClient":
+        import httpx
+
+        headers = {"Accept": JSON, "Accept-Encoding": "identity"}
+        if self._address.authorization is not None:
+            headers["Authorization"] = self._address.authorization
+        return httpx.AsyncClient(
+            headers=headers,
+            # Neither proxies nor anything else that the environment would slip in between.
+            trust_env=False,
+            # Without TLS there is nothing to verify, and reading the certificates takes a while.
+            verify=self._address.url.startswith("https:"),
+            timeout=httpx.Timeout(None, connect=self._connect_timeout_s),
+            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_S),
+        )
+
+    def _refuse_redirects(self, response: "httpx.Response", what: str) -> None:
+        status = response.status_code
+        if 300 <= status < 400:
+            to = _strip_credentials(response.headers.get("Location", "nowhere"))
+            raise UsageError(
+                self._redact(
+                    f"{self._address.url}: {what} is redirected to {to}; "
+                    "if that is the system, give that address"
+                )
+            )
+        if status in (401, 403):
+            raise UsageError(
+                f"{self._address.url}: {what} is refused with {status}; "
+                f"set {TOKEN_VARIABLE} to a token it accepts"
+            )
+
+    def _decode_reply(self, came: bytes, reply: type[R], where: str) -> R:
+        if reply is Done:
+            came = came.strip() or b"{}"
+        try:
+            return msgspec.json.decode(came, type=reply)
+        except UNREADABLE as error:
+            said = self._redact(
+                f"{where}: no {reply.__name__} came back ({error}); {describe_body(came)}"
+            )
+        if reply is Health:
+            raise UsageError(f"{said}; give the address of a server that speaks our protocol")
+        raise SystemFault(said)
+
+    def _redact_error(self, error: BenchError) -> BenchError:
+        error.args = (self._redact(str(error)),)
+        return error
+
+    def _redact(self, text: str) -> str:
+        return self._address.redact(text)
+
+
+def _explain_transport_error(error: BaseException) -> str:
+    """What the operating system said, as far down as it is known."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno and cause.strerror:
+            # asyncio replaces what the system said; a name that is not found has numbers of its own
+            return cause.strerror if isinstance(cause, gaierror) else os.strerror(cause.errno)
+        cause = cause.__cause__ or cause.__context__
+    return str(error) or "it does not react"
+
+
+def _strip_credentials(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "what is no address"
+    place = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{place}{parts.path}" if place else parts.path
+
+
+StartedReply = TypeVar("StartedReply", bound=Reply)
+
+_EXIT_GRACE_S = 1.0
+
+
+class HttpServerSpec(YamlSection, frozen=True, kw_only=True):
+    """How to start a server."""
+
+    command: tuple[str, ...]
+    """The program and its arguments; no shell is involved."""
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    """Laid over our own environment."""
+    health: str = "/health"
+    """Answered with a status of 200 to 299 once the server is ready."""
+    ready_timeout_s: float = START_TIMEOUT_S
+    max_shards: int | None = None
+    """How many workers may start one at a time; as the server says unless given, else any number:
+    each has its own port and its own folder."""
+    config: dict[str, str] = msgspec.field(default_factory=dict)
+    """Files to write before the start, by their path in the folder that the server runs in."""
+
+
+class _HttpServerFile(YamlSection, frozen=True, kw_only=True):
+    transport: str
+    server: HttpServerSpec
+
+
+def read_server_file(path: Path) -> HttpServerSpec:
+    """How to start the server, `{here}` filled in; UsageError names the file, line and key."""
+    document = read_document(path)
+    spec = parse_section(
+        document, _HttpServerFile, {"server": HttpServerSpec}, place="{port}"
+    ).server
+    _check_server_file(document, spec)
+    here = str(path.resolve().parent)
+    return msgspec.structs.replace(
+        spec,
+        command=tuple(word.replace("{here}", here) for word in spec.command),
+        env={name: text.replace("{here}", here) for name, text in spec.env.items()},
+        config={name: text.replace("{here}", here) for name, text in spec.config.items()},
+    )
+
+
+def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
+    def refuse(key: str, problem: str) -> None:
+        raise UsageError(f"{document.describe_place('server', key)}: server.{key} {problem}")
+
+    texts = (*spec.command, *spec.env.values(), *spec.config.values())
+    if not spec.command or not spec.command[0]:
+        refuse("command", "is empty; write the program and its arguments as a list")
+    if not any("{port}" in text for text in texts):
+        refuse("command", 'has no "{port}", nor has env or config; say where the port belongs')
+    if any("{config}" in text for text in texts) and not spec.config:
+        refuse("config", 'is missing but "{config}" is used; write the file\'s path and text there')
+    if not spec.health.startswith("/"):
+        refuse("health", f"is {spec.health!r}; write a path that begins with /")
+    if not spec.ready_timeout_s > 0:
+        refuse("ready_timeout_s", "is not above 0; write a number of seconds")
+    if spec.max_shards is not None and spec.max_shards < 1:
+        refuse("max_shards", "is below 1; write a number from 1")
+    for name in spec.config:
+        if not name or PurePath(name).is_absolute() or ".." in PurePath(name).parts:
+            refuse("config", f"has the path {name!r}; write one inside the server's own folder")
+
+
+class StartedServerTransport:
+    """Starts a server at the first call and ends it at `close`; a dead one is not replaced."""
+
+    def __init__(self, spec: HttpServerSpec) -> None:
+        self._spec = spec
+        self._server: EphemeralServer | None = None
+        self._transport: HttpTransport | None = None
+        self._starting = anyio.Lock()
+        self._lost: str | None = None
+
+    async def call(self, request: Request, reply: type[StartedReply]) -> StartedReply:
+        """The server's reply; SystemGone quotes its log if it has died."""
+        if self._lost is not None:
+            raise SystemGone(self._lost)
+        carrier = await self._connect()
+        try:
+            return await carrier.call(request, reply)
+        except SystemGone as gone:
+            server = self._server
+            if server is None or not await _wait_for_exit(server):
+                raise
+            self._lost = f"the server died under way: {server.describe_end()}"
+            raise SystemGone(self._lost) from gone
+
+    async def close(self) -> None:
+        """End the server with everything it started."""
+        server, carrier = self._server, self._transport
+        self._server = self._transport = self._lost = None
+        self._starting = anyio.Lock()
+        try:
+            if carrier is not None:
+                await carrier.close()
+        finally:
+            if server is not None:
+                await server.__aexit__(None, None, None)
+
+    async def _connect(self) -> HttpTransport:
+        async with self._starting:
+            if self._transport is None:
+                spec = self._spec
+                server = EphemeralServer(
+                    spec.command,
+                    env=spec.env,
+                    files=spec.config,
+                    health=spec.health,
+                    ready_timeout_s=spec.ready_timeout_s,
+                )
+                self._server = await server.__aenter__()
+                self._transport = HttpTransport(parse_http_address(server.base_url))
+            return self._transport
+
+
+async def _wait_for_exit(server: EphemeralServer) -> bool:
+    """Whether it has; a process loses its connections a moment before it is seen to end."""
+    with anyio.move_on_after(_EXIT_GRACE_S):
+        while server.is_running:  # noqa: ASYNC110 - another process has no event
+            await anyio.sleep(0.02)
+    return not server.is_running
+
+
+async def connect_http_system(
+    target: str, *, timeout_s: float | None = None, ready_timeout_s: float = READY_TIMEOUT_S
+) -> RemoteSystem:
+    """The system at `http://host:port[/path]`, once it says that it is ready."""
+    _require_httpx()
+    address = parse_http_address(target)
+    return await connect_remote_system(
+        HttpTransport(address, timeout_s=timeout_s),
+        where=address.url,
+        config={"transport": "http", "protocol": PROTOCOL},
+        ready_timeout_s=ready_timeout_s,
+        is_shared=True,
+    )
+
+
+async def start_http_system(path: Path) -> RemoteSystem:
+    """The system whose server this YAML file says how to start; it is started twice.
+
+    Once to hear who it is, and again, with nothing left of the first time, when a memory is opened.
+    """
+    _require_httpx()
+    spec = read_server_file(path)
+    system = await connect_remote_system(
+        StartedServerTransport(spec),
+        where=path.name,
+        config={"transport": "http", "protocol": PROTOCOL, "server": digest_file(path)},
+        # The start has a deadline of its own, which knows the log.
+        ready_timeout_s=spec.ready_timeout_s + READY_TIMEOUT_S,
+    )
+    system.max_shards = spec.max_shards or system.max_shards
+    return system
+
+
+def _require_httpx() -> None:
+    try:
+        import_module("httpx")
+    except ImportError as error:
+        raise UsageError(
+            "a system behind HTTP needs one more library: pip install 'recall-bench[http]'"
+        ) from error

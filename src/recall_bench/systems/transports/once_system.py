@@ -1,0 +1,250 @@
+"""Systems that are a program, run once for each question over a folder of markdown files.
+
+We write the folder, one file a day; the program finds. What it leaves in the folder itself, an
+index say, is kept between questions and is not copied.
+"""
+
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from recall_bench.core.child_process import quote_bytes
+from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, UsageError
+from recall_bench.core.memory import Asker, Clock, Memory, Passage, RetrievalReply, SystemCard
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.transports.command_program import (
+    CommandProgram,
+    find_program,
+    run_program,
+)
+
+DEFAULT_ARGUMENTS = ("--home", "{home}", "--query", "{query}", "--k", "{k}")
+DEFAULT_K = 10
+
+_PLACEHOLDER = re.compile(r"\{(home|query|k|date|session)\}")
+_DAY_FILE = re.compile(r"day-(\d{4,})\.md")
+
+
+class ProgramHit(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that the program found."""
+
+    path: str
+    snippet: str
+    score: float | None = None
+
+
+class ProgramReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What the program prints, best first."""
+
+    hits: tuple[ProgramHit, ...]
+
+
+def build_once_system(
+    target: str, config: Mapping[str, object], *, timeout_s: float | None = None
+) -> "OnceSystem":
+    """The system behind `once:PROGRAM ARGS…`; UsageError if there is no such program.
+
+    A run gives an answer `timeout_s`. The program gets a twentieth of a second less, so that the
+    fault can tell what it said last.
+    """
+    program = find_program(target)
+    unknown = set(config) - {"max_concurrency", "max_shards"}
+    if unknown:
+        raise UsageError(
+            f"{program.name} cannot be given the settings {', '.join(sorted(unknown))}; write them "
+            "as arguments of the program"
+        )
+    at_once = _read_count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
+    limit_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
+    system = OnceSystem(program, max_concurrency=at_once, timeout_s=limit_s)
+    if (workers := config.get("max_shards")) is not None:
+        system.max_shards = _read_count(workers, "max_shards", "workers at a time")
+    return system
+
+
+def _read_count(value: object, name: str, what: str) -> int:
+    if not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} is {value!r}; say how many {what}, from 1")
+    return value
+
+
+class OnceSystem:
+    """A program that finds files in a folder; it answers nothing itself."""
+
+    def __init__(
+        self, program: CommandProgram, *, max_concurrency: int = 1, timeout_s: float | None = None
+    ) -> None:
+        self.program = program
+        self.timeout_s = timeout_s
+        words = program.command[1:]
+        has_places = any(_PLACEHOLDER.search(word) for word in words)
+        self.arguments = words if has_places else (*words, *DEFAULT_ARGUMENTS)
+        """The program's words after the first, with places to fill in."""
+        knows_asker = any("{session}" in word for word in words)
+        self.card = SystemCard(
+            name=program.name,
+            version=program.version,
+            config={"once": list(program.spelled)},
+            max_concurrency=max_concurrency,
+            clock=Clock.IN_TEXT,
+            asker=Asker.TOLD if knows_asker else Asker.UNTOLD,
+            answers=False,
+        )
+        self.max_shards: int | None = None
+        """Any number of workers: each has folders of its own."""
+        self.snapshots = _OnceSnapshots(self)
+        self._root: TemporaryDirectory[str] | None = None
+        self._folders = itertools.count(1)
+
+    async def open(self, scenario: str) -> "OnceMemory":  # noqa: ARG002
+        """A memory in an empty folder."""
+        return OnceMemory(self, self.make_folder(), {})
+
+    async def close(self) -> None:
+        """Remove every folder."""
+        if self._root is not None:
+            self._root.cleanup()
+            self._root = None
+
+    def make_folder(self) -> Path:
+        """An empty folder that lasts until `close`, unless it is removed before."""
+        if self._root is None:
+            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
+        folder = Path(self._root.name, str(next(self._folders)))
+        folder.mkdir()
+        return folder
+
+
+class OnceMemory:
+    """A folder of days, and the ids of the episodes in it."""
+
+    def __init__(self, system: OnceSystem, home: Path, ids: dict[int, str]) -> None:
+        self._system = system
+        self.home = home
+        """Where the days are."""
+        self.ids = ids
+        """By day, what each episode was called when it was handed over."""
+
+    async def ingest(self, episode: Episode) -> None:
+        """Write one day."""
+        path = self.home / f"day-{episode.day:04}.md"
+        date = episode.at.date().isoformat()
+        text = f"---\ndate: {date}\nday: {episode.day}\n---\n\n{episode.text}"
+        try:
+            path.write_text(text, encoding="utf-8", newline="")
+            # Copies share these files, so nobody is to write to one.
+            path.chmod(0o444)
+        except OSError as error:
+            raise SystemGone(
+                f"{path.name} cannot be written for {self._system.program.name} "
+                f"({error.strerror}); when that is mended, run the same command again"
+            ) from error
+        self.ids[episode.day] = episode.id
+
+    async def settle(self) -> None:
+        """A file that was written can be read."""
+
+    async def answer(self, question: Question) -> RetrievalReply:
+        """What the program finds."""
+        program = self._system.program
+        values = {
+            "home": str(self.home),
+            "query": question.text,
+            "k": str(question.top_k or DEFAULT_K),
+            "date": question.asked_at.date().isoformat(),
+            "session": question.session,
+        }
+        words = [
+            _PLACEHOLDER.sub(lambda place: values[place[1]], word)
+            for word in self._system.arguments
+        ]
+        ended = await run_program(
+            program, words, folder=self.home, timeout_s=self._system.timeout_s
+        )
+        if ended.code != 0:
+            how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
+            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.format_last()}")
+        try:
+            hits = msgspec.json.decode(ended.out, type=ProgramReply).hits
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise NotAnAnswer(
+                f"{program.name} printed {quote_bytes(ended.out)} where "
+                '{"hits": [{"path", "score", "snippet"}]} was expected '
+                f"({error}){ended.last_words.format_last()}"
+            ) from error
+        return RetrievalReply(passages=tuple(map(self._build_passage, hits)))
+
+    async def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _build_passage(self, hit: ProgramHit) -> Passage:
+        path = Path(hit.path)
+        name = _DAY_FILE.fullmatch(path.name)
+        day = int(name[1]) if name and int(name[1]) in self.ids else None
+        if path.is_absolute():
+            # Where our folder lies says nothing, and differs from run to run.
+            with suppress(ValueError):
+                path = path.resolve().relative_to(self.home.resolve())
+        return Passage(
+            text=hit.snippet,
+            id=None if day is None else self.ids[day],
+            day=day,
+            source=path.as_posix(),
+            score=hit.score,
+        )
+
+
+class _OnceSnapshots:
+    """Saved states: folders whose files are the same files as the memory's."""
+
+    def __init__(self, system: OnceSystem) -> None:
+        self._system = system
+        self._saved: dict[str, OnceMemory] = {}
+        self._tokens = itertools.count(1)
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the days written so far."""
+        if not isinstance(memory, OnceMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        token = str(next(self._tokens))
+        self._saved[token] = self._copy(memory)
+        return token
+
+    async def open(self, token: str) -> OnceMemory:
+        """A new memory of those days."""
+        return self._copy(self._saved[token])
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        await self._saved.pop(token).close()
+
+    def _copy(self, memory: OnceMemory) -> OnceMemory:
+        folder = self._system.make_folder()
+        for day in memory.ids:
+            name = f"day-{day:04}.md"
+            try:
+                _link_file(memory.home / name, folder / name)
+            except FileNotFoundError as error:
+                raise SystemGone(
+                    f"{name} was removed from the folder {self._system.program.name} was given; "
+                    "run the same command again"
+                ) from error
+        return OnceMemory(self._system, folder, dict(memory.ids))
+
+
+def _link_file(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        # A file system without hard links, or with too many to this file.
+        shutil.copy2(source, target)

@@ -1,0 +1,55 @@
+"""A YAML file that describes a server: reading it, and saying what is wrong with it."""
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.yaml12 import Document
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class YamlSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A mapping of the file; a key that it does not know is an error."""
+
+
+def digest_file(path: Path) -> str:
+    """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
+    return sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def parse_section(
+    document: Document, kind: type[T], sections: Mapping[str, type[msgspec.Struct]], *, place: str
+) -> T:
+    """The document as this kind of file; UsageError names the file, the line and the key.
+
+    `sections` are the mappings right below the top, and `place` is something in braces that such
+    a file holds: without quotes, YAML reads it as a mapping.
+    """
+    try:
+        return msgspec.convert(document.content, kind)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).replace("`", "").partition(" - at ")
+    # msgspec says [...] for any place in a mapping or a list.
+    key = re.sub(r"\[.*", "", path.removeprefix("$").removeprefix("."))
+    keys = [*filter(None, key.split("."))]
+    if unknown := re.search(r"unknown field (\S+)", problem):
+        known = msgspec.structs.fields(sections[keys[0]] if keys else kind)
+        raise UsageError(
+            f"{document.describe_place(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
+            f"there are {', '.join(each.name for each in known)}"
+        )
+    hint = "correct it"
+    if problem.endswith("got object") and keys[-1:] != ["arguments"]:
+        hint = f'put what has braces in quotes, as in "{place}"'
+    elif problem.startswith("Expected str"):
+        hint = "put it in quotes"
+    elif "missing required field" in problem:
+        hint = "add it"
+    subject = ".".join(keys) or "the file"
+    raise UsageError(f"{document.describe_place(*keys)}: {subject}: {problem.lower()}; {hint}")

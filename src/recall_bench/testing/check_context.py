@@ -1,0 +1,426 @@
+"""What a check of a system found, for people and for programs."""
+
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from textwrap import wrap
+from typing import TypeVar
+
+import anyio
+
+from recall_bench.core.errors import BenchError, SystemBusy
+from recall_bench.core.memory import (
+    Answer,
+    Asker,
+    AttestingMemory,
+    Clock,
+    Holdings,
+    Memory,
+    MemorySystem,
+    MemoryWithHoldings,
+    PortableSnapshots,
+    RetrievalReply,
+    SystemCard,
+)
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import PRINCIPAL, Episode, Question, hash_question_id
+from recall_bench.testing.story import (
+    StoryFact,
+    compute_date,
+    make_change,
+    make_episode,
+    make_fact,
+    write_day,
+)
+
+
+class Outcome(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not-applicable"
+
+
+SIGNS = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.NOT_APPLICABLE: "–"}
+
+
+class CheckResult(Record, frozen=True, kw_only=True):
+    """One clause of the contract, put to one system."""
+
+    name: str
+    outcome: Outcome
+    message: str
+    """What was seen if it passed; what was expected, what came and what to do if it failed; why
+    not if it does not apply."""
+
+
+class Seen(Record, frozen=True, kw_only=True):
+    """What a system was seen to be, whatever its card says. None is what could not be told."""
+
+    clock: Clock | None = None
+    asker: Asker | None = None
+    questions_at_once: int | None = None
+    """How many questions at once it answered as it does one by one."""
+    memories_at_once: bool | None = None
+    """Whether two memories could be open together."""
+    snapshots: bool = False
+    """Whether it offers copies."""
+    portable: bool = False
+    """Whether it offers to pack them for another process."""
+    streams: bool | None = None
+    """Whether it takes in many episodes without a word between them."""
+    answers: bool | None = None
+    """False if it never answered and only ever found passages."""
+    recall: float | None = None
+    """The share of facts, told one a day, that it found again."""
+
+
+class ContractReport(Record, frozen=True, kw_only=True):
+    """Everything that was checked of one system."""
+
+    system: SystemCard
+    seed: int
+    checks: tuple[CheckResult, ...]
+    seen: Seen
+    max_shards: int | None = None
+    """How many workers it says may have memories open in it at a time; None is any number."""
+
+    @property
+    def failures(self) -> tuple[CheckResult, ...]:
+        """The clauses the system breaks."""
+        return tuple(check for check in self.checks if check.outcome is Outcome.FAILED)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the system breaks no clause."""
+        return not self.failures
+
+    def result(self, name: str) -> CheckResult:
+        """The result of the check called so; KeyError if it was not made."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(name)
+
+    def rendered(self, width: int = 100) -> str:
+        """A table of the checks, and what the system was seen to be beside what it declares."""
+        names = max((len(check.name) for check in self.checks), default=0)
+        lines = [f"{self.system.name} {self.system.version}", ""]
+        for check in self.checks:
+            lead = f"  {SIGNS[check.outcome]} {check.name:{names}}  "
+            lines += wrap(
+                check.message, width, initial_indent=lead, subsequent_indent=" " * len(lead)
+            )
+        lines += ["", f"  {'what it is':26}  {'declared':8}  seen"]
+        lines += [
+            f"  {name:26}  {declared:8}  {seen}" for name, declared, seen in self._list_claims()
+        ]
+        return "\n".join(lines)
+
+    def _list_claims(self) -> list[tuple[str, str, str]]:
+        """Each thing a card says, as declared and as seen."""
+        card, seen = self.system, self.seen
+        at_once, together = seen.questions_at_once, seen.memories_at_once
+        return [
+            ("how it knows the date", card.clock or "unsaid", seen.clock or "?"),
+            ("what it makes of who asks", card.asker, seen.asker or "?"),
+            ("questions at once", str(card.max_concurrency), str(at_once or "?")),
+            ("answers rather than finds", _format_claim(card.answers), _format_claim(seen.answers)),
+            ("workers at a time", str(self.max_shards or "any"), ""),
+            ("copies", "", _format_claim(seen.snapshots)),
+            ("copies that travel", "", _format_claim(seen.portable)),
+            ("two memories at once", "", _format_claim(together)),
+            ("facts found again", "", "?" if seen.recall is None else f"{seen.recall:.0%}"),
+        ]
+
+
+def _format_claim(claim: bool | None) -> str:
+    return "?" if claim is None else "yes" if claim else "no"
+
+
+T = TypeVar("T")
+
+CLOSING_S = 10.0
+"""How long a memory may take to close after its check is over."""
+
+PAUSES_S = (0.5, 1.0, 2.0)
+"""How long a busy system is left alone before each further attempt, or as long as it asks."""
+
+_INVISIBLE = dict.fromkeys(
+    (
+        *(code for code in range(32) if chr(code) not in "\t\n\r"),
+        *range(0x7F, 0xA0),
+        *(0x200E, 0x200F, 0x061C, 0xFE0F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    )
+)
+"""Control characters, marks of direction and the selector of an emoji's looks: a system may drop
+them, and has still said the same."""
+
+
+class ContractBroken(Exception):
+    """The system breaks a clause; the message is the whole sentence."""
+
+
+class CheckDoesNotApply(Exception):
+    """The clause asks nothing of this system; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReply:
+    """A reply as one hears it: the answer, then the passages, best first."""
+
+    said: str
+    """The answer's own text; empty if the system only found."""
+    passages: tuple[str, ...]
+
+    @property
+    def full_text(self) -> str:
+        """Everything that reaches the reader, the comparable way."""
+        return "\n".join((normalise_text(self.said), *map(normalise_text, self.passages)))
+
+    def contains(self, words: str) -> bool:
+        """Whether the words occur anywhere in it, letter case aside."""
+        return normalise_text(words) in self.full_text
+
+    def find_facts(self, facts: Collection[StoryFact]) -> list[StoryFact]:
+        """The facts whose canaries occur in it, in the order in which they do."""
+        whole = self.full_text
+        places = {each: whole.find(normalise_text(each.canary)) for each in facts}
+        return sorted((each for each in facts if places[each] >= 0), key=places.__getitem__)
+
+
+def normalise_text(text: str) -> str:
+    """Text without what a system may change and still say the same."""
+    return unicodedata.normalize("NFC", text).translate(_INVISIBLE).casefold()
+
+
+@dataclass
+class Observations:
+    """What was seen so far. Checks write into it."""
+
+    clock: Clock | None = None
+    asker: Asker | None = None
+    questions_at_once: int | None = None
+    memories_at_once: bool | None = None
+    streams: bool | None = None
+    answered: bool = False
+    replied: bool = False
+    recall: float | None = None
+
+    def make_seen(self, system: MemorySystem) -> Seen:
+        """The same, for the report."""
+        return Seen(
+            clock=self.clock,
+            asker=self.asker,
+            questions_at_once=self.questions_at_once,
+            memories_at_once=self.memories_at_once,
+            snapshots=system.snapshots is not None,
+            portable=isinstance(system.snapshots, PortableSnapshots),
+            streams=self.streams,
+            answers=self.answered if self.replied else None,
+            recall=self.recall,
+        )
+
+
+class CheckContext:
+    """One check's view of the system: its own facts, its own memories, and what it is doing."""
+
+    def __init__(
+        self, system: MemorySystem, *, name: str, seed: int, timeout_s: float, sight: Observations
+    ) -> None:
+        self.system = system
+        self.name = name
+        self.seed = seed
+        self.observations = sight
+        self._timeout_s = timeout_s
+        self.step = "beginning"
+        """What the system was asked to do last, as a gerund."""
+        self._open: list[CheckedMemory] = []
+        self._has_opened = False
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether the system has not opened a memory for this check yet."""
+        return not self._has_opened
+
+    def make_fact(self, thing: int) -> StoryFact:
+        """A fact that no other check tells."""
+        return make_fact(self.seed, self.name, thing)
+
+    def make_change(self, thing: int) -> StoryFact:
+        """A later value of the same."""
+        return make_change(self.seed, self.name, thing)
+
+    async def open(self, scenario: str = "") -> "CheckedMemory":
+        """A new memory; closed with the check at the latest."""
+        place = f"check-{self.name}{'-' * bool(scenario)}{scenario}"
+        memory = await self.call("opening a memory", partial(self.system.open, place))
+        return self.hold_memory(memory, place)
+
+    def hold_memory(self, memory: Memory, scenario: str) -> "CheckedMemory":
+        """A memory that was opened elsewhere, closed with the check at the latest."""
+        self._has_opened = True
+        subject = CheckedMemory(self, memory, scenario)
+        self._open.append(subject)
+        return subject
+
+    def release(self, subject: "CheckedMemory") -> None:
+        """It was closed."""
+        self._open.remove(subject)
+
+    async def close(self) -> None:
+        """Close what is open; Broken if that takes too long, and what closing raises."""
+        while self._open:
+            with anyio.move_on_after(CLOSING_S, shield=True) as scope:
+                await self._open[-1].close()
+            if scope.cancelled_caught:
+                raise ContractBroken(
+                    f"expected a memory to close, but it had not after {CLOSING_S:.0f} s; "
+                    "see what close or teardown waits for"
+                )
+
+    async def close_quietly(self) -> None:
+        """Close what is open as far as that can be done, for a check that failed already."""
+        step = self.step
+        while self._open:
+            with suppress(ContractBroken, BenchError):
+                await self.close()
+        self.step = step
+
+    async def call(self, step: str, call: Callable[[], Awaitable[T]]) -> T:
+        """What the system returns; asked again while it is busy, as a run would.
+
+        What it raises passes if it is one of ours; anything else is against the contract, and so
+        is taking longer than its time.
+        """
+        self.step = step
+        try:
+            with anyio.move_on_after(self._timeout_s):
+                return await _retry_busy(call)
+        except BenchError:
+            raise
+        except Exception as error:
+            raise ContractBroken(
+                f"expected {step} to succeed or to raise SystemFault, but it raised "
+                f"{type(error).__name__}: {error}; translate what the system raises"
+            ) from error
+        raise ContractBroken(
+            f"expected {step} to be over within {self._timeout_s:g} s, but it was not; see what "
+            "it waits for, or allow it more time"
+        )
+
+
+async def _retry_busy(call: Callable[[], Awaitable[T]]) -> T:
+    for pause in PAUSES_S:
+        try:
+            return await call()
+        except SystemBusy as busy:
+            await anyio.sleep(max(pause, busy.retry_after_s))
+    return await call()
+
+
+class CheckedMemory:
+    """A memory on the bench."""
+
+    def __init__(self, bench: CheckContext, memory: Memory, scenario: str) -> None:
+        self.memory = memory
+        self.scenario = scenario
+        self.last_day = 0
+        self._bench = bench
+
+    async def feed_all(self, *days: Episode) -> None:
+        """Take in the days one by one, and settle."""
+        for day in days:
+            await self.feed(day)
+        await self.settle()
+
+    async def tell_facts(self, facts: Sequence[StoryFact]) -> None:
+        """Live through as many more days as there are facts, one told on each."""
+        await self.feed_all(
+            *(
+                make_episode(day, write_day(day, each.sentence))
+                for day, each in enumerate(facts, start=self.last_day + 1)
+            )
+        )
+
+    async def feed(self, day: Episode) -> None:
+        """Take in one day."""
+        self.last_day = day.day
+        await self._bench.call(f"taking in day {day.day}", partial(self.memory.ingest, day))
+
+    async def settle(self) -> None:
+        """Wait until everything can be asked about."""
+        await self._bench.call("settling", self.memory.settle)
+
+    async def ask(self, text: str, session: str = PRINCIPAL) -> CheckReply:
+        """The reply to a question put on the last day lived."""
+        question = Question(
+            id=hash_question_id(self.scenario, f"{session}\0{text}"),
+            text=text,
+            asked_at=compute_date(max(self.last_day, 1)),
+            scenario=self.scenario,
+            session=session,
+        )
+        shown = text if len(text) <= 60 else f"{text[:57]}…"
+        reply = await self._bench.call(
+            f"answering {shown!r}", partial(self.memory.answer, question)
+        )
+        return self._read_reply(reply)
+
+    async def find_facts(self, facts: Sequence[StoryFact]) -> list[StoryFact]:
+        """Those of the facts that are told when they are asked about, one after another."""
+        return [each for each in facts if (await self.ask(each.question)).contains(each.canary)]
+
+    async def require_fact(self, known: StoryFact, when: str) -> None:
+        """Broken unless the fact is found: without it the rest of a check would prove nothing."""
+        if not await self.find_facts([known]):
+            raise ContractBroken(
+                f"expected {known.canary!r} to be found {when}, but it was not, so nothing can be "
+                "said of what comes after; see that a day told is stored and found"
+            )
+
+    async def count_days(self) -> int | None:
+        """How many days it says it has lived; None if it does not say."""
+        if not isinstance(self.memory, AttestingMemory):
+            return None
+        return await self._bench.call("counting its days", self.memory.attest)
+
+    async def read_holdings(self) -> Holdings:
+        """What it says it holds; nothing if it does not say."""
+        if not isinstance(self.memory, MemoryWithHoldings):
+            return Holdings()
+        return await self._bench.call("saying what it holds", self.memory.holdings)
+
+    async def close(self) -> None:
+        """Release the memory."""
+        self._bench.release(self)
+        await self._bench.call("closing a memory", self.memory.close)
+
+    def _read_reply(self, reply: Answer | RetrievalReply) -> CheckReply:
+        sight = self._bench.observations
+        sight.replied = True
+        if isinstance(reply, Answer):
+            sight.answered = True
+            return CheckReply(reply.text, tuple(each.text for each in reply.passages))
+        if not isinstance(reply, RetrievalReply):
+            raise ContractBroken(
+                f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "
+                "return one of the two"
+            )
+        return CheckReply("", tuple(each.text for each in reply.passages))
+
+
+def format_days(days: Collection[int]) -> str:
+    """`day 2`, or `days 2, 5–9, 11`."""
+    runs: list[list[int]] = []
+    for day in sorted(days):
+        if runs and day == runs[-1][-1] + 1:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    words = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+    return f"{'day' if len(days) == 1 else 'days'} {', '.join(words)}"

@@ -1,0 +1,254 @@
+"""A memory knows what it was told, and nothing that somebody else was told."""
+
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recall_bench.core.errors import BenchError, SystemFault, SystemGone
+from recall_bench.core.memory import Asker, PortableSnapshots, Snapshots
+from recall_bench.testing.check_context import (
+    CheckContext,
+    CheckDoesNotApply,
+    CheckedMemory,
+    ContractBroken,
+)
+from recall_bench.testing.recall_checks import DAYS
+from recall_bench.testing.story import StoryFact, make_canary, make_episode, make_fact, write_day
+
+_CLOSED, _OTHER = "boardroom", "helpdesk"
+
+
+async def check_empty_memory(bench: CheckContext) -> str:
+    """Asked before anything was told, a memory knows nothing, and does not fail."""
+    memory = await bench.open()
+    elsewhere = [make_fact(bench.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
+    for each in (*elsewhere, bench.make_fact(0)):
+        heard = await memory.ask(each.question)
+        if heard.contains(each.canary):
+            raise ContractBroken(
+                f"expected a new memory to know nothing, but it told {each.canary!r}, which "
+                "another memory was told; give each memory a place of its own, emptied at opening"
+            )
+        if heard.passages:
+            raise ContractBroken(
+                "expected a new memory to find nothing, but it found "
+                f"{heard.passages[0][:80]!r}; see that it is empty when it is opened"
+            )
+    return "a new memory knows nothing and can be asked"
+
+
+async def check_isolation(bench: CheckContext) -> str:
+    """Two memories do not see each other's days."""
+    ours, theirs = bench.make_fact(0), bench.make_fact(1)
+    one = await bench.open("one")
+    two = await _open_second(bench)
+    together = bench.observations.memories_at_once = two is not None
+    if two is None:
+        await one.tell_facts([ours])
+        await _check_knowledge(one, ours, theirs)
+        await one.close()
+        two = await bench.open("two")
+        await two.tell_facts([theirs])
+    else:
+        for memory, told in ((one, ours), (two, theirs)):
+            await memory.feed(make_episode(1, write_day(1, told.sentence)))
+        for memory in (one, two):
+            await memory.settle()
+        await _check_knowledge(one, ours, theirs)
+    await _check_knowledge(two, theirs, ours)
+    if together:
+        return "two memories, open at once, do not see each other's days"
+    return "of two memories, one after the other, neither sees the other's days"
+
+
+async def _open_second(bench: CheckContext) -> CheckedMemory | None:
+    """A second memory beside the first; None where there can be but one."""
+    try:
+        return await bench.open("two")
+    except SystemGone:
+        raise
+    except BenchError:
+        return None
+
+
+async def _check_knowledge(memory: CheckedMemory, own: StoryFact, other: StoryFact) -> None:
+    asked_other = await memory.ask(other.question)
+    asked_own = await memory.ask(own.question)
+    if asked_other.contains(other.canary) or asked_own.contains(other.canary):
+        raise ContractBroken(
+            f"expected a memory to know its own days only, but it told {other.canary!r}, which "
+            "another memory was told; keep memories apart by more than a name they may share"
+        )
+    if not asked_own.contains(own.canary):
+        raise ContractBroken(
+            f"expected a memory to know its own day beside another's, but {own.canary!r} did not "
+            "come; see that opening one memory does not empty another, and that one day is found"
+        )
+
+
+async def check_reset(bench: CheckContext) -> str:
+    """A memory opened after another was closed, under the same name, knows nothing of it."""
+    before, after = bench.make_fact(0), bench.make_fact(1)
+    memory = await bench.open()
+    await memory.tell_facts([before])
+    await memory.require_fact(before, "before the memory is closed")
+    await memory.close()
+
+    memory = await bench.open()
+    replies = []
+    # Whether an empty memory may fail is for another check to say.
+    with suppress(SystemFault):
+        replies.append(await memory.ask(before.question))
+    await memory.tell_facts([after])
+    replies.append(await memory.ask(before.question))
+
+    if any(heard.contains(before.canary) for heard in replies):
+        raise ContractBroken(
+            "expected a new memory to know nothing of the one before it, but it told "
+            f"{before.canary!r}; empty the store when a memory is opened or closed"
+        )
+    if not await memory.find_facts([after]):
+        raise ContractBroken(
+            f"expected a memory opened after another to work as the first did, but "
+            f"{after.canary!r} was not found; see what closing the first one took away"
+        )
+    return "a new memory knows nothing of the one closed before it"
+
+
+async def check_sessions(bench: CheckContext) -> str:
+    """What a closed session said is kept from another, by a system that claims to do so."""
+    secret, own = bench.make_fact(0), bench.make_fact(1)
+    memory = await bench.open()
+    await memory.feed_all(
+        make_episode(1, write_day(1, bench.make_fact(2).sentence)),
+        make_episode(
+            2,
+            write_day(2, secret.sentence, session=_CLOSED)
+            + "\n"
+            + write_day(3, own.sentence, session=_OTHER).partition("---\n\n")[2],
+        ),
+    )
+    is_known = (await memory.ask(secret.question, _CLOSED)).contains(secret.canary)
+    is_told = (await memory.ask(secret.question, _OTHER)).contains(secret.canary)
+    own_known = (await memory.ask(own.question, _OTHER)).contains(own.canary)
+    claim = bench.system.card.asker
+    if is_known and own_known:
+        bench.observations.asker = _observe_asker(claim, is_told=is_told)
+    if claim is not Asker.HONOURED:
+        happened = _describe_outcome(is_known=is_known, is_told=is_told)
+        return f"what one session said {happened}; it does not claim otherwise"
+    if is_told:
+        raise ContractBroken(
+            f"expected what the session {_CLOSED!r} said to be kept from {_OTHER!r}, as the card "
+            f"claims, but {secret.canary!r} was told; heed the session of each question, or do "
+            "not declare honours_sessions"
+        )
+    if not is_known or not own_known:
+        raise ContractBroken(
+            "expected each session to be told what it said itself, but "
+            f"{_CLOSED if not is_known else _OTHER!r} was not; a system that tells nobody "
+            "anything keeps no secret"
+        )
+    return "what one session said is told there and kept from another"
+
+
+def _observe_asker(claim: Asker, *, is_told: bool) -> Asker:
+    if not is_told:
+        return Asker.HONOURED
+    return Asker.UNTOLD if claim is Asker.UNTOLD else Asker.TOLD
+
+
+def _describe_outcome(*, is_known: bool, is_told: bool) -> str:
+    if is_told:
+        return "is told to another"
+    return "is kept from another" if is_known else "is found by neither"
+
+
+async def check_snapshots(bench: CheckContext) -> str:
+    """A copy equals its original, asking it leaves no trace, and the original goes on."""
+    shelf = bench.system.snapshots
+    if shelf is None:
+        raise CheckDoesNotApply("it offers no copies of a memory")
+    before, after = [bench.make_fact(0), bench.make_fact(1)], [bench.make_fact(2)]
+    original = await bench.open()
+    await original.tell_facts(before)
+    known = await original.find_facts(before)
+
+    token = await bench.call("saving a memory", partial(shelf.save, original.memory))
+    copy = await _reopen(bench, shelf, token, original)
+    if await copy.find_facts(before) != known:
+        raise ContractBroken(
+            f"expected a copy to find the {len(known)} facts its original finds, but it found "
+            f"{len(await copy.find_facts(before))}; save everything that was settled"
+        )
+    await _check_no_trace(bench, shelf, token, (original, copy))
+    await original.tell_facts(after)
+    if await original.find_facts([*before, *after]) != [*known, *after]:
+        raise ContractBroken(
+            "expected a memory to go on after it was copied, but it lost what it knew or what it "
+            "was told since; let a copy share nothing that changes"
+        )
+    late = await _reopen(bench, shelf, token, original)
+    for each in (copy, late):
+        if (await each.ask(after[0].question)).contains(after[0].canary):
+            raise ContractBroken(
+                "expected a copy to stay as it was saved, but it knew what its original was told "
+                f"later, {after[0].canary!r}; let a copy share nothing that changes"
+            )
+    if isinstance(shelf, PortableSnapshots):
+        await _check_packing(bench, shelf, token, original)
+        return "a copy equals its original, packed or not, and neither feels the other"
+    await bench.call("dropping a saved state", partial(shelf.drop, token))
+    return "a copy equals its original, and neither feels the other"
+
+
+async def _check_packing(
+    bench: CheckContext, shelf: PortableSnapshots, token: str, original: CheckedMemory
+) -> None:
+    snapshots = bench.system.snapshots
+    if snapshots is None:
+        return
+    known = [bench.make_fact(0), bench.make_fact(1)]
+    as_saved = await _reopen(bench, snapshots, token, original)
+    expected = await as_saved.find_facts(known)
+    with TemporaryDirectory(prefix="recall-bench-") as folder:
+        place = Path(folder)
+        await bench.call("packing a saved state", partial(shelf.pack, token, place))
+        await bench.call("dropping a saved state", partial(snapshots.drop, token))
+        arrived = await bench.call("unpacking a state", partial(shelf.unpack, place))
+        copy = await _reopen(bench, snapshots, arrived, original)
+        if await copy.find_facts(known) != expected:
+            raise ContractBroken(
+                "expected a state that was packed to be opened as it was saved, but it finds other "
+                "facts; leave all that was saved in the files that are copied"
+            )
+        await copy.close()
+        await bench.call("dropping a saved state", partial(snapshots.drop, arrived))
+        await bench.call("discarding a packed state", partial(shelf.discard, place))
+
+
+async def _check_no_trace(
+    bench: CheckContext, shelf: Snapshots, token: str, asked: tuple[CheckedMemory, CheckedMemory]
+) -> None:
+    original, copy = asked
+    trace = make_canary(bench.seed, "asked of a copy")
+    await copy.ask(f"Is {trace} the name of the parrot in the wine cellar?")
+    other = await _reopen(bench, shelf, token, original)
+    for memory in (other, original):
+        heard = await memory.ask("What is the name of the parrot in the wine cellar?")
+        if heard.contains(trace):
+            raise ContractBroken(
+                f"expected what a copy is asked to leave no trace elsewhere, but {trace!r} was "
+                "told by another; let a copy share nothing that changes"
+            )
+    await other.close()
+
+
+async def _reopen(
+    bench: CheckContext, shelf: Snapshots, token: str, like: CheckedMemory
+) -> CheckedMemory:
+    memory = await bench.call("opening a copy", partial(shelf.open, token))
+    copy = bench.hold_memory(memory, like.scenario)
+    copy.last_day = like.last_day
+    return copy

@@ -1,1 +1,0 @@
-"""The simulator: facts first, text from facts, questions from facts."""

@@ -1,1 +1,0 @@
-"""Questions as queries over the ledger, one category a file."""
