@@ -105,9 +105,7 @@ async def check_system(
         if not is_wanted and check is not ROUND_TRIP:
             continue
         telling(check.name)
-        bench = CheckContext(
-            system, name=check.name, seed=seed, timeout_s=timeout_s, sight=sight
-        )
+        bench = CheckContext(system, name=check.name, seed=seed, timeout_s=timeout_s, sight=sight)
         outcome, message = await _run_check(check, bench)
         if is_wanted:
             results.append(CheckResult(name=check.name, outcome=outcome, message=message))

@@ -276,7 +276,7 @@ class _SharedSnapshots(_RemoteSnapshots):
         await super().drop(token)
 
 
-_TOKEN_FILE = "snapshot.txt"
+_TOKEN_FILE = "snapshot.txt"  # noqa: S105 - the name of a file
 
 
 def _read_packed_token(place: Path) -> str:
