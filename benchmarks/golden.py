@@ -27,12 +27,13 @@ PERSONAS = ("executive-assistant", "er-physician")
 SELECTORS = ("keyword", "bm25", "all", "none")
 
 TIMES = {
-    "at", "code", "codes", "seconds", "timestamp", "durationMs", "p50Ms", "p95Ms", "latencyMs",
-    "totalQueryMs", "totalIngestionMs", "rules_digest", "rulesDigest", "planDigest", "plan_digest",
-    "latency", "p50_ms", "p95_ms", "started", "ended", "duration_s", "speed", "folder", "run",
-    "path", "into", "report", "latency_ms",
+    "at", "code", "codes", "timestamp", "rules_digest", "rulesDigest", "planDigest", "plan_digest",
+    "started", "ended", "speed", "folder", "run", "path", "into", "report", "costs", "latency",
 }  # fmt: skip
 """Keys whose values are wall times, digests of code, or folders of this machine."""
+_UNITS = ("_s", "_ms", "Ms", "seconds")
+_VARYING = re.compile(r"offline \d+|\b20\d\d-\d\d-\d\d\b|plan [0-9a-f]{12}")
+"""In texts: the judge's version, which may be raised on purpose, today's date, and the plan."""
 
 
 def strip_times(value: object) -> object:
@@ -40,15 +41,23 @@ def strip_times(value: object) -> object:
     if isinstance(value, dict):
         if value.get("name") == "offline":  # a judge's card: its version may be raised on purpose
             value = {**value, "version": None}
-        return {key: strip_times(item) for key, item in value.items() if key not in TIMES}
+        return {
+            key: strip_times(item)
+            for key, item in value.items()
+            if key not in TIMES and not key.endswith(_UNITS)
+        }
     if isinstance(value, list):
         return [strip_times(item) for item in value]
-    return value
+    return _VARYING.sub("", value) if isinstance(value, str) else value
 
 
 def digest(value: object) -> str:
     """A short digest of any JSON value, or of text."""
-    text = value if isinstance(value, str) else json.dumps(strip_times(value), sort_keys=True)
+    text = (
+        _VARYING.sub("", value)
+        if isinstance(value, str)
+        else json.dumps(strip_times(value), sort_keys=True)
+    )
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -108,7 +117,6 @@ def digest_analyses(work: Path) -> Iterator[tuple[str, str]]:
     gate = call("gate", b, "--baseline", a, "--min-score", "30", "--json", codes=(0, 11, 12))
     yield "gate", digest(json.loads(gate))
     report = json.loads(call("report", b, "--beside", a, "--into", work / "report", "--json"))
-    report.pop("costs", None)
     yield "report", digest(report)
     yield (
         "power",
