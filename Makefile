@@ -14,7 +14,7 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
 	&& echo $$python && break; done)
 
-.PHONY: help demo test lint format benchmarks product products test-products clean
+.PHONY: help demo test browser lint format benchmarks product products test-products clean
 
 help:
 	@echo "make demo        run the benchmark on two personas of 1,000 days"
@@ -31,8 +31,16 @@ help:
 demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+# The tests of the report page open it in Chromium: the one that is installed, or Debian's.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null \
+	|| test -x "$(RECALL_BENCH_BROWSER)" \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo 'installing chromium for the tests of the page' \
+	  && apt-get -qq update && apt-get -qq install --yes chromium >/dev/null; } \
+	|| echo '!!! no browser: the tests of the report page are LEFT OUT. Install chromium, or set RECALL_BENCH_BROWSER'
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
