@@ -36,11 +36,12 @@ test: lint browser
 
 # The tests of the report page open it in Chromium: the one that is installed, or Debian's.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null \
-	|| test -x "$(RECALL_BENCH_BROWSER)" \
-	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo 'installing chromium for the tests of the page' \
-	  && apt-get -qq update && apt-get -qq install --yes chromium >/dev/null; } \
-	|| echo '!!! no browser: the tests of the report page are LEFT OUT. Install chromium, or set RECALL_BENCH_BROWSER'
+	@for name in chromium chromium-browser google-chrome "$(RECALL_BENCH_BROWSER)"; do \
+	  command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo 'installing chromium, for the tests of the report page'; \
+	  apt-get -qq update && apt-get -qq install --yes chromium >/dev/null && exit 0; fi; \
+	echo '!!! no browser: the tests of the report page are LEFT OUT. Install chromium, or set RECALL_BENCH_BROWSER'
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

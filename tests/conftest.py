@@ -48,6 +48,15 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what no run without a browser can vouch for."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    missing = [report for report in skipped if "needs a browser" in str(report.longrepr)]
+    if missing:
+        terminalreporter.section("NO BROWSER", sep="!", red=True, bold=True)
+        terminalreporter.line(f"{len(missing)} tests of the report page were left out")
+
+
 _usual_handler = TestRunner._exception_handler
 
 
