@@ -21,8 +21,7 @@ import Stemmer
 
 from recall_bench.core.settings import Settings
 from recall_bench.datasets.selection.suite import Suite, open_suite
-from recall_bench.running.selection_execution import run_selection
-from recall_bench.running.selection_run import SelectionRequest, assemble_selection
+from recall_bench.running.selection_run import SelectionRequest, assemble_selection, run_selection
 from recall_bench.systems.selectors.selector_registry import resolve_selector
 
 MEMORIES = TESTS = 1000

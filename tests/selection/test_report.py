@@ -10,8 +10,12 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.datasets.selection.suite import open_suite
 from recall_bench.reporting.selection_report import render_text, write_results
-from recall_bench.running.selection_execution import SelectionRun, run_selection
-from recall_bench.running.selection_run import SelectionRequest, assemble_selection
+from recall_bench.running.selection_run import (
+    SelectionRequest,
+    SelectionRun,
+    assemble_selection,
+    run_selection,
+)
 from recall_bench.systems.selectors.selector import MemorySelection
 from tests.selection.suites import TESTS, write_suite
 

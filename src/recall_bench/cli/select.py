@@ -18,8 +18,7 @@ from recall_bench.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from recall_bench.running.selection_execution import SelectionRun
-    from recall_bench.running.selection_run import SelectionRequest
+    from recall_bench.running.selection_run import SelectionRequest, SelectionRun
 
 
 LOG = Path("recall-prompts.md")
@@ -193,8 +192,7 @@ def _run_selection(request: "SelectionRequest") -> "SelectionRun":
     from recall_bench.cli.run_display import RunWatch, open_display
     from recall_bench.datasets.selection.suite import open_suite
     from recall_bench.metrics.selection import describe_power
-    from recall_bench.running.selection_execution import run_selection
-    from recall_bench.running.selection_run import assemble_selection
+    from recall_bench.running.selection_run import assemble_selection, run_selection
 
     suite = open_suite(request.memories, request.tests, request.only)
     assembled = assemble_selection(request, suite)

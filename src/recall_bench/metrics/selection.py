@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from recall_bench.metrics.agreement import Floats
 
 
+PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
+"""How tests are scored, and the version of it that plans and reports declare."""
+
+
 class SelectionOutcome(StrEnum):
     """The three classes, which partition all answers, and the two that are none."""
 

@@ -16,7 +16,8 @@ from recall_bench.datasets.selection.result_file import (
     SuiteResult,
     write_result,
 )
-from recall_bench.metrics.selection import SelectionOutcome
+from recall_bench.datasets.selection.suite import Suite
+from recall_bench.metrics.selection import EVAL_VERSION, SelectionOutcome
 from recall_bench.reporting.selection_summary import (
     MemoryGroup,
     ScoredTest,
@@ -26,8 +27,8 @@ from recall_bench.reporting.selection_summary import (
     score_tests,
     summarise_tests,
 )
-from recall_bench.running.execution import Finished
-from recall_bench.running.selection_run import EVAL_VERSION, SelectionJob
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import Summary
 
 FORMAT = "recall-bench-select/1"
 REPORT = "select.json"
@@ -53,11 +54,10 @@ class SelectionReport(Record, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[ScoredTest, ...]
 
 
-def build_report(assembled: SelectionJob, finished: Finished) -> SelectionReport:
-    """The report of a run that came to a stop, at its end or before."""
-    suite, folder, plan = assembled.suite, finished.folder, finished.folder.plan
+def build_report(suite: Suite, folder: RunFolder, summary: Summary) -> SelectionReport:
+    """Report a run that finished or was stopped."""
+    plan, validity = folder.plan, summary.validity
     scored = score_tests(folder, suite)
-    validity = finished.summary.validity
     return SelectionReport(
         format=FORMAT,
         selector=plan.system,
@@ -72,7 +72,7 @@ def build_report(assembled: SelectionJob, finished: Finished) -> SelectionReport
         validity=str(validity.status),
         reason=validity.reason,
         summary=summarise_tests(
-            scored, folder.service.metered_total, still_open=finished.summary.overall.open
+            scored, folder.service.metered_total, still_open=summary.overall.open
         ),
         notes=suite.notes,
         tests=scored,

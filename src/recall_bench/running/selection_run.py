@@ -1,8 +1,9 @@
-"""A suite and a selector become a job of the engine."""
+"""Run a selection suite: build the job, execute it, write its report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,15 +11,17 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
-from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.suite import EXAMPLE, MEMORY_PREFIX, Suite
 from recall_bench.judging.judges import NoJudge
+from recall_bench.metrics.selection import EVAL_VERSION, PROTOCOL
+from recall_bench.reporting.selection_report import SelectionReport, build_report, write_json
 from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.running.components import Components
+from recall_bench.running.execution import Finished, execute
 from recall_bench.running.grader import Judges
-from recall_bench.running.job import Job
+from recall_bench.running.job import Job, Observer
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.selectors.selector import Selector, SelectorSystem
@@ -27,7 +30,7 @@ from recall_bench.systems.selectors.selector_registry import resolve_selector
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionRequest:
-    """A suite and who is to pick."""
+    """The suite, the selector and the settings of `select run`."""
 
     selector: str
     memories: Path = EXAMPLE / "memory"
@@ -37,56 +40,51 @@ class SelectionRequest:
     """Patterns of test names; empty means all."""
 
 
-PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
-_END = "end"
-_SPARE = 1000
-"""Names beyond all there are that a selector may give before the rest is cut off."""
+_SPARE_NAMES = 1000
+"""Names a selector may return beyond the number of memories before the rest is cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionJob:
-    """A suite that is ready to be put to a selector."""
+    """A suite with the job that runs it."""
 
     request: SelectionRequest
     suite: Suite
     job: Job
-    place: "SelectorFolder"
+    folder: "SelectorFolder"
     """Where programs find `memory/`."""
 
 
 def assemble_selection(
     request: SelectionRequest, suite: Suite, selector: Selector | None = None
 ) -> SelectionJob:
-    """A job that puts every test to the selector; nothing is asked yet.
+    """Build the job; nothing is asked yet.
 
-    A selector of one's own may take the place of the one the request names.
+    A given selector replaces the one the request names.
     """
-    place = SelectorFolder(request.memories)
+    folder = SelectorFolder(request.memories)
     try:
-        return SelectionJob(
-            request=request,
-            suite=suite,
-            job=_build_job(request, suite, selector, place),
-            place=place,
-        )
+        job = _build_job(request, suite, selector, folder.path)
     except BaseException:
-        place.close()
+        folder.close()
         raise
+    return SelectionJob(request=request, suite=suite, job=job, folder=folder)
 
 
 def _build_job(
-    request: SelectionRequest, suite: Suite, selector: Selector | None, place: "SelectorFolder"
+    request: SelectionRequest, suite: Suite, selector: Selector | None, folder: Path
 ) -> Job:
     if not suite.tests:
         raise UsageError("--tests: every prompt is empty, so there is nothing to ask")
     settings = replace(
         request.settings,
         adapter=request.selector,
-        top_k=len(suite.memories) + _SPARE,
+        top_k=len(suite.memories) + _SPARE_NAMES,
         heatmap_png=False,
     )
     check = SettingsCheck(settings)
-    selector = selector or check.try_call(_resolve_target, request.selector, settings, place.folder)
+    resolve = partial(resolve_selector, folder=folder)
+    selector = selector or check.try_call(resolve, request.selector, settings)
     check.try_call(refuse_clashes, settings)
     check.raise_problems()
     system = SelectorSystem(require(selector), allowed_usd=settings.max_cost_usd)
@@ -101,7 +99,14 @@ def _build_job(
             bench=Judges(judge=NoJudge()),
             load=lambda name: scenario,  # noqa: ARG005 - there is one
         ),
-        questions={scenario.id: _declare_scenario(scenario)},
+        questions={
+            scenario.id: Declared(
+                at=datetime.now(UTC),
+                scenario=scenario.id,
+                items=scenario.items,
+                days=tuple(episode.day for episode in scenario.episodes),
+            )
+        },
         warnings=list(suite.notes),
     )
     system.add_cost(_sum_earlier_costs(check_writable(job)))
@@ -114,7 +119,7 @@ def _build_plan(
     plan = build_plan(
         settings,
         cards=(card,),
-        checkpoints=(Checkpoint(label=_END, days=card.last_day),),
+        checkpoints=(Checkpoint(label="end", days=card.last_day),),
         system=system,
         bench=Judges(judge=NoJudge()),
         reader=None,
@@ -126,39 +131,50 @@ def _build_plan(
     return plan.replace(unjudged=True, dataset=tests)
 
 
-def _declare_scenario(scenario: Scenario) -> Declared:
-    return Declared(
-        at=datetime.now(UTC),
-        scenario=scenario.id,
-        items=scenario.items,
-        days=tuple(episode.day for episode in scenario.episodes),
-    )
-
-
 class SelectorFolder:
-    """The folder in which programs find the memories as `memory/`, whatever theirs is called."""
+    """The folder in which programs find the memories as `memory/`, whatever it is called."""
 
     def __init__(self, memories: Path) -> None:
         real = memories.resolve()
-        self._linked: TemporaryDirectory[str] | None = None
-        self.folder = real.parent
+        self._temporary: TemporaryDirectory[str] | None = None
+        self.path = real.parent
         if f"{real.name}/" != MEMORY_PREFIX:
-            self._linked = TemporaryDirectory(prefix="memories-")
-            self.folder = Path(self._linked.name)
-            (self.folder / MEMORY_PREFIX.rstrip("/")).symlink_to(real, target_is_directory=True)
+            self._temporary = TemporaryDirectory(prefix="memories-")
+            self.path = Path(self._temporary.name)
+            (self.path / MEMORY_PREFIX.rstrip("/")).symlink_to(real, target_is_directory=True)
 
     def close(self) -> None:
-        """Take the folder away again, if it was made for this."""
-        if self._linked is not None:
-            self._linked.cleanup()
+        """Remove the folder if it was made for this run."""
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
 
-def _resolve_target(target: str, settings: Settings, folder: Path) -> Selector:
-    return resolve_selector(target, settings, folder=folder)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionRun:
+    """A finished or stopped run of a suite, with its report."""
+
+    finished: Finished
+    report: SelectionReport
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.core.errors` has it."""
+        return self.finished.exit_code
+
+
+def run_selection(prepared: SelectionJob, observe: Observer | None = None) -> SelectionRun:
+    """Run every open test, score all of them, and write `select.json` beside the journal."""
+    try:
+        finished = execute(prepared.job, observe)
+    finally:
+        prepared.folder.close()
+    report = build_report(prepared.suite, finished.folder, finished.summary)
+    write_json(report, finished.folder.path)
+    return SelectionRun(finished=finished, report=report)
 
 
 def _sum_earlier_costs(job: Job) -> Usage:
-    """What the selections on record have cost, those that came to nothing included."""
+    """The cost of all recorded selections, failed ones included."""
     if not job.journal.exists():
         return Usage()
     folder = RunFolder.open(job.folder)
