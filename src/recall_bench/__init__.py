@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from recall_bench.library import run_matrix as run_matrix
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
-    from recall_bench.running.execution import Finished as Finished
     from recall_bench.runs.run_folder import RunFolder as RunFolder
+    from recall_bench.runs.run_result import Finished as Finished
     from recall_bench.runs.summary import Summary as Summary
     from recall_bench.runs.summary import heatmap_grid as heatmap_grid
     from recall_bench.runs.summary import summarise as summarise
@@ -73,7 +73,7 @@ _HOMES = {
     "core.plan": "Calendar Checkpoint Lifecycle Plan Trial parse_range parse_ranges",
     "core.question": "CATEGORIES Item Question Scenario Truth",
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
-    "running.execution": "Finished",
+    "runs.run_result": "Finished",
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
         "arun compare draw_heatmap estimate evaluate export_run gate heatmap_json import_run "

@@ -16,11 +16,12 @@ from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.generate.shipped_personas import SAMPLE, SOURCES, load_catalogue, materialise
 from recall_bench.reporting.rejudge_report import VerdictChanges
 from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import Finished, build_result, execute, execute_async
+from recall_bench.running.execution import build_result, execute, execute_async, write_views
 from recall_bench.running.job import Job, Observer
 from recall_bench.running.rejudge_assembly import assemble_rejudge
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
 from recall_bench.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def run(
     settings: Settings | None = None,
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
-) -> Finished:
+) -> RunResult:
     """Run a benchmark to its end, or to what stops it, and write its files.
 
     Give `Settings`, or their fields by name: `run(adapter="bm25", ranges="30d")`. The adapter
@@ -159,7 +160,7 @@ async def arun(
     settings: Settings | None = None,
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
-) -> Finished:
+) -> RunResult:
     """The same as `run`, for those who have an event loop already."""
     job = _assemble_job(settings, given)
     return build_result(job, await execute_async(job, observe))
@@ -219,7 +220,7 @@ def rejudge(
     judge: str = "offline",
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings that concern judging
-) -> Finished:
+) -> RunResult:
     """Grade the answers recorded in a run folder again, into a new one; nobody is asked anew.
 
     Give the settings of judging by name: `rejudge("runs/a", judge="openai:gpt-5-mini",
@@ -389,10 +390,12 @@ def run_matrix(
 
 
 def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
-    """One run of the parts that were carried out apart, in a new folder."""
-    from recall_bench.runs.merge import merge_runs as merged
+    """Merge the shards of one run into a new folder, and write the run's files there."""
+    from recall_bench.runs.merge import merge_runs
 
-    return merged([Path(each) for each in folders], Path(into))
+    done = merge_runs([Path(each) for each in folders], Path(into))
+    write_views(Settings(into=Path(into)), done.finished.folder, done.finished.summary)
+    return done
 
 
 def open_run(path: str | Path) -> RunFolder:

@@ -10,10 +10,11 @@ from recall_bench.reporting.eval_estimates import ALL
 from recall_bench.reporting.eval_report import ControlReport, EvalReport
 from recall_bench.running import eval_controls as controls_module
 from recall_bench.running.eval_dataset import EvalMode
-from recall_bench.running.execution import Finished, execute
+from recall_bench.running.execution import execute
 from recall_bench.running.job import Job
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
 from tests.evaluation.chats import (
     WHAT,
     carried_out,
@@ -214,9 +215,9 @@ def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
     """Else there would be a report without its floors, and an exit code that says all is well."""
     heard: list[str] = []
 
-    def interrupted(job: Job) -> Finished:
+    def interrupted(job: Job) -> RunResult:
         done = execute(job)
-        return Finished(
+        return RunResult(
             folder=done.folder, summary=done.summary, warnings=(), stopped_by=Interrupted(2)
         )
 

@@ -15,7 +15,7 @@ from recall_bench.core.event import Event
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import Finished, build_result, execute_async
+from recall_bench.running.execution import build_result, execute_async
 from recall_bench.running.executor import SharedPool
 from recall_bench.running.job import Job
 from recall_bench.running.worker import Worker
@@ -34,6 +34,7 @@ from recall_bench.running.worker_messages import (
 )
 from recall_bench.running.worker_pool import CallLimits, StartWorker, WorkerPool
 from recall_bench.runs.journal import read_events
+from recall_bench.runs.run_result import RunResult
 from tests.killing import views
 
 _CODE = re.compile(rb'"code": ?\[[^]]*\]')
@@ -149,7 +150,7 @@ def settings(into: Path, **given: Any) -> Settings:
 
 def spread(
     job: Job, hire: StartWorker, workers: int = 2, observe: Watching | None = None
-) -> Finished:
+) -> RunResult:
     """Carry out a job with a crew."""
     stopped_by: list[BenchError] = []
     watch = observe or (lambda event, standings: None)
@@ -170,19 +171,19 @@ def spread(
     return build_result(job, stopped_by[0] if stopped_by else None)
 
 
-def alone(job: Job) -> Finished:
+def alone(job: Job) -> RunResult:
     """Carry out a job in this process."""
     return build_result(job, anyio.run(execute_async, job, None))
 
 
 def run_spread(
     into: Path, workers: int = 2, hire: StartWorker | None = None, **given: Any
-) -> Finished:
+) -> RunResult:
     """A run with a crew of this process."""
     return spread(assemble(settings(into, **given)), hire or Hired(), workers)
 
 
-def run_alone(into: Path, **given: Any) -> Finished:
+def run_alone(into: Path, **given: Any) -> RunResult:
     """The same run, as a single process does it."""
     return alone(assemble(settings(into, **given)))
 

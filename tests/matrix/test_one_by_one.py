@@ -18,13 +18,14 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.execution import Finished, execute
+from recall_bench.running.execution import execute
 from recall_bench.running.job import Job, Observer
 from recall_bench.running.matrix_cells import CellOutcome, CellStage, MatrixCell, SharedBudget
 from recall_bench.running.matrix_file import MatrixLimits
 from recall_bench.running.matrix_progress import MatrixBoard
 from recall_bench.running.matrix_run import ExecuteJob, MatrixResult, open_matrix, run_matrix
 from recall_bench.runs.journal import read_events
+from recall_bench.runs.run_result import RunResult
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
 from tests.matrix.conftest import Write
@@ -75,7 +76,7 @@ def test_finished_cells_are_not_touched_again(write: Write) -> None:
     done(path)
     carried: list[Job] = []
 
-    def never(job: Job, observe: Observer) -> Finished:
+    def never(job: Job, observe: Observer) -> RunResult:
         carried.append(job)
         return execute(job, observe)
 
@@ -100,7 +101,7 @@ def test_a_new_system_is_all_that_is_run(write: Write, tmp_path: Path) -> None:
 def test_an_interruption_ends_it_all(write: Write) -> None:
     carried: list[str] = []
 
-    def stopped(job: Job, observe: Observer) -> Finished:
+    def stopped(job: Job, observe: Observer) -> RunResult:
         carried.append(job.folder.name)
         raise Interrupted(signal.SIGTERM)
 
@@ -157,7 +158,7 @@ def test_the_board_counts_what_is_done(write: Write) -> None:
         boards.append(MatrixBoard([cell.label for cell in cells], lambda: now[0]))
         return boards[0]
 
-    def carry(job: Job, observe: Observer) -> Finished:
+    def carry(job: Job, observe: Observer) -> RunResult:
         def ticking(event: Event, standings: TrialStates) -> None:
             now[0] += 0.5
             observe(event, standings)

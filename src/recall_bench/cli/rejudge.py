@@ -17,7 +17,7 @@ from recall_bench.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from recall_bench.running.execution import Finished
+    from recall_bench.runs.run_result import RunResult
 
 
 @click.command("rejudge")
@@ -67,7 +67,7 @@ def rejudge_command(
     return finished.exit_code
 
 
-def _find_problem(run: Path, finished: "Finished") -> str | None:
+def _find_problem(run: Path, finished: "RunResult") -> str | None:
     """What ended badly, and what to do about it: nobody can be asked again here."""
     from recall_bench.cli.run import find_problem
 
@@ -83,7 +83,7 @@ def _find_problem(run: Path, finished: "Finished") -> str | None:
     return find_problem(finished)
 
 
-def _print_changes(run: Path, finished: "Finished", *, as_json: bool) -> None:
+def _print_changes(run: Path, finished: "RunResult", *, as_json: bool) -> None:
     from recall_bench.library import open_run, text_report, verdict_changes
     from recall_bench.reporting.rejudge_report import render_changes
 

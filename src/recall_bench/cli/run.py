@@ -26,8 +26,8 @@ from recall_bench.core.plan import Calendar, Ingest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recall_bench.running.execution import Finished
     from recall_bench.running.job import Job
+    from recall_bench.runs.run_result import RunResult
 from recall_bench.cli.console import format_json
 
 _MAX_NAMED = 5
@@ -94,7 +94,7 @@ def run_command(
     return finished.exit_code
 
 
-def is_reportable(finished: "Finished") -> bool:
+def is_reportable(finished: "RunResult") -> bool:
     """Whether there is anything to report: a run may be stopped before its first answer."""
     overall = finished.summary.overall
     return finished.stopped_by is None or overall.open < overall.owed
@@ -124,7 +124,7 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
             )
 
 
-def run_job(job: "Job") -> "Finished":
+def run_job(job: "Job") -> "RunResult":
     """Run the job to its end in front of people."""
     from recall_bench.cli.run_display import watch_run
     from recall_bench.running.execution import execute
@@ -136,7 +136,7 @@ def run_job(job: "Job") -> "Finished":
         return execute(job, observe, joined)
 
 
-def print_conclusion(finished: "Finished", problem: str | None) -> None:
+def print_conclusion(finished: "RunResult", problem: str | None) -> None:
     """Say where the files are, and what ended badly."""
     place = finished.folder.path
     names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
@@ -156,7 +156,7 @@ def print_conclusion(finished: "Finished", problem: str | None) -> None:
         click.echo(f"error: {problem}", err=True)
 
 
-def find_problem(finished: "Finished") -> str | None:
+def find_problem(finished: "RunResult") -> str | None:
     """What ended badly, and what to do about it."""
     overall = finished.summary.overall
     owed = (finished.part or overall).owed
@@ -185,7 +185,7 @@ def find_problem(finished: "Finished") -> str | None:
     return f"{unput} questions could not be put{why}; the same command tries again"
 
 
-def print_run(finished: "Finished", shape: str) -> None:
+def print_run(finished: "RunResult", shape: str) -> None:
     """Print the run: its report, its result or its heatmap."""
     from recall_bench.library import heatmap_json, result_json, text_report
 

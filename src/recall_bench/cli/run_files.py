@@ -64,10 +64,14 @@ def merge_command(
     same settings, no --shard and --into the new folder, goes on with the rest.
     """
     from recall_bench.cli.run import find_problem, print_conclusion, print_run
+    from recall_bench.core.settings import Settings
+    from recall_bench.running.execution import write_views
     from recall_bench.runs.merge import merge_runs
 
     with forward_to_stderr():
-        done = merge_runs(folders, into, pictures=not no_heatmap_png)
+        done = merge_runs(folders, into)
+        settings = Settings(into=into, heatmap_png=not no_heatmap_png)
+        write_views(settings, done.finished.folder, done.finished.summary)
     print_run(done.finished, "json" if as_json else "text")
     click.echo(f"note: {_describe_merge(done)}", err=True)
     problem = find_problem(done.finished)

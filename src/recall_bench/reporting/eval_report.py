@@ -33,8 +33,8 @@ from recall_bench.reporting.eval_scores import EvalHit, QuestionScorer, ScoredQu
 from recall_bench.running.eval_assembly import AssembledEval
 from recall_bench.running.eval_controls import ABOUT, ControlRun
 from recall_bench.running.eval_dataset import OpenedDataset
-from recall_bench.running.execution import Finished
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
 
 FORMAT = "recall-bench-eval/1"
 _BUDGET = re.compile(r"@(\d+)tok$")
@@ -188,7 +188,7 @@ def _score_trials(
 
 
 def build_eval_report(
-    assembled: AssembledEval, finished: Finished, controls: Sequence[ControlRun]
+    assembled: AssembledEval, finished: RunResult, controls: Sequence[ControlRun]
 ) -> EvalReport:
     """The whole report of a run that came to its end."""
     opened, folder, plan = assembled.opened, finished.folder, finished.folder.plan

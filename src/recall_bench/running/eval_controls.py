@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from recall_bench.running.eval_assembly import CONTROLS, AssembledEval, assemble_evaluation
 from recall_bench.running.eval_dataset import EvalMode
-from recall_bench.running.execution import Finished, execute
+from recall_bench.running.execution import execute
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
+from recall_bench.runs.run_result import RunResult
 
 KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
 
@@ -28,7 +29,7 @@ class ControlRun:
     """A system of known worth, and what it did; or why it was not run."""
 
     name: str
-    finished: Finished | None
+    finished: RunResult | None
     with_answers: bool = False
     reason: str | None = None
 

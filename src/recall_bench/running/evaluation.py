@@ -8,16 +8,17 @@ from recall_bench.reporting.eval_page import write_report
 from recall_bench.reporting.eval_report import EvalReport, build_eval_report
 from recall_bench.running.eval_assembly import AssembledEval
 from recall_bench.running.eval_controls import run_controls
-from recall_bench.running.execution import Finished, execute
+from recall_bench.running.execution import execute
 from recall_bench.running.executor import OnPool
 from recall_bench.running.job import Observer
+from recall_bench.runs.run_result import RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalResult:
     """An evaluation that came to a stop, and how."""
 
-    finished: Finished
+    finished: RunResult
     report: EvalReport | None
     """None if it was stopped before everything was asked: the same command goes on."""
     place: Path | None

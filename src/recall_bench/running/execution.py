@@ -2,13 +2,11 @@
 
 import signal
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 import anyio
 
 from recall_bench.core.errors import BenchError, FolderBusy, Interrupted
 from recall_bench.core.event import Event
-from recall_bench.core.plan import Shard
 from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialState, TrialStates
@@ -17,57 +15,13 @@ from recall_bench.running.job import Job, Observer
 from recall_bench.runs.output_paths import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import RunStatus, Summary, summarise
+from recall_bench.runs.run_result import RunResult, ShardProgress
+from recall_bench.runs.summary import Summary, summarise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardProgress:
-    """One part of a plan: the trials it owes, and those that are still to be put or judged."""
-
-    part: Shard
-    owed: int
-    open: int
-
-    def __str__(self) -> str:
-        return f"part {self.part}: {self.owed - self.open:,} of {self.owed:,} trials"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """A run that came to a stop, and how."""
-
-    folder: RunFolder
-    summary: Summary
-    warnings: tuple[str, ...]
-    stopped_by: BenchError | None = None
-    """What ended it early: a system or a judge that is gone, spent money, an interruption."""
-    was_finished: bool = False
-    """Whether the folder held the finished run already, so that nobody was asked anything."""
-    part: ShardProgress | None = None
-    """What came of the part, where the run is one: the rest of the plan is not its business."""
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the scores may be quoted: everything was asked, and failures were few."""
-        return self.summary.validity.status is RunStatus.VALID
-
-    @property
-    def exit_code(self) -> int:
-        """As the table in `recall_bench.core.errors` has it."""
-        if self.stopped_by is not None:
-            return self.stopped_by.exit_code
-        overall, part = self.summary.overall, self.part
-        if self.summary.unstarted or (overall.open if part is None else part.open):
-            return 4
-        owed = overall.owed if part is None else part.owed
-        if overall.not_answered > self.summary.plan.error_budget * owed:
-            return 5
-        if overall.not_judged:
-            return 6
-        return 4 if self.summary.reviews.open else 0
-
-
-def execute(job: Job, observe: Observer | None = None, joined: OnPool = lambda _: None) -> Finished:
+def execute(
+    job: Job, observe: Observer | None = None, joined: OnPool = lambda _: None
+) -> RunResult:
     """Run an assembled job, then write every view of it.
 
     `joined` hears of the crew, where its settings want one.
@@ -100,14 +54,14 @@ async def catch_stop(run: Awaitable[object]) -> BenchError | None:
     return None
 
 
-def build_result(job: Job, stopped_by: BenchError | None) -> Finished:
+def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
     """What a job that came to its end left behind, with every view of it written."""
     if stopped_by is not None and not job.journal.exists():
         raise stopped_by
     folder = RunFolder.open(job.folder)
     summary = summarise(folder)
     write_views(job.settings, folder, summary)
-    return Finished(
+    return RunResult(
         folder=folder,
         summary=summary,
         warnings=tuple(job.warnings),

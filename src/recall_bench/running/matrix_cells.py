@@ -25,13 +25,13 @@ from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import Finished
 from recall_bench.running.executor import refuse_impossible
 from recall_bench.running.job import Job
 from recall_bench.running.matrix_file import Matrix, MatrixLimits
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
 
 
 def read_spent(folder: Path) -> Usage:
@@ -320,17 +320,17 @@ def check_known(cell: MatrixCell, job: Job, budget: SharedBudget) -> CellOutcome
     return None
 
 
-def _open_result(job: Job) -> Finished:
+def _open_result(job: Job) -> RunResult:
     """A run that was finished before, as its journal has it; none of its files is written."""
     from recall_bench.runs.run_folder import RunFolder
     from recall_bench.runs.summary import summarise
 
     folder = RunFolder.open(job.folder)
-    return Finished(folder=folder, summary=summarise(folder), warnings=(), was_finished=True)
+    return RunResult(folder=folder, summary=summarise(folder), warnings=(), was_finished=True)
 
 
 def make_outcome(
-    cell: MatrixCell, finished: Finished, *, was_finished: bool = False
+    cell: MatrixCell, finished: RunResult, *, was_finished: bool = False
 ) -> CellOutcome:
     """What became of a cell whose run came to a stop."""
     reason = None
@@ -343,6 +343,6 @@ def make_outcome(
     )
 
 
-def _describe_shortfall(finished: Finished) -> str:
+def _describe_shortfall(finished: RunResult) -> str:
     overall = finished.summary.overall
     return f"{overall.failed} of {overall.owed} trials have no verdict"

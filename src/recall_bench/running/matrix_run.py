@@ -16,7 +16,7 @@ from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.matrix_report import MatrixReport
-from recall_bench.running.execution import Finished, build_result, catch_stop, execute
+from recall_bench.running.execution import build_result, catch_stop, execute
 from recall_bench.running.executor import SharedPool, open_pool
 from recall_bench.running.job import Job, Observer
 from recall_bench.running.matrix_cells import (
@@ -36,8 +36,9 @@ from recall_bench.running.matrix_cells import (
     skip_cell,
 )
 from recall_bench.running.matrix_file import Matrix, apply_limits, read_matrix
+from recall_bench.runs.run_result import RunResult
 
-ExecuteJob = Callable[[Job, Observer], Finished]
+ExecuteJob = Callable[[Job, Observer], RunResult]
 """Carries out the job of ONE cell to its end, or to what stops it."""
 
 _SIGNALS = 128

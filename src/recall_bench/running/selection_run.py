@@ -19,7 +19,8 @@ from recall_bench.metrics.selection import EVAL_VERSION, PROTOCOL
 from recall_bench.reporting.selection_report import SelectionReport, build_report, write_json
 from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.running.components import Components
-from recall_bench.running.execution import Finished, execute
+from recall_bench.running.execution import execute
+from recall_bench.runs.run_result import RunResult
 from recall_bench.running.grader import Judges
 from recall_bench.running.job import Job, Observer
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
@@ -153,7 +154,7 @@ class SelectorFolder:
 class SelectionRun:
     """A finished or stopped run of a suite, with its report."""
 
-    finished: Finished
+    finished: RunResult
     report: SelectionReport
 
     @property

@@ -36,12 +36,11 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.plan import Plan, Shard, Trial
-from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
 from recall_bench.core.work_unit import collect_shard_units, list_states
-from recall_bench.running.execution import Finished, write_views
 from recall_bench.runs.journal import JOURNAL, is_busy, read_events, read_events_of
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
 from recall_bench.runs.summary import summarise
 
 
@@ -191,8 +190,8 @@ class _TrialOwners:
 class MergedRun:
     """A run that was made of others."""
 
-    finished: Finished
-    """The run, with every view of it written."""
+    finished: RunResult
+    """The run, without its views."""
     parts: tuple[tuple[Path, Shard | None], ...]
     """What was merged, and which part of the plan each is; None for a whole run."""
     unfinished: tuple[tuple[Shard, int], ...] = ()
@@ -210,10 +209,10 @@ class MergedRun:
         )
 
 
-def merge_runs(folders: Sequence[Path], into: Path, *, pictures: bool = True) -> MergedRun:
-    """Make one run of these, or raise and leave nothing behind.
+def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
+    """Write the journal of one run from the journals of its shards; leave nothing if that fails.
 
-    What none of them asked stays open: a run started in the folder goes on with it.
+    Trials that none of them asked stay open: a run started in the folder continues with them.
     """
     if not folders:
         raise UsageError("nothing to merge: name the folders of the parts")
@@ -227,11 +226,10 @@ def merge_runs(folders: Sequence[Path], into: Path, *, pictures: bool = True) ->
         journal.commit()
     folder = RunFolder.open(into)
     summary = summarise(folder)
-    write_views(Settings(into=into, heatmap_png=pictures), folder, summary)
     named = zip(folders, (source.started.part for source in sources), strict=True)
     parts = tuple(named)
     return MergedRun(
-        finished=Finished(folder=folder, summary=summary, warnings=()),
+        finished=RunResult(folder=folder, summary=summary, warnings=()),
         parts=parts,
         unfinished=tuple(_count_open(folder, [part for _, part in parts if part is not None])),
     )
