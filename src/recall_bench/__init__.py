@@ -68,10 +68,9 @@ if TYPE_CHECKING:
     from recall_bench.runs.summary import summarise as summarise
 
 _HOMES = {
-    "core.history": "Episode Turn",
     "core.memory": "Answer Memory MemorySystem Passage Snapshots SystemCard",
     "core.plan": "Calendar Checkpoint Lifecycle Plan Trial parse_range parse_ranges",
-    "core.question": "CATEGORIES Item Question Scenario Truth",
+    "core.scenario": "CATEGORIES Episode Item Question Scenario Truth Turn",
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
     "runs.run_result": "Finished",
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
