@@ -20,11 +20,11 @@ from recall_bench.reporting.selection_report import SelectionReport, build_repor
 from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.running.components import Components
 from recall_bench.running.execution import execute
-from recall_bench.runs.run_result import RunResult
 from recall_bench.running.grader import Judges
 from recall_bench.running.job import Job, Observer
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
 from recall_bench.systems.selectors.selector import Selector, SelectorSystem
 from recall_bench.systems.selectors.selector_registry import resolve_selector
 
