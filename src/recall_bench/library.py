@@ -26,10 +26,10 @@ from recall_bench.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from recall_bench.reporting.gate.gate_checks import GateReport
+    from recall_bench.reporting.plan_report import Forecast
     from recall_bench.reporting.publication import PublishedReport
     from recall_bench.reporting.run_comparison import ComparisonReport
     from recall_bench.running.evaluation import EvalResult
-    from recall_bench.running.forecast import Forecast
     from recall_bench.running.matrix_run import MatrixResult
     from recall_bench.runs.import_run import ImportResult
     from recall_bench.runs.merge import MergedRun
@@ -187,8 +187,8 @@ def evaluate(
     Give the fields of `Request` and of `Settings` by name: `evaluate("locomo", adapter="bm25",
     skip_qa=True)`. The adapter may be a class or an object of yours.
     """
+    from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, open_dataset
     from recall_bench.running.eval_assembly import assemble_evaluation
-    from recall_bench.running.eval_dataset import EvalMode, EvalRequest, open_dataset
     from recall_bench.running.evaluation import evaluate as carried_out
 
     names = {each.name for each in fields(EvalRequest)} - {"dataset", "settings"}

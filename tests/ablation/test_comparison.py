@@ -82,7 +82,10 @@ def settings(tmp_path: Path) -> Settings:
 def compared(settings: Settings) -> Compared:
     def run(*grid: str, full: bool = False) -> AblationReport:
         ablation = plan_ablation(settings, read_grid(grid), full=full)
-        return compare_variants(ablation, run_ablation(ablation, lambda _: None).folders)
+        folders = run_ablation(ablation, lambda _: None).folders
+        return compare_variants(
+            ablation.variants, folders, adapter=settings.adapter, base_config=ablation.base
+        )
 
     return run
 

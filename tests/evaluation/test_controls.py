@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from recall_bench.core.errors import Interrupted, UsageError
+from recall_bench.datasets.eval_dataset import EvalMode
 from recall_bench.reporting.eval_estimates import ALL
 from recall_bench.reporting.eval_report import ControlReport, EvalReport
 from recall_bench.running import eval_controls as controls_module
-from recall_bench.running.eval_dataset import EvalMode
 from recall_bench.running.execution import execute
 from recall_bench.running.job import Job
 from recall_bench.runs.journal import JOURNAL

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.errors import BenchError, DataError, Malformed, UsageError
-from recall_bench.running.eval_dataset import OpenedDataset, open_dataset
+from recall_bench.datasets.eval_dataset import OpenedDataset, open_dataset
 from tests.conftest import shared_data
 from tests.evaluation.chats import (
     assembled,

@@ -7,11 +7,10 @@ import msgspec
 import pytest
 
 import recall_bench
-from recall_bench.reporting.matrix_comparison import build_matrix_report
 from recall_bench.reporting.matrix_report import MatrixReport
 from recall_bench.reporting.matrix_text import render_markdown, render_text
 from recall_bench.reporting.run_comparison import compare_runs
-from recall_bench.running.matrix_run import open_matrix
+from recall_bench.running.matrix_run import open_matrix, report_matrix
 from recall_bench.runs.estimates import estimate_hallucination, estimate_overall
 from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
@@ -22,7 +21,7 @@ _TIMES = re.compile(r" +[\d,.]+ (ms|s|min)(?= )")
 
 def reported(path: Path) -> MatrixReport:
     matrix, cells = open_matrix(path)
-    return build_matrix_report(matrix, cells, resamples=500)
+    return report_matrix(matrix, cells, resamples=500)
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def test_figures_are_those_of_compare_on_the_same_folders(three: Path, tmp_path:
 
 def test_scores_and_rates_are_those_of_each_run(three: Path, tmp_path: Path) -> None:
     matrix, cells = open_matrix(three)
-    whole = build_matrix_report(matrix, cells)
+    whole = report_matrix(matrix, cells)
 
     for each in whole.settings[0].systems:
         folder = recall_bench.open_run(tmp_path / "runs/default/42" / each.system)
@@ -159,9 +158,7 @@ def test_the_words(three: Path) -> None:
     matrix, cells = open_matrix(three)
 
     # Columns are as wide as what was timed: spaces between them are not part of the words.
-    shown = re.sub(
-        " {2,}", "  ", _TIMES.sub("  T", render_text(build_matrix_report(matrix, cells)))
-    )
+    shown = re.sub(" {2,}", "  ", _TIMES.sub("  T", render_text(report_matrix(matrix, cells))))
 
     assert shown == (Path(__file__).parent / "golden.txt").read_text().rstrip("\n")
 

@@ -79,7 +79,12 @@ def ablate_command(
     with forward_to_stderr(), show_activity() as telling:
         done = run_ablation(ablation, telling, show_build)
         telling("comparing")
-        comparison = compare_variants(ablation, done.folders)
+        comparison = compare_variants(
+            ablation.variants,
+            done.folders,
+            adapter=ablation.settings.adapter,
+            base_config=ablation.base,
+        )
     for warning in done.warnings:
         click.echo(f"note: {warning}", err=True)
     _print_comparison(comparison, "json" if as_json else "markdown" if as_markdown else "table")

@@ -26,7 +26,7 @@ from recall_bench.cli.options import (
 
 if TYPE_CHECKING:
     from recall_bench.core.settings import Settings
-    from recall_bench.running.eval_dataset import EvalRequest
+    from recall_bench.datasets.eval_dataset import EvalRequest
     from recall_bench.running.evaluation import EvalResult
 
 _PARTS = (
@@ -107,7 +107,7 @@ def _apply_parts(settings: "Settings", parts: dict[str, Any]) -> "Settings":
 
 
 def _build_request(settings: "Settings", wanted: dict[str, Any]) -> "EvalRequest":
-    from recall_bench.running.eval_dataset import EvalMode, EvalRequest
+    from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest
 
     said = {name: value for name, value in wanted.items() if value is not None and value != ()}
     if "mode" in said:
@@ -117,8 +117,8 @@ def _build_request(settings: "Settings", wanted: dict[str, Any]) -> "EvalRequest
 
 def _run_evaluation(request: "EvalRequest") -> "EvalResult":
     from recall_bench.cli.run_display import watch_run
+    from recall_bench.datasets.eval_dataset import open_dataset
     from recall_bench.running.eval_assembly import assemble_evaluation
-    from recall_bench.running.eval_dataset import open_dataset
     from recall_bench.running.evaluation import evaluate
 
     assembled = assemble_evaluation(request, open_dataset(request))

@@ -185,3 +185,7 @@ def _parse_choice(name: str, value: str) -> StrEnum:
     except ValueError as error:
         flag = name.replace("_", "-")
         raise UsageError(f"{flag}: {value!r} is none of {', '.join(kind)}; say one") from error
+
+
+RUNS = Path("recall-runs")
+"""Where a run goes that was not given a folder."""

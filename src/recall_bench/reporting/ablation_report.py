@@ -11,7 +11,6 @@ from recall_bench.core.scenario import Expects
 from recall_bench.core.words import estimate_tokens
 from recall_bench.metrics.agreement import LEVEL
 from recall_bench.metrics.pairs import PairedDifference, compare_pairs
-from recall_bench.running.ablation import BASE, Ablation, AblationVariant
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
 
@@ -72,18 +71,30 @@ class _VariantMeasures:
     seconds: list[float] = field(default_factory=list)
 
 
-def compare_variants(ablation: Ablation, folders: Mapping[str, RunFolder]) -> AblationReport:
-    """One row for each variant, its trials paired with the base's."""
-    base = folders[BASE]
+@dataclass(frozen=True, slots=True)
+class AblationVariant:
+    """A system with some settings changed."""
+
+    name: str
+    changes: Mapping[str, object]
+    """The settings that differ from the base; the base has none."""
+
+
+def compare_variants(
+    variants: Sequence[AblationVariant],
+    folders: Mapping[str, RunFolder],
+    *,
+    adapter: str,
+    base_config: Mapping[str, object],
+) -> AblationReport:
+    """Compare each variant with the first, which is the base, trial by trial."""
+    base = folders[variants[0].name]
     baseline = _measure_run(base)
-    comparisons = len(ablation.variants) - 1
-    rows = [
-        _build_row(variant, folders[variant.name], baseline, comparisons)
-        for variant in ablation.variants
-    ]
+    comparisons = len(variants) - 1
+    rows = [_build_row(each, folders[each.name], baseline, comparisons) for each in variants]
     return AblationReport(
-        adapter=ablation.settings.adapter,
-        base=dict(ablation.base),
+        adapter=adapter,
+        base=dict(base_config),
         personas=tuple(card.id for card in base.plan.scenarios),
         checkpoints=tuple(checkpoint.label for checkpoint in base.plan.checkpoints),
         judge=f"{base.plan.judge.name} {base.plan.judge.version}",
@@ -98,7 +109,7 @@ def _build_row(
     variant: AblationVariant, folder: RunFolder, baseline: _VariantMeasures, comparisons: int
 ) -> AblationRow:
     found = _measure_run(folder)
-    is_base = variant.name == BASE
+    is_base = not variant.changes
     difference = None if is_base else _compute_difference(baseline, found, LEVEL)
     # Bonferroni: each of n intervals may miss a n-th as often.
     widened = (

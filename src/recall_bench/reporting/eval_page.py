@@ -19,9 +19,8 @@ from recall_bench.reporting.eval_estimates import (
     EvalEstimate,
     EvalGroup,
 )
-from recall_bench.reporting.eval_report import ControlReport, EvalReport
+from recall_bench.reporting.eval_report import KEYWORDS, ControlReport, EvalReport
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
-from recall_bench.running.eval_controls import KEYWORDS
 
 COUNTED = "## How it was counted"
 """Where the figures end and their circumstances begin."""

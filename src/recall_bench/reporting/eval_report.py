@@ -14,10 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 import msgspec
 
 from recall_bench.core.memory import ReaderCard, SystemCard
-from recall_bench.core.plan import DatasetCard
+from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.datasets.eval_dataset import EvalRequest, OpenedDataset
 from recall_bench.datasets.methodologies import Level
 from recall_bench.metrics.retrieval import BUDGETS
 from recall_bench.reporting.eval_estimates import (
@@ -30,9 +31,6 @@ from recall_bench.reporting.eval_estimates import (
     group_scores,
 )
 from recall_bench.reporting.eval_scores import EvalHit, QuestionScorer, ScoredQuestion
-from recall_bench.running.eval_assembly import AssembledEval
-from recall_bench.running.eval_controls import ABOUT, ControlRun
-from recall_bench.running.eval_dataset import OpenedDataset
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 
@@ -42,6 +40,26 @@ _FILLED = 0.95
 """A budget is quoted if for this share of the questions it, and not the count, was the limit."""
 _RANKED = tuple(f"{level} " for level in Level)
 _PARTS = ("recall-bench", "numpy", "bm25s", "wordllama", "msgspec")
+
+
+KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
+
+
+ABOUT = {
+    KEYWORDS: "finds by words alone",
+    SILENCE: "remembers nothing and says so",
+    ORACLE: "is told where the answers are, and quotes that",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRun:
+    """A control system and its run, or the reason why it was not run."""
+
+    name: str
+    finished: RunResult | None
+    with_answers: bool = False
+    reason: str | None = None
 
 
 class ProtocolReport(Record, frozen=True, kw_only=True):
@@ -188,12 +206,12 @@ def _score_trials(
 
 
 def build_eval_report(
-    assembled: AssembledEval, finished: RunResult, controls: Sequence[ControlRun]
+    request: EvalRequest, opened: OpenedDataset, finished: RunResult, controls: Sequence[ControlRun]
 ) -> EvalReport:
-    """The whole report of a run that came to its end."""
-    opened, folder, plan = assembled.opened, finished.folder, finished.folder.plan
+    """Build the whole report of a run that is complete."""
+    folder, plan = finished.folder, finished.folder.plan
     methodology = opened.methodology
-    questions = ScoredQuestions.score_run(folder, opened, with_answers=assembled.with_answers)
+    questions = ScoredQuestions.score_run(folder, opened, with_answers=not request.skip_qa)
     validity = finished.summary.validity
     return EvalReport(
         format=FORMAT,
@@ -208,7 +226,7 @@ def build_eval_report(
         system=plan.system,
         reader=plan.reader,
         judge=None if plan.unjudged else plan.judge,
-        asked=_describe_request(assembled),
+        asked=_describe_request(request, plan),
         plan_digest=plan.digest,
         code=folder.codes,
         at=folder.ended,
@@ -263,8 +281,7 @@ def _report_control(control: ControlRun, opened: OpenedDataset) -> ControlReport
     )
 
 
-def _describe_request(assembled: AssembledEval) -> dict[str, object]:
-    request, plan = assembled.request, assembled.job.plan
+def _describe_request(request: EvalRequest, plan: Plan) -> dict[str, object]:
     return {
         "mode": str(request.mode),
         "errata": list(request.errata),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import ceil
+from pathlib import Path
 
 import msgspec
 
@@ -34,8 +35,6 @@ from recall_bench.reporting.matrix_report import (
 )
 from recall_bench.reporting.run_comparison import Contrast, compare_pair, is_significant
 from recall_bench.reporting.run_pairs import find_differences, pair_trials
-from recall_bench.running.matrix_cells import CellOutcome, MatrixCell
-from recall_bench.running.matrix_file import Matrix
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE, SEED
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, Summary, summarise
@@ -116,22 +115,33 @@ class _SystemRuns:
     table: TrialTable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportCell:
+    """One cell of a matrix: where its run is, and why it stopped early if it did."""
+
+    setting: str
+    seed: int
+    system: str
+    folder: Path
+    reason: str | None = None
+
+
 def build_matrix_report(
-    matrix: Matrix,
-    cells: Sequence[MatrixCell],
-    outcomes: Sequence[CellOutcome] = (),
+    name: str,
+    baseline: str,
+    systems: Sequence[str],
+    cells: Sequence[ReportCell],
     *,
     resamples: int = RESAMPLES,
 ) -> MatrixReport:
-    """Everything the cells' folders say, as far as they have come.
+    """Report what the folders of all cells hold now; `systems` gives the order of the rows.
 
-    A cell that is missing, unfinished or invalid is said to be, and is in no figure.
+    A cell that is missing, unfinished or invalid is listed as such and is in no figure.
     """
-    why = {each.cell.label: each.reason for each in outcomes if each.reason}
     runs: dict[tuple[str, str], dict[int, CellRun]] = {}
     missing: list[MissingCell] = []
     for cell in cells:
-        found = _open_valid(cell, why.get(cell.label))
+        found = _open_valid(cell)
         if isinstance(found, CellRun):
             runs.setdefault((cell.setting, cell.system), {})[cell.seed] = found
         else:
@@ -141,23 +151,24 @@ def build_matrix_report(
         (setting, system): _SystemRuns(system=system, runs=found, table=merge_seeds(found, seeds))
         for (setting, system), found in runs.items()
     }
-    compared = _MatrixComparison(matrix, rows, resamples)
-    names = list(dict.fromkeys(cell.setting for cell in cells))
+    compared = _MatrixComparison(baseline, systems, rows, resamples)
+    settings = list(dict.fromkeys(cell.setting for cell in cells))
     some = next((run for found in runs.values() for run in found.values()), None)
     return MatrixReport(
-        name=matrix.name,
-        baseline=matrix.baseline,
+        name=name,
+        baseline=baseline,
         seeds=seeds,
         personas=() if some is None else tuple(card.id for card in some.plan.scenarios),
         judge=None if some is None else f"{some.plan.judge.name} {some.plan.judge.version}",
         missing=tuple(missing),
-        settings=tuple(compared.report_setting(name) for name in names),
-        between=compared.compare_settings(names),
+        settings=tuple(compared.report_setting(each) for each in settings),
+        between=compared.compare_settings(settings),
         comparisons=compared.count,
     )
 
 
-def _open_valid(cell: MatrixCell, reason: str | None) -> CellRun | MissingCell:
+def _open_valid(cell: ReportCell) -> CellRun | MissingCell:
+    reason = cell.reason
     try:
         folder = RunFolder.open(cell.folder)
         summary = summarise(folder)
@@ -186,15 +197,20 @@ class _MatrixComparison:
     """Every comparison of the matrix, their p-values adjusted together."""
 
     def __init__(
-        self, matrix: Matrix, rows: Mapping[tuple[str, str], _SystemRuns], resamples: int
+        self,
+        baseline: str,
+        systems: Sequence[str],
+        rows: Mapping[tuple[str, str], _SystemRuns],
+        resamples: int,
     ) -> None:
-        self._matrix = matrix
+        self._baseline = baseline
+        self._systems = systems
         self._rows = rows
         self._resamples = resamples
         found = {
             key: self._compare_baseline(key[0], row)
             for key, row in rows.items()
-            if row.system != matrix.baseline
+            if row.system != baseline
         }
         self._contrasts = _adjust_p_values(
             {key: each for key, each in found.items() if isinstance(each, Contrast)}
@@ -209,9 +225,7 @@ class _MatrixComparison:
 
     def report_setting(self, name: str) -> SettingReport:
         rows = [
-            row
-            for system in self._matrix.systems
-            if (row := self._rows.get((name, system.name))) is not None
+            row for system in self._systems if (row := self._rows.get((name, system))) is not None
         ]
         figures = tuple(_summarise_system(row, self._resamples) for row in rows)
         return SettingReport(
@@ -224,7 +238,7 @@ class _MatrixComparison:
                     refusal=self._refusals.get((name, row.system)),
                 )
                 for row in rows
-                if row.system != self._matrix.baseline
+                if row.system != self._baseline
             ),
             ranking=self._rank(name, figures),
             widest=_find_widest(figures),
@@ -234,11 +248,11 @@ class _MatrixComparison:
         """Each system under the first setting it has against each other one."""
         found: dict[tuple[str, str, str], PairedComparison | str] = {}
         differing: dict[tuple[str, str, str], tuple[str, ...]] = {}
-        for system in self._matrix.systems:
-            held = [name for name in names if (name, system.name) in self._rows]
+        for system in self._systems:
+            held = [name for name in names if (name, system) in self._rows]
             for other in held[1:]:
-                key = (system.name, held[0], other)
-                one, two = (self._rows[name, system.name] for name in (held[0], other))
+                key = (system, held[0], other)
+                one, two = (self._rows[name, system] for name in (held[0], other))
                 differing[key] = tuple(
                     str(u) for u in find_differences(one.table.plan, two.table.plan)
                 )
@@ -265,9 +279,9 @@ class _MatrixComparison:
         )
 
     def _compare_baseline(self, setting: str, row: _SystemRuns) -> Contrast | str:
-        base = self._rows.get((setting, self._matrix.baseline))
+        base = self._rows.get((setting, self._baseline))
         if base is None:
-            return f"the baseline {self._matrix.baseline} has no valid run under {setting}"
+            return f"the baseline {self._baseline} has no valid run under {setting}"
         if (refusal := _explain_refusal(base, row)) is not None:
             return refusal
         pairs = pair_trials(base.table, row.table)
@@ -282,7 +296,7 @@ class _MatrixComparison:
     def _compare_others(self) -> dict[tuple[str, str, str], float]:
         """The adjusted p-value of every two systems but the baseline, in all settings."""
         tested: dict[tuple[str, str, str], float] = {}
-        keys = [key for key in self._rows if key[1] != self._matrix.baseline]
+        keys = [key for key in self._rows if key[1] != self._baseline]
         for (setting, one), (other, two) in combinations(keys, 2):
             if setting != other:
                 continue
@@ -298,8 +312,8 @@ class _MatrixComparison:
 
     def _is_different(self, setting: str, one: str, two: str) -> bool:
         """Whether two systems can be told apart: against the baseline as the table there says."""
-        if self._matrix.baseline in (one, two):
-            other = two if one == self._matrix.baseline else one
+        if self._baseline in (one, two):
+            other = two if one == self._baseline else one
             found = self._contrasts.get((setting, other))
             return found is not None and is_significant(found.overall.comparison)
         known = (self._told.get(key) for key in ((setting, one, two), (setting, two, one)))

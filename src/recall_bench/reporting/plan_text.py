@@ -12,10 +12,15 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.plan_report import (
+    Forecast,
+    HoursEstimate,
+    Outline,
+    RoleSpending,
+    SmallerRun,
+    StepTime,
+)
 from recall_bench.reporting.run_text import format_round_duration
-from recall_bench.running.forecast import Forecast, HoursEstimate, SmallerRun
-from recall_bench.running.plan_cost import RoleSpending
-from recall_bench.running.plan_outline import Outline, StepTime
 
 WIDTH = 80
 

@@ -12,14 +12,15 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.settings import Settings
+from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.yaml12 import Document
 from recall_bench.generate.shipped_personas import BuildProgress
+from recall_bench.reporting.ablation_report import AblationVariant
 from recall_bench.running.assembly import assemble
 from recall_bench.running.execution import execute
 from recall_bench.running.job import Job
 from recall_bench.runs.journal import read_events
-from recall_bench.runs.output_paths import RUNS, move_outputs
+from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.resolver import resolve_system
 
@@ -37,15 +38,6 @@ _CHOICES = {
     "consolidate": ("none", "beside", "only"),
 }
 _HAVE_PARTS = ("hybrid", "recency")
-
-
-@dataclass(frozen=True, slots=True)
-class AblationVariant:
-    """A system set in one way."""
-
-    name: str
-    changes: Mapping[str, object]
-    """What it is set to other than the base."""
 
 
 def read_grid(words: Iterable[str]) -> ParameterGrid:

@@ -6,32 +6,14 @@ they were stopped.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from recall_bench.datasets.eval_dataset import EvalMode
+from recall_bench.reporting.eval_report import KEYWORDS, ORACLE, SILENCE, ControlRun
 from recall_bench.running.eval_assembly import CONTROLS, AssembledEval, assemble_evaluation
-from recall_bench.running.eval_dataset import EvalMode
 from recall_bench.running.execution import execute
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
-from recall_bench.runs.run_result import RunResult
-
-KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
-
-ABOUT = {
-    KEYWORDS: "finds by words alone",
-    SILENCE: "remembers nothing and says so",
-    ORACLE: "is told where the answers are, and quotes that",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ControlRun:
-    """A system of known worth, and what it did; or why it was not run."""
-
-    name: str
-    finished: RunResult | None
-    with_answers: bool = False
-    reason: str | None = None
 
 
 def run_controls(assembled: AssembledEval, told: Callable[[str], None]) -> Iterator[ControlRun]:

@@ -54,6 +54,6 @@ def evaluate(
     if last is not None and last.stopped_by is not None:
         stopped = replace(finished, stopped_by=last.stopped_by)
         return EvalResult(finished=stopped, report=None, place=None)
-    report = build_eval_report(assembled, finished, controls)
+    report = build_eval_report(assembled.request, assembled.opened, finished, controls)
     place = write_report(report, assembled.request.reports)
     return EvalResult(finished=finished, report=report, place=place)

@@ -9,10 +9,18 @@ import anyio
 
 from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
 from recall_bench.core.plan import NAMED_RANGES, Plan
-from recall_bench.core.record import Record
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.models.model_target import resolve_without_keys
+from recall_bench.reporting.plan_report import (
+    Forecast,
+    HoursEstimate,
+    HoursWith,
+    Outline,
+    RoleSpending,
+    SmallerRun,
+    UnmeasuredHours,
+)
 from recall_bench.running.assembly import assemble
 from recall_bench.running.executor import count_cores
 from recall_bench.running.job import Job
@@ -29,7 +37,6 @@ from recall_bench.running.measured_runs import (
 )
 from recall_bench.running.plan_cost import (
     RoleRate,
-    RoleSpending,
     SampledAnswers,
     compute_spending,
     find_rates,
@@ -38,8 +45,6 @@ from recall_bench.running.plan_cost import (
 from recall_bench.running.plan_outline import (
     OPEN,
     START,
-    Outline,
-    StepTime,
     build_outline,
     count_workers,
     list_steps,
@@ -47,7 +52,6 @@ from recall_bench.running.plan_outline import (
 )
 from recall_bench.running.plan_precision import (
     KnownVariance,
-    Precision,
     estimate_precision,
     estimate_variance,
     make_worst_case,
@@ -100,75 +104,6 @@ class StatedTimes:
     answer_s: float | None = None
     day_s: float | None = None
     verdict_s: float | None = None
-
-
-class HoursWith(Record, frozen=True, kw_only=True):
-    """The hours with so many workers."""
-
-    workers: int
-    hours: float
-
-
-class HoursEstimate(Record, frozen=True, kw_only=True):
-    """How long it takes as it is to be carried out."""
-
-    expected: float
-    low: float | None
-    high: float | None
-    """If every step were as in the fast, or the slow, tenth of what was measured; None where the
-    story goes on after that, and nobody knows how far it may be off."""
-    measured_days: int | None
-    """The last story day that was measured, where the story goes on after it."""
-    verdict_second: float | None
-    """What each second that a verdict takes adds, where nobody has timed one."""
-    longest: str
-    """The shard that takes longest."""
-    longest_hours: float
-    enough: int
-    """More workers than these save nothing."""
-    spread: tuple[HoursWith, ...]
-    """One worker, two, four, and so on to what is enough."""
-
-
-class UnmeasuredHours(Record, frozen=True, kw_only=True):
-    """What the hours would be for each second that a step takes."""
-
-    answering: float
-    feeding: float
-
-
-class SmallerRun(Record, frozen=True, kw_only=True):
-    """A smaller run, and what it saves and shows."""
-
-    change: str
-    trials: int
-    questions: int
-    hours: float | None
-    cost_usd: float | None
-    precision: Precision
-
-
-class Forecast(Record, frozen=True, kw_only=True):
-    """All that can be said before anything is spent."""
-
-    outline: Outline
-    sources: tuple[str, ...]
-    """The runs it is from."""
-    other_systems: tuple[str, ...]
-    """The systems whose times these are, where they are of others than the one planned."""
-    stages: tuple[StepTime, ...]
-    untimed: tuple[str, ...]
-    """Steps that nobody has timed, and that the hours leave out."""
-    hours: HoursEstimate | None
-    """None where neither an earlier run nor anybody says how long answers or days take."""
-    unmeasured: UnmeasuredHours | None
-    spending: tuple[RoleSpending, ...]
-    cost_usd: float | None
-    """None where somebody's price is not known."""
-    is_variance_measured: bool
-    """Whether how far marks vary is from an earlier run; else the worst case is taken."""
-    less: tuple[SmallerRun, ...]
-    """As planned first."""
 
 
 def make_outline(job: Job) -> Outline:

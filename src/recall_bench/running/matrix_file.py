@@ -12,8 +12,8 @@ import msgspec
 
 from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.core.profile import Profile, extract_settings, resolve_code_path
+from recall_bench.core.settings import RUNS
 from recall_bench.core.yaml12 import Document, Key, read_document
-from recall_bench.runs.output_paths import RUNS
 
 DEFAULT: Final = "default"
 """The name of the one setting where none is given."""

@@ -242,15 +242,38 @@ def run_matrix(
     return MatrixResult(matrix=matrix, outcomes=outcomes, report=report, files=files)
 
 
+def report_matrix(
+    matrix: Matrix,
+    cells: Sequence[MatrixCell],
+    outcomes: Sequence[CellOutcome] = (),
+    **options: int,
+) -> MatrixReport:
+    """Report what the folders of the cells hold now; options are those of the comparison."""
+    from recall_bench.reporting.matrix_comparison import ReportCell, build_matrix_report
+
+    reasons = {each.cell.label: each.reason for each in outcomes}
+    found = [
+        ReportCell(
+            setting=cell.setting,
+            seed=cell.seed,
+            system=cell.system,
+            folder=cell.folder,
+            reason=reasons.get(cell.label),
+        )
+        for cell in cells
+    ]
+    systems = [system.name for system in matrix.systems]
+    return build_matrix_report(matrix.name, matrix.baseline, systems, found, **options)
+
+
 def write_matrix_report(
     matrix: Matrix, cells: Sequence[MatrixCell], outcomes: Sequence[CellOutcome] = ()
 ) -> tuple[MatrixReport, tuple[Path, ...]]:
     """The report on what the folders hold now, and the files it was written to."""
-    from recall_bench.reporting.matrix_comparison import build_matrix_report
     from recall_bench.reporting.matrix_picture import draw_matrix
     from recall_bench.reporting.matrix_text import render_markdown
 
-    report = build_matrix_report(matrix, cells, outcomes)
+    report = report_matrix(matrix, cells, outcomes)
     into = matrix.into
     files = [into / REPORT, into / PAGE]
     has_picture = any(setting.systems for setting in report.settings)

@@ -32,10 +32,10 @@ from recall_bench.core.event import (
     Settled,
 )
 from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.settings import RUNS
 from recall_bench.core.usage import Usage
 from recall_bench.running.step_timings import SingleProcessCheck, Timings
 from recall_bench.runs.journal import JOURNAL, read_events
-from recall_bench.runs.output_paths import RUNS
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 

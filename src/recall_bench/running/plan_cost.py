@@ -24,6 +24,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Exhibit
 from recall_bench.core.words import estimate_tokens
 from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.reporting.plan_report import RoleSpending
 from recall_bench.running.measured_runs import EarlierRuns
 from recall_bench.running.plan_schedule import ScenarioWork, Workload
 
@@ -51,19 +52,6 @@ class RoleRate(Record, frozen=True, kw_only=True):
     day_cost_usd: float | None = 0.0
     is_limit: bool = False
     """Whether it is the most it can be, and not what to expect."""
-
-
-class RoleSpending(Record, frozen=True, kw_only=True):
-    """What one role takes in all."""
-
-    role: str
-    who: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-    source: str
-    is_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

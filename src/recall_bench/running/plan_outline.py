@@ -4,33 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.record import Record
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.core.work_unit import collect_shard_units, list_work_units
+from recall_bench.reporting.plan_report import (
+    CheckpointLine,
+    Outline,
+    PersonaLine,
+    PlanProgress,
+    StepTime,
+)
 from recall_bench.running.job import Job
 from recall_bench.running.measured_runs import FEED, SETTLE
 from recall_bench.running.plan_schedule import ScenarioWork, compute_workload, list_memories
 from recall_bench.running.step_timings import StepPace
 from recall_bench.runs.journal import read_events
-
-
-class PlanProgress(Record, frozen=True, kw_only=True):
-    """What is owed here, and what of it there is."""
-
-    part: str | None
-    """The part of the plan; None if all of it."""
-    shards: int | None
-    """Those of the part."""
-    owed: int
-    """Trials."""
-    left: int
-    """Trials that are still to be asked or judged."""
-    is_begun: bool
-    """Whether the folder holds anything of it."""
-    is_done: bool
-    """Whether it holds all of it."""
 
 
 def read_progress(job: Job) -> PlanProgress:
@@ -59,57 +48,6 @@ def read_progress(job: Job) -> PlanProgress:
         is_begun=is_begun,
         is_done=is_begun and (standings.has_ended if job.shard is None else not left),
     )
-
-
-class CheckpointLine(Record, frozen=True, kw_only=True):
-    """One checkpoint of one persona."""
-
-    label: str
-    day: int
-    """The last story day that is fed."""
-    trials: int
-    """Repeats counted."""
-
-
-class PersonaLine(Record, frozen=True, kw_only=True):
-    """One persona and what it is asked."""
-
-    id: str
-    days: int
-    questions: int
-    checkpoints: tuple[CheckpointLine, ...]
-    """Those at which anything is asked."""
-
-
-class Outline(Record, frozen=True, kw_only=True):
-    """All of it."""
-
-    plan: str
-    """Its digest, by which two runs are known to be of one plan."""
-    folder: str
-    system: str
-    judge: str
-    appellate: str | None
-    reader: str | None
-    dataset: str
-    """The digest of histories and questions."""
-    lifecycle: str
-    repeats: int
-    sample: int | None
-    personas: tuple[PersonaLine, ...]
-    trials: int
-    questions: int
-    """Different ones."""
-    ingest_calls: int
-    settle_calls: int
-    shards: int
-    executor: str
-    workers: int
-    """Shards that are worked on at a time."""
-    parallelism: int
-    """Questions and verdicts at a time, in each of them."""
-    begun: PlanProgress
-    """What is owed in this folder, and what of it is left."""
 
 
 def build_outline(
@@ -188,24 +126,6 @@ def _format_card(who: JudgeCard | ReaderCard) -> str:
 
 
 START, OPEN = "start", "opening"
-
-
-class StepTime(Record, frozen=True, kw_only=True):
-    """How long one step takes, and how that is known."""
-
-    step: str
-    first_s: float
-    """On the first day of the story."""
-    last_s: float
-    """On its last."""
-    times: int
-    """How many were measured; 0 where it was stated."""
-    is_beyond: bool
-    """Whether the story goes on after the last day that was measured."""
-    count: int
-    """How often one process does it."""
-    total_s: float
-    """What that takes, one after another."""
 
 
 def list_steps(

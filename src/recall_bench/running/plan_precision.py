@@ -14,6 +14,7 @@ from statistics import fmean, median, variance
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.plan_report import Precision
 from recall_bench.running.plan_schedule import ScenarioWork
 
 AskCounts = Mapping[tuple[str, str], int]
@@ -34,17 +35,6 @@ class VarianceParts(Record, frozen=True, kw_only=True):
 WORST = VarianceParts(persona=0.0, question=(FULL_MARKS / 2) ** 2, trial=0.0)
 """Half of the questions with full marks and half with none, the same each time they are put: no
 marks can vary further from question to question."""
-
-
-class Precision(Record, frozen=True, kw_only=True):
-    """What a plan can show, in points of six; None where so few questions show nothing."""
-
-    overall: float | None
-    """Half of the 95 % interval of the mean of all trials."""
-    cell: float | None
-    """The same of a category at a checkpoint: the middle one of all."""
-    difference: float | None
-    """The smallest difference between two systems that is noticed four times in five."""
 
 
 class KnownVariance(Record, frozen=True, kw_only=True):

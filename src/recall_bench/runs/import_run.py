@@ -11,6 +11,7 @@ from recall_bench.core.event import Event, encode_event
 from recall_bench.core.plain_text import NO_DATA, format_fact
 from recall_bench.core.plan import ImportCard
 from recall_bench.core.record import Record
+from recall_bench.core.settings import RUNS
 from recall_bench.runs.import_checkpoints import gather_visits
 from recall_bench.runs.import_evaluations import (
     CheckpointVisit,
@@ -33,7 +34,6 @@ from recall_bench.runs.import_plan import (
     list_asked_ids,
 )
 from recall_bench.runs.journal import JOURNAL
-from recall_bench.runs.output_paths import RUNS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 

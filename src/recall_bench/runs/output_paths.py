@@ -8,11 +8,8 @@ from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Plan, Shard
-from recall_bench.core.settings import Settings
+from recall_bench.core.settings import RUNS, Settings
 from recall_bench.runs.journal import JOURNAL
-
-RUNS = Path("recall-runs")
-"""Where a run goes that was not given a folder."""
 
 RESULT, PROGRESS = "result.json", "progress.jsonl"
 QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"

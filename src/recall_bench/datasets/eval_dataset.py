@@ -13,12 +13,11 @@ from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.settings import Settings
+from recall_bench.core.settings import RUNS, Settings
 from recall_bench.datasets.catalogue import find_dataset, find_source
 from recall_bench.datasets.dataset_folder import check_pin, find_download, find_layer_file
 from recall_bench.datasets.methodologies import STRICT, Methodology, find_methodology
 from recall_bench.datasets.public_dataset import PublicDataset
-from recall_bench.runs.output_paths import RUNS
 
 REPORTS = Path("reports")
 """Where reports go that were not given a folder."""
