@@ -18,6 +18,7 @@ import msgspec
 
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import errors, event, profile, user_code
+from recall_bench.core.settings import describe_settings
 from recall_bench.datasets.catalogue import DatasetSource, find_source, list_datasets
 from recall_bench.datasets.dataset_folder import format_size
 from recall_bench.datasets.methodologies import (
@@ -122,13 +123,21 @@ def profile_keys() -> str:
     parts = ["# Profile\n", _NOTE, _PROFILE]
     for section in msgspec.structs.fields(profile.Profile):
         kind = next(t for t in section.type.__args__ if t is not type(None))
-        parts.append(f"## {section.encode_name}\n\n| key | type |\n|---|---|")
-        parts += [
-            f"| `{key.encode_name}` | {_type_words(key.type)} |"
-            for key in msgspec.structs.fields(kind)
-        ]
+        is_run = section.name == "run"
+        heads = "| key | type | |\n|---|---|---|" if is_run else "| key | type |\n|---|---|"
+        parts.append(f"## {section.encode_name}\n\n{heads}")
+        for key in msgspec.structs.fields(kind):
+            row = f"| `{key.encode_name}` | {_type_words(key.type)} |"
+            parts.append(f"{row} {_setting_words(key.name)} |" if is_run else row)
         parts.append("")
     return "\n".join(parts)
+
+
+def _setting_words(alias: str) -> str:
+    """The help of the setting with this profile key, as `run --help` has it."""
+    about = next(each for each in describe_settings().values() if each.alias == alias)
+    default = f" [{about.default}]" if about.default else ""
+    return f"{about.help.text}{default}."
 
 
 def _type_words(kind: object) -> str:

@@ -196,7 +196,7 @@ PROFILES = {
     "broken YAML": ("run: {\n", "profile.yaml, line"),
     "a bad lifecycle": ("run: {lifecycle: eternal}\n", "run.lifecycle"),
     "a bad value": ("run: {parallelism: 0}\n", "parallelism"),
-    "less than no money": ("run: {maxCost: -0.5}\n", "max-cost-usd: -0.5 is too small"),
+    "less than no money": ("run: {maxCost: -0.5}\n", "max-cost: -0.5 is too small"),
     "an unknown review": ("run: {review: all}\n", "run.review"),
     "an unknown showing": ("run: {judgeShows: some}\n", "run.judgeShows"),
     "a misspelt address": ("models: {judgeBaseURL: x}\n", "did you mean 'judgeBaseUrl'?"),

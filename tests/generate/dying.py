@@ -15,7 +15,7 @@ from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.generate.call_log import FOLDER
 from tests.forking import end_with
 
-for _package in ("cli", "generate", "lint", "models", "world", "datasets"):
+for _package in ("cli", "generate", "models", "datasets"):
     _found = import_module(f"recall_bench.{_package}")
     for _module in walk_packages(_found.__path__, f"{_found.__name__}."):
         import_module(_module.name)

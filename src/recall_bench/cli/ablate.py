@@ -8,13 +8,12 @@ import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
-    CONFIG,
-    COUNT,
-    NUMBER,
     PATH,
     MultiValueCommand,
+    add_json_option,
     option,
     read_flags,
+    setting_options,
 )
 
 if TYPE_CHECKING:
@@ -22,17 +21,12 @@ if TYPE_CHECKING:
 
 
 @click.command("ablate", cls=MultiValueCommand)
-@option("--adapter", help="The system: a built-in by name, or as `run` takes it [hybrid].")
-@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
-@option("--profile", type=PATH, help="YAML profile of the base; flags win over it.")
-@option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
-@option("--ranges", multiple=True, help="Checkpoints, as `run` takes them.")
-@option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
-@option("--sample", type=NUMBER, help="Older questions at each checkpoint at most [all].")
-@option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
-@option("--seed", type=int, help="Order and sample of the questions [42].")
-@option("--judge", help="Who judges, as `run` takes it [offline].")
-@CONFIG
+@setting_options("adapter", "data", adapter="The system, as for `run`")
+@option("--profile", type=PATH, help="YAML profile of the base variant; flags win over it.")
+@setting_options(
+    *("personas", "ranges", "arcs", "sample", "groups_enabled", "seed", "judge", "config"),
+    judge="The judge, as for `run`",
+)
 @click.option(
     "--grid",
     multiple=True,
@@ -44,10 +38,13 @@ if TYPE_CHECKING:
     default=True,
     help="Change one setting at a time, or run every combination of --grid [one at a time].",
 )
-@option("--into", type=PATH, help="Folder for the runs; the same one continues [by settings].")
-@option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1].")
+@setting_options(
+    "into",
+    "parallelism",
+    into="Folder for all runs; existing runs continue [a folder named after the settings]",
+)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print a Markdown table.")
-@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@add_json_option("Print the table as JSON.")
 def ablate_command(
     profile: Path | None,
     grid: tuple[str, ...],

@@ -1,5 +1,6 @@
 """`doctor`: whether what a run would say about a system can be believed."""
 
+from collections.abc import Callable
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,10 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.memory import UNDECLARED
 
 if TYPE_CHECKING:
-    from recall_bench.testing.doctor import DoctorResult
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
     from recall_bench.testing import ContractReport
+    from recall_bench.testing.doctor import DoctorResult
+
 
 UNHEALTHY = 1
 """The exit code of a system whose numbers would mean nothing."""

@@ -10,18 +10,22 @@ import click
 from recall_bench.cli.console import forward_to_stderr
 from recall_bench.cli.options import (
     COUNT,
+    FILES,
+    FOLDER,
+    JUDGES,
     NUMBER,
     PATH,
+    PROFILE,
+    QUESTIONS,
+    SYSTEM,
+    WORKERS,
     MultiValueCommand,
-    file_options,
-    judge_options,
+    add_json_option,
     option,
-    question_options,
     read_flags,
     resolve_file_settings,
-    resume_options,
-    system_options,
-    worker_options,
+    select_given,
+    setting_options,
 )
 
 if TYPE_CHECKING:
@@ -71,15 +75,12 @@ def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
 )
 @option("--rebuild/--no-rebuild", help="Forget an earlier run in the same folder first.")
 @option("--reports", type=PATH, help="Where reports are numbered [reports].")
-@option("--profile", type=PATH, help="YAML profile; flags win over it.")
-@system_options
+@PROFILE
+@setting_options(*SYSTEM)
 @_add_part_options
-@question_options
-@worker_options
-@judge_options
-@resume_options
-@file_options
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@setting_options(*QUESTIONS, *WORKERS, *JUDGES, *FOLDER)
+@FILES
+@add_json_option("Print the report as JSON.")
 def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Put a public dataset's questions to a system, and measure it by their ground truth.
 
@@ -109,7 +110,7 @@ def _apply_parts(settings: "Settings", parts: dict[str, Any]) -> "Settings":
 def _build_request(settings: "Settings", wanted: dict[str, Any]) -> "EvalRequest":
     from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest
 
-    said = {name: value for name, value in wanted.items() if value is not None and value != ()}
+    said = select_given(wanted)
     if "mode" in said:
         said["mode"] = EvalMode(said["mode"])
     return EvalRequest(settings=settings, **said)

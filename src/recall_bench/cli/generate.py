@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import COUNT, PATH, option, select_given
+from recall_bench.cli.options import COUNT, NUMBER, PATH, option, select_given
 
 if TYPE_CHECKING:
     from recall_bench.generate.pass_request import PassRequest
     from recall_bench.generate.pass_run import PassResult
-from recall_bench.cli.options import NUMBER
+
 
 AnyPass = TypeVar("AnyPass", bound=Callable[..., Any])
 

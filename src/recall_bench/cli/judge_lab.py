@@ -4,7 +4,6 @@ import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -13,12 +12,13 @@ import click
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
     COUNT,
-    JUDGE_CALL_OPTIONS,
-    NUMBER,
+    JUDGE_CALLS,
     PATH,
+    CommandT,
     MultiValueCommand,
-    option,
+    add_json_option,
     select_given,
+    setting_options,
 )
 from recall_bench.core.errors import UsageError
 
@@ -26,72 +26,30 @@ if TYPE_CHECKING:
     from recall_bench.core.scenario import Scenario
     from recall_bench.core.verdict import Judge
     from recall_bench.judging.lab.audit.audit import AuditReport
-    from recall_bench.judging.lab.correction import JudgedRun
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from recall_bench.judging.lab.calibration_fit import TrainedCalibration
+    from recall_bench.judging.lab.correction import JudgedRun
+
 
 AUDITED = "executive-assistant"
 """The persona whose story an audit is about where none is named."""
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-ELSEWHERE: dict[str, tuple[str, str]] = {
-    "calibrate": ("judge_lab", "Train the offline judge's calibration from labelled verdicts."),
-}
-"""Commands with a module of their own in `cli`: its name, and one line of help."""
 
-
-class LabGroup(click.Group):
-    """Imports a command that lives elsewhere when it is used, and not before."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands here, then those elsewhere."""
-        return [*super().list_commands(ctx), *ELSEWHERE]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command called by this name."""
-        if cmd_name not in ELSEWHERE:
-            return super().get_command(ctx, cmd_name)
-        module = import_module(f"recall_bench.cli.{ELSEWHERE[cmd_name][0]}")
-        command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return command if isinstance(command, click.Command) else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The table of commands, without importing any."""
-        here = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
-        away = {name: text for name, (_, text) in ELSEWHERE.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl(list((here | away).items()))
-
-
-@click.group("judge-lab", cls=LabGroup)
+@click.group("judge-lab")
 def judge_lab_command() -> None:
     """Measure how far a judge can be trusted, and correct scores for its errors."""
 
 
-def _add_judge_options(usual_window: str) -> Callable[[F], F]:
-    """How the judge is asked, and for how much."""
-    window = option(
-        "--judge-memory-window",
-        type=NUMBER,
-        help=f"Show the judge so many days either side of the evidence [{usual_window}].",
+def _add_judge_options(window: str) -> Callable[[CommandT], CommandT]:
+    """The options of calls to a judge; `window` is the default of the memory window."""
+    return setting_options(
+        *("judge_memory_window", "parallelism", *JUDGE_CALLS),
+        judge_memory_window=(
+            f"Days before and after the evidence that the judge is shown [{window}]"
+        ),
+        parallelism="Concurrent verdicts [4]",
     )
-
-    def add_options(command: F) -> F:
-        for add in reversed((window, *_JUDGE_OPTIONS)):
-            command = add(command)
-        return command
-
-    return add_options
-
-
-_JUDGE_OPTIONS = (
-    option("--parallelism", type=COUNT, help="Verdicts at a time [4]."),
-    *JUDGE_CALL_OPTIONS,
-)
 
 
 @judge_lab_command.command("agreement")
@@ -105,7 +63,7 @@ _JUDGE_OPTIONS = (
 )
 @_add_judge_options("1 with a corpus")
 @click.option("--chart", type=PATH, help="Draw the reliability curves: .png, .svg or .pdf.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, every figure in it.")
+@add_json_option("Print all figures as JSON.")
 def agreement_command(
     *,
     judged: Path,
@@ -157,9 +115,9 @@ def agreement_command(
 @click.option(
     "--judge", "judges", multiple=True, default=("offline",), help="Judges to test [offline]."
 )
-@click.option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@setting_options("data")
 @click.option("--personas", multiple=True, help=f"Whom the answers are about [{AUDITED}].")
-@option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@setting_options("arcs")
 @click.option(
     "--per-class",
     type=COUNT,
@@ -244,7 +202,7 @@ def _render_audits(reports: "list[AuditReport]", *, as_json: bool) -> str:
 @click.argument("run", type=PATH)
 @click.option("--agreement", type=PATH, help="What `judge-lab agreement --json` printed.")
 @click.option("--audit", type=PATH, help="What `judge-lab audit --json` printed.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def correct_command(
     run: Path, agreement: Path | None, audit: Path | None, *, as_json: bool
 ) -> None:
@@ -355,7 +313,7 @@ def _write_chart(path: Path, picture: bytes) -> None:
     click.echo(f"chart: {path}", err=True)
 
 
-@click.command("calibrate")
+@judge_lab_command.command("calibrate")
 @click.option(
     "--judged", type=PATH, required=True, help="Labelled verdicts, one JSON object a line."
 )

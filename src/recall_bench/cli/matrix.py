@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import COUNT, NUMBER, PATH, make_choice, option, select_given
-from recall_bench.core.settings import Executor
+from recall_bench.cli.options import (
+    PATH,
+    add_json_option,
+    select_given,
+    setting_options,
+)
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -33,24 +37,15 @@ _QUARTERS = 4
 )
 @click.option("--list", "as_list", is_flag=True, help="List the cells, and run none.")
 @click.option("--report", "only_report", is_flag=True, help="Report on what there is; run nothing.")
-@option("--into", type=PATH, help="Folder for all cells; the same one continues [the file's].")
-@option(
-    "--executor", type=make_choice(Executor), help="Where the work is done [the file's, or local]."
+@setting_options(
+    *("into", "executor", "workers", "ray_address", "max_cost_usd", "max_tokens", "max_calls"),
+    *("parallelism", "retry_errors"),
+    into="Folder for all cells; existing cells continue [as the file says]",
+    executor="Where cells are executed [as the file says, else local]",
+    max_cost_usd="Stop when the judges and readers of all cells have cost this much",
+    max_tokens="Stop when the judges and readers of all cells have used this many tokens",
 )
-@option("--workers", type=COUNT, help="Processes or Ray actors at a time.")
-@option("--ray-address", metavar="ADDRESS", help="The Ray cluster to work on.")
-@option(
-    "--max-cost",
-    "max_cost_usd",
-    type=click.FloatRange(min=0),
-    metavar="USD",
-    help="Stop when judging and reading all cells have cost so much; more continues [no limit].",
-)
-@option("--max-tokens", type=NUMBER, help="The same in tokens [no limit].")
-@option("--max-calls", type=COUNT, help="Calls to a provider under way at a time [no limit].")
-@option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1].")
-@option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@add_json_option("Print the report as JSON.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the report as Markdown.")
 def matrix_command(
     file: Path,

@@ -7,13 +7,15 @@ import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
-    COUNT,
-    MAX_CALLS,
+    DATA,
+    JUDGES,
+    NO_HEATMAP,
     PATH,
-    judge_options,
+    WORKERS,
+    add_json_option,
     option,
     select_given,
-    worker_options,
+    setting_options,
 )
 
 if TYPE_CHECKING:
@@ -22,19 +24,16 @@ if TYPE_CHECKING:
 
 @click.command("rejudge")
 @click.argument("run", type=PATH)
-@judge_options
-@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
-@option("--profile", type=PATH, help="YAML profile; what it says of judging, flags win over it.")
-@option(
-    "--into",
-    type=PATH,
-    help="New run folder; the same folder continues [one by plan in recall-runs/].",
+@setting_options(*JUDGES)
+@DATA
+@option("--profile", type=PATH, help="YAML profile; its judge settings are used, flags win.")
+@setting_options(
+    *("into", "parallelism", "max_calls", *WORKERS),
+    into="New run folder; an existing one continues",
+    parallelism="Concurrent verdicts",
 )
-@option("--parallelism", type=COUNT, help="Verdicts at a time [1].")
-@MAX_CALLS
-@worker_options
-@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
-@click.option("--json", "as_json", is_flag=True, help="Print what changed as JSON.")
+@NO_HEATMAP
+@add_json_option("Print the changes as JSON.")
 def rejudge_command(
     run: Path,
     profile: Path | None,

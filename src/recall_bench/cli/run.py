@@ -5,67 +5,46 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.console import forward_to_stderr
+from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
-    NUMBER,
+    DATA,
+    FILES,
+    FOLDER,
+    JUDGES,
+    NO_HEATMAP,
     PATH,
+    PROFILE,
+    QUESTIONS,
+    STORY,
+    SYSTEM,
+    WORKERS,
     MultiValueCommand,
-    file_options,
-    judge_options,
-    make_choice,
+    add_json_option,
     option,
-    question_options,
     read_flags,
     resolve_file_settings,
-    resume_options,
-    system_options,
-    worker_options,
+    setting_options,
 )
-from recall_bench.core.plan import Calendar, Ingest
+from recall_bench.core.plan import Ingest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recall_bench.running.job import Job
     from recall_bench.runs.run_result import RunResult
-from recall_bench.cli.console import format_json
 
 _MAX_NAMED = 5
 """So many questions are named; more are counted."""
 
 
 @click.command("run", cls=MultiValueCommand)
-@system_options
-@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
-@option("--profile", type=PATH, help="YAML profile; flags win over it.")
-@question_options
-@worker_options
-@judge_options
-@option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
-@option(
-    "--ranges",
-    multiple=True,
-    help="Checkpoints [30d 90d 6mo 1y full; for harbour-office every:5].",
-)
-@option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
-@option("--sample", type=NUMBER, help="Older questions at each checkpoint at most [all].")
-@option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
-@option(
-    "--calendar",
-    type=make_choice(Calendar),
-    help="Where a day's date comes from [metadata].",
-)
-@option(
-    "--ingest",
-    type=make_choice(Ingest),
-    help="The form in which the system is fed the days [days].",
-)
-@option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
-@option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
-@resume_options
-@file_options
-@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@setting_options(*SYSTEM)
+@DATA
+@PROFILE
+@setting_options(*QUESTIONS, *WORKERS, *JUDGES, *STORY, *FOLDER)
+@FILES
+@NO_HEATMAP
+@add_json_option("Print the result as JSON.")
 @click.option("--heatmap", "as_grid", is_flag=True, help="Print the heatmap as JSON.")
 def run_command(
     profile: Path | None,
@@ -202,7 +181,7 @@ _SECONDS = click.FloatRange(min=0)
 
 
 @click.command("plan", cls=MultiValueCommand)
-@option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@PROFILE
 @click.option("--estimate", "estimates", is_flag=True, help="Say what it takes, too.")
 @click.option(
     "--from",
@@ -232,7 +211,7 @@ _SECONDS = click.FloatRange(min=0)
     metavar="S",
     help="What a verdict takes [as measured].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@add_json_option("Print everything as JSON.")
 def plan_command(
     profile: Path | None,
     estimates: bool,

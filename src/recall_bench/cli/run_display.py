@@ -1,8 +1,11 @@
 """A run as it happens: a bar for people at a terminal, a line a checkpoint for logs."""
 
 import sys
-from collections.abc import Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from itertools import product
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -20,30 +23,20 @@ from recall_bench.core.event import (
     Postponed,
 )
 from recall_bench.core.plan import Trial
+from recall_bench.core.settings import Executor
 from recall_bench.core.trial_states import TrialState, TrialStates
-from recall_bench.core.usage import format_dollars
-from recall_bench.reporting.run_text import format_progress
+from recall_bench.core.usage import Usage, format_dollars
+from recall_bench.reporting.run_text import format_duration, format_progress, format_round_duration
 from recall_bench.running.execution import write_progress_file
-from recall_bench.running.job import Job
+from recall_bench.running.executor import OnPool
+from recall_bench.running.job import Job, Observer
+from recall_bench.running.worker_pool import Lane, WorkerPool
 from recall_bench.runs.summary import summarise_checkpoint
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-import threading
-from collections import deque
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
-
-from recall_bench.core.settings import Executor
-from recall_bench.core.usage import Usage
-from recall_bench.reporting.run_text import format_duration, format_round_duration
-from recall_bench.running.executor import OnPool
-from recall_bench.running.job import Observer
-from recall_bench.running.worker_pool import Lane, WorkerPool
-
-if TYPE_CHECKING:
     from rich.live import Live
+    from rich.progress import Progress, TaskID
+
 
 _REFRESH_S = 30.0
 """How old progress.jsonl may be while checkpoints are being finished."""

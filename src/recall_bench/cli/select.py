@@ -7,7 +7,6 @@ import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
-    CONFIG,
     COUNT,
     NUMBER,
     PATH,
@@ -15,6 +14,7 @@ from recall_bench.cli.options import (
     option,
     read_flags,
     select_given,
+    setting_options,
 )
 
 if TYPE_CHECKING:
@@ -37,27 +37,19 @@ def select_command() -> None:
     help="bm25, vector, hybrid, keyword, agent, all, none, command:PROGRAM, file.py:name or "
     "module:name [hybrid].",
 )
-@CONFIG
+@setting_options("config")
 @option("--agent-conf", type=PATH, help="Settings of the recall agent: its agent.conf.")
 @option("--only", multiple=True, help="Tests by name, * allowed [all].")
-@option("--repeats", type=click.IntRange(1, 1000), help="Put every test so many times [1].")
-@option("--parallelism", type=COUNT, help="Selections at a time [1].")
-@option("--timeout", "timeout_ms", type=COUNT, help="Milliseconds for a selection [30000].")
-@option(
-    "--error-budget",
-    type=click.FloatRange(0, 1),
-    help="Share of failed selections that makes figures invalid [0].",
+@setting_options(
+    *("repeats", "parallelism", "timeout_ms", "error_budget", "max_cost_usd", "into", "resume"),
+    "retry_errors",
+    repeats="How often each test is run",
+    parallelism="Concurrent selections",
+    timeout_ms="Time limit for a selection",
+    error_budget="Share of failed selections from which figures are invalid [0]",
+    max_cost_usd="Stop when selecting has cost this much; a higher limit continues",
+    retry_errors="Run failed tests again",
 )
-@option(
-    "--max-cost",
-    "max_cost_usd",
-    type=click.FloatRange(min=0),
-    metavar="USD",
-    help="Stop when selecting has cost so much; more continues [no limit].",
-)
-@option("--into", type=PATH, help="Run folder; the same folder continues [one by plan].")
-@option("--resume", type=PATH, help="Go on with this run folder, given the run's own flags.")
-@option("--retry-errors/--no-retry-errors", help="Put failed tests again.")
 @option("--name", help="Name of the .result file [the run's].")
 @click.option("--compat", is_flag=True, help="Write the .result exactly as the old scripts did.")
 @option(
@@ -184,7 +176,7 @@ def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
 def _build_request(flags: dict[str, Any], wanted: dict[str, Any]) -> "SelectionRequest":
     from recall_bench.running.selection_run import SelectionRequest
 
-    said = {name: value for name, value in wanted.items() if value is not None and value != ()}
+    said = select_given(wanted)
     return SelectionRequest(settings=read_flags(None, flags), **{"selector": "hybrid", **said})
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode
-from recall_bench.core.settings import PATH_SETTINGS, Executor, JudgeShows
+from recall_bench.core.settings import describe_settings
 
 
 class _ProfileSection(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -51,53 +50,22 @@ class _RangeSteps(_ProfileSection):
     step: int
 
 
-class _RunSection(_ProfileSection):
-    ranges: str | list[int | str] | dict[str, Any] | None = None
-    seed: int | None = None
-    timeout: int | None = None
-    parallelism: int | None = None
-    executor: Executor | None = None
-    workers: int | None = None
-    worker_cpus: float | None = None
-    worker_env: list[str] | None = None
-    ray_address: str | None = None
-    sample: int | None = None
-    top_k: int | None = None
-    max_context_tokens: int | None = None
-    endpoint: bool | None = None
-    embedding_cache: bool | None = None
-    grpc_ca: str | None = None
-    judge_memory_window: int | None = None
-    judge_shows: JudgeShows | None = None
-    judge_budget: int | None = None
-    judge_cache: bool | None = None
-    review: ReviewMode | None = None
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    max_calls: int | None = None
-    groups_enabled: bool | None = None
-    data: str | None = None
-    personas: list[str] | None = None
-    repeats: int | None = None
-    lifecycle: Lifecycle | None = None
-    calendar: Calendar | None = None
-    ingest: Ingest | None = None
-    allow_gaps: bool | None = None
-    error_budget: float | None = None
-    grpc_timeout: int | None = None
-    ingest_timeout: int | None = None
-    judge_timeout: int | None = None
-    dry_run: bool | None = None
-    skip_preflight: bool | None = None
-    skip_catchup_ingest: bool | None = None
-    retry_errors: bool | None = None
-    into: str | None = None
-    resume: str | None = None
-    json_out: str | None = None
-    question_log: str | bool | None = None
-    progress_jsonl: str | None = None
-    failure_log: str | None = None
-    heatmap_png: bool | None = None
+def _make_run_section() -> type[_ProfileSection]:
+    """The keys of `run`: every setting that a profile gives there, each optional."""
+    special = {
+        "ranges": str | list[int | str] | dict[str, Any] | None,
+        "question_log": str | bool | None,
+    }
+    simple: dict[type, Any] = {Path: str, tuple: list[str]}
+    keys = [
+        (about.alias, special.get(about.name, simple.get(about.kind, about.kind) | None), None)
+        for about in describe_settings().values()
+        if about.help.is_run_key
+    ]
+    return msgspec.defstruct("_RunSection", keys, bases=(_ProfileSection,))
+
+
+_RunSection = _make_run_section()
 
 
 class _GenerateSection(_ProfileSection):
@@ -116,7 +84,7 @@ class Profile(_ProfileSection):
     env: _EnvSection | None = None
     models: _ModelsSection | None = None
     harness: _HarnessSection | None = None
-    run: _RunSection | None = None
+    run: _RunSection | None = None  # type: ignore[valid-type]
     generate: _GenerateSection | None = None
 
 
@@ -187,16 +155,6 @@ def _load_env(path: Path) -> None:
         os.environ.setdefault(name.strip(), value.strip().strip("'\""))
 
 
-_RENAMED = {
-    "timeout": "timeout_ms",
-    "grpc_timeout": "grpc_timeout_ms",
-    "ingest_timeout": "ingest_timeout_ms",
-    "judge_timeout": "judge_timeout_ms",
-    "judge_budget": "judge_budget_tokens",
-    "max_cost": "max_cost_usd",
-}
-
-
 def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
     """The settings that a profile gives, by name."""
     given: dict[str, Any] = {}
@@ -236,20 +194,20 @@ def resolve_code_path(target: str | None, base: Path) -> str | None:
     return str(base / target) if file and (base / file).exists() else target
 
 
-def _extract_run_settings(run: _RunSection, base: Path) -> dict[str, Any]:
+def _extract_run_settings(run: _ProfileSection, base: Path) -> dict[str, Any]:
     given: dict[str, Any] = {}
-    for name in (f.name for f in msgspec.structs.fields(_RunSection)):
-        value = getattr(run, name)
+    for about in describe_settings().values():
+        value = getattr(run, about.alias, None) if about.help.is_run_key else None
         if value is None:
             continue
-        if name == "question_log" and isinstance(value, bool):
+        if about.name == "question_log" and isinstance(value, bool):
             given["write_question_log"] = value
-        elif name == "ranges":
+        elif about.name == "ranges":
             given["ranges"] = _parse_range_setting(value)
-        elif isinstance(value, list):
-            given[name] = tuple(value)
+        elif about.kind is tuple:
+            given[about.name] = tuple(value)
         else:
-            given[_RENAMED.get(name, name)] = base / value if name in PATH_SETTINGS else value
+            given[about.name] = base / value if about.kind is Path else value
     return given
 
 
@@ -261,7 +219,8 @@ def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[s
             steps = msgspec.convert(raw, _RangeSteps)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"run.ranges: say a list, {{start, end, step}} or {{series}}; {_describe_error(error)}"
+                "run.ranges: say a list, {start, end, step} or {series}; "
+                f"{_describe_error(error)}"
             ) from error
         if steps.step < 1:
             raise UsageError(f"run.ranges.step: {steps.step} is too small; say at least 1")

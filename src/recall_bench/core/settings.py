@@ -1,10 +1,16 @@
-"""Everything a run can be told, and the least that makes sense of it."""
+"""The settings of a run, each stated once.
 
-from dataclasses import dataclass, field, replace
+`Settings` is the single source of the command-line options (`cli/options.py`), of the profile
+schema (`core/profile.py`) and of the limits of each value.
+"""
+
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode
@@ -18,174 +24,385 @@ class JudgeShows(StrEnum):
 
 
 class Executor(StrEnum):
-    """Where the work of a run is done. It changes no result."""
+    """Where a run is executed. It changes no result."""
 
     LOCAL = "local"
-    """In this process, as its answers and verdicts come."""
+    """In this process."""
     PROCESSES = "processes"
     """In several processes of this machine, for systems that compute."""
     RAY = "ray"
-    """On a Ray cluster, for systems that are waited for and runs that outgrow a machine."""
+    """On a Ray cluster, for slow remote systems and runs that outgrow a machine."""
+
+
+class Help(NamedTuple):
+    """How users meet a setting."""
+
+    text: str
+    default: str | None = None
+    """The default in words, where its value does not say it."""
+    alias: str | None = None
+    """Its name in options and profiles, if it differs from the field's."""
+    metavar: str | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    is_run_key: bool = True
+    """Whether profiles set it in their `run` section."""
+
+
+RUNS = Path("recall-runs")
+"""The parent of the run folders of runs without `into`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything `run` can be told. None means: decide by the default rule."""
+    """Everything that can be set for a run. None means that a default rule decides."""
 
-    adapter: str = "hybrid"
-    factory: str | None = None
-    config: dict[str, object] = field(default_factory=dict)
-    data: Path | None = None
-    personas: tuple[str, ...] = ()
-    arcs: str | None = None
-    ranges: tuple[str, ...] = ()
-    reader: str | None = None
-    top_k: int = 10
-    max_context_tokens: int | None = None
-    endpoint: bool = False
-    system_model: str | None = None
-    system_embedder: str | None = None
-    embedding_cache: bool = False
-    grpc_ca: Path | None = None
-    judge: str = "offline"
-    appellate_judge: str | None = None
-    judge_base_url: str | None = None
-    appellate_base_url: str | None = None
-    judge_memory_window: int = 0
-    judge_shows: JudgeShows = JudgeShows.PASSAGES
-    judge_budget_tokens: int = 1500
-    judge_cache: bool = True
-    review: ReviewMode = ReviewMode.BALANCED
-    max_cost_usd: float | None = None
-    max_tokens: int | None = None
-    max_calls: int | None = None
-    sample: int | None = None
-    groups_enabled: bool = False
-    seed: int = 42
-    repeats: int = 1
-    lifecycle: Lifecycle | None = None
-    calendar: Calendar = Calendar.METADATA
-    ingest: Ingest = Ingest.DAYS
-    allow_gaps: bool = False
-    error_budget: float = 0.05
-    parallelism: int = 1
-    executor: Executor = Executor.LOCAL
-    workers: int | None = None
-    worker_cpus: float | None = None
-    worker_env: tuple[str, ...] = ()
-    ray_address: str | None = None
-    shard: str | None = None
-    timeout_ms: int = 30_000
-    grpc_timeout_ms: int = 120_000
-    ingest_timeout_ms: int = 1_800_000
-    judge_timeout_ms: int = 120_000
-    dry_run: bool = False
-    skip_preflight: bool = False
-    skip_catchup_ingest: bool = False
-    retry_errors: bool = False
-    into: Path | None = None
-    resume: Path | None = None
-    json_out: Path | None = None
-    question_log: Path | None = None
-    write_question_log: bool = True
-    progress_jsonl: Path | None = None
-    failure_log: Path | None = None
-    heatmap_png: bool = True
+    adapter: Annotated[
+        str,
+        Help(
+            "The system: a name, file.py[:factory], module:factory, grpc://, http://, "
+            "command:PROGRAM, once:PROGRAM or system.yaml",
+            is_run_key=False,
+        ),
+    ] = "hybrid"
+    factory: Annotated[
+        str | None,
+        Help("The function of the adapter's file that makes the system", is_run_key=False),
+    ] = None
+    config: Annotated[
+        dict[str, object],
+        Help(
+            "A setting of the system; the value is read as YAML. Can be repeated",
+            metavar="KEY=VALUE",
+            is_run_key=False,
+        ),
+    ] = field(default_factory=dict)
+    data: Annotated[Path | None, Help("Folder with the personas", "those of the package")] = None
+    personas: Annotated[
+        tuple[str, ...], Help("Personas to run", "all of --data; without it harbour-office")
+    ] = ()
+    arcs: Annotated[
+        str | None,
+        Help("The story, by its arcs file", "arcs-1000d.yaml, or the only one", is_run_key=False),
+    ] = None
+    ranges: Annotated[
+        tuple[str, ...], Help("Checkpoints", "30d 90d 6mo 1y full; for harbour-office every:5")
+    ] = ()
+    reader: Annotated[
+        str | None,
+        Help(
+            "Writes the answer from what the system returns: extractive or provider:model",
+            "extractive, for systems that do not answer themselves",
+            is_run_key=False,
+        ),
+    ] = None
+    top_k: Annotated[int, Help("Passages of a reply that are used", minimum=1)] = 10
+    max_context_tokens: Annotated[
+        int | None,
+        Help("Limit for the tokens of these passages", "no limit", metavar="TOKENS", minimum=1),
+    ] = None
+    endpoint: Annotated[
+        bool, Help("Start a model endpoint for the system and count its tokens", "if needed")
+    ] = False
+    system_model: Annotated[
+        str | None,
+        Help(
+            "Model behind the system's endpoint for chats, as provider:model",
+            "none",
+            metavar="MODEL",
+            is_run_key=False,
+        ),
+    ] = None
+    system_embedder: Annotated[
+        str | None,
+        Help(
+            "Model behind the system's endpoint for embeddings, as provider:model",
+            "the embedded word vectors",
+            metavar="MODEL",
+            is_run_key=False,
+        ),
+    ] = None
+    embedding_cache: Annotated[
+        bool,
+        Help(
+            "Cache the endpoint's vectors across processes and runs; latencies are "
+            "then those of a warm cache"
+        ),
+    ] = False
+    grpc_ca: Annotated[
+        Path | None, Help("Certificates to trust for grpcs://", "those of the operating system")
+    ] = None
+    judge: Annotated[
+        str,
+        Help(
+            "offline, stub, provider:model, claude, codex, copilot, file.py[:name] or module:name",
+            is_run_key=False,
+        ),
+    ] = "offline"
+    appellate_judge: Annotated[
+        str | None,
+        Help("Second judge that reviews verdicts of the first", "none", is_run_key=False),
+    ] = None
+    judge_base_url: Annotated[
+        str | None,
+        Help(
+            "OpenAI-compatible server of the judge's model",
+            "the provider's",
+            metavar="URL",
+            is_run_key=False,
+        ),
+    ] = None
+    appellate_base_url: Annotated[
+        str | None,
+        Help(
+            "OpenAI-compatible server of the second judge's model",
+            "the provider's",
+            metavar="URL",
+            is_run_key=False,
+        ),
+    ] = None
+    judge_memory_window: Annotated[
+        int,
+        Help("Days before and after the evidence that the judge is shown", "0: none", minimum=0),
+    ] = 0
+    judge_shows: Annotated[
+        JudgeShows, Help("Show the judge relevant passages of these days, or all of them")
+    ] = JudgeShows.PASSAGES
+    judge_budget_tokens: Annotated[
+        int,
+        Help(
+            "Limit for the tokens of these passages",
+            alias="judge_budget",
+            metavar="TOKENS",
+            minimum=1,
+        ),
+    ] = 1500
+    judge_cache: Annotated[
+        bool, Help("Cache the verdicts of models, so that none is paid twice")
+    ] = True
+    review: Annotated[ReviewMode, Help("Review failures and as many passes, or failures alone")] = (
+        ReviewMode.BALANCED
+    )
+    max_cost_usd: Annotated[
+        float | None,
+        Help(
+            "Stop when judge and reader have cost this much; a higher limit continues",
+            "no limit",
+            alias="max_cost",
+            metavar="USD",
+            minimum=0,
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Help(
+            "Stop when judge and reader have used this many tokens; a higher limit continues",
+            "no limit",
+            metavar="TOKENS",
+            minimum=0,
+        ),
+    ] = None
+    max_calls: Annotated[
+        int | None,
+        Help(
+            "Concurrent calls to the system, and to any one provider, of all workers together",
+            "no limit",
+            minimum=1,
+        ),
+    ] = None
+    sample: Annotated[
+        int | None, Help("Limit for the older questions at each checkpoint", "all", minimum=0)
+    ] = None
+    groups_enabled: Annotated[bool, Help("Ask the two group categories too")] = False
+    seed: Annotated[int, Help("Seed for the order and the sample of the questions")] = 42
+    repeats: Annotated[int, Help("How often each question is asked", minimum=1, maximum=1000)] = 1
+    lifecycle: Annotated[
+        Lifecycle | None,
+        Help("How a memory reaches a checkpoint", "forked if the system has snapshots, else fresh"),
+    ] = None
+    calendar: Annotated[Calendar, Help("Where the date of a day comes from")] = Calendar.METADATA
+    ingest: Annotated[Ingest, Help("The form in which the system is fed the days")] = Ingest.DAYS
+    allow_gaps: Annotated[bool, Help("Accept stories with missing days")] = False
+    error_budget: Annotated[
+        float, Help("Share of failed trials from which scores are invalid", minimum=0, maximum=1)
+    ] = 0.05
+    parallelism: Annotated[
+        int, Help("Concurrent questions, and concurrent verdicts", minimum=1)
+    ] = 1
+    executor: Annotated[
+        Executor, Help("Run in this process, in several processes, or on a Ray cluster")
+    ] = Executor.LOCAL
+    workers: Annotated[int | None, Help("Number of workers", "one per processor", minimum=1)] = None
+    worker_cpus: Annotated[
+        float | None,
+        Help(
+            "Processors that each worker on the cluster reserves",
+            "1, or less if there are many workers",
+            metavar="CPUS",
+            minimum=0,
+        ),
+    ] = None
+    worker_env: Annotated[
+        tuple[str, ...],
+        Help(
+            "Environment variable to pass to workers on the cluster. Can be repeated",
+            metavar="NAME",
+        ),
+    ] = ()
+    ray_address: Annotated[
+        str | None,
+        Help(
+            "Cluster of --executor ray, as HOST:PORT or auto",
+            "one started for the run",
+            metavar="ADDRESS",
+        ),
+    ] = None
+    shard: Annotated[
+        str | None,
+        Help(
+            "Run only this part of the plan, such as 2/8; `merge` joins all parts",
+            "the whole plan",
+            metavar="I/N",
+            is_run_key=False,
+        ),
+    ] = None
+    timeout_ms: Annotated[int, Help("Time limit for an answer", alias="timeout", minimum=1)] = (
+        30_000
+    )
+    grpc_timeout_ms: Annotated[
+        int, Help("Time limit for a gRPC call", alias="grpc_timeout", minimum=1)
+    ] = 120_000
+    ingest_timeout_ms: Annotated[
+        int,
+        Help("Time limit for ingesting a day and for settling", alias="ingest_timeout", minimum=1),
+    ] = 1_800_000
+    judge_timeout_ms: Annotated[
+        int, Help("Time limit for a verdict", alias="judge_timeout", minimum=1)
+    ] = 120_000
+    dry_run: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
+    skip_preflight: Annotated[bool, Help("Do not check the output paths first")] = False
+    skip_catchup_ingest: Annotated[bool, Help("Trust the days that the system says it has")] = False
+    retry_errors: Annotated[bool, Help("Ask failed questions again")] = False
+    into: Annotated[
+        Path | None,
+        Help(
+            "Run folder; an existing run continues",
+            "a folder in recall-runs/, named after the plan",
+        ),
+    ] = None
+    resume: Annotated[
+        Path | None, Help("Continue the run in this folder, given the same flags")
+    ] = None
+    json_out: Annotated[
+        Path | None,
+        Help("Path of result.json; without --into the run folder is beside it", "the run folder"),
+    ] = None
+    question_log: Annotated[Path | None, Help("Path of questions.jsonl", "the run folder")] = None
+    write_question_log: Annotated[bool, Help("Write questions.jsonl", is_run_key=False)] = True
+    progress_jsonl: Annotated[Path | None, Help("Path of progress.jsonl", "the run folder")] = None
+    failure_log: Annotated[Path | None, Help("Path of failures.jsonl", "the run folder")] = None
+    heatmap_png: Annotated[bool, Help("Draw the heatmap")] = True
+
+    def __post_init__(self) -> None:
+        for about in describe_settings().values():
+            value = getattr(self, about.name)
+            least, most = about.help.minimum, about.help.maximum
+            if isinstance(value, float) and not isfinite(value):
+                raise UsageError(f"{about.flag}: {value} is not a number; say one")
+            if value is not None and least is not None and value < least:
+                raise UsageError(f"{about.flag}: {value} is too small; say at least {least}")
+            if value is not None and most is not None and value > most:
+                raise UsageError(f"{about.flag}: {value} is too large; say at most {most}")
 
     @property
     def unused_worker_settings(self) -> tuple[str, ...]:
-        """Settings that say how others work, where nobody else does."""
-        others = {Executor.PROCESSES: ("workers",), Executor.RAY: _WORKER_SETTINGS}
-        used = others.get(self.executor, ())
-        return tuple(name for name in _WORKER_SETTINGS if getattr(self, name) and name not in used)
-
-    def __post_init__(self) -> None:
-        for name, least in _MINIMUMS.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(
-                    f"{name.replace('_', '-')}: {value} is too small; say at least {least}"
-                )
-        if self.repeats > _MOST_REPEATS:
-            raise UsageError(f"repeats: {self.repeats} is too many; say at most {_MOST_REPEATS}")
-        if not 0 <= self.error_budget <= 1:
-            raise UsageError(
-                f"error-budget: {self.error_budget} is not a share; say a number from 0 to 1"
-            )
-        if self.max_cost_usd is not None and not isfinite(self.max_cost_usd):
-            raise UsageError(f"max-cost: {self.max_cost_usd} is not a sum of money; say US dollars")
+        """Settings of workers that the chosen executor does not have."""
+        worker_settings = ("workers", "worker_cpus", "worker_env", "ray_address")
+        used = {Executor.PROCESSES: ("workers",), Executor.RAY: worker_settings}
+        return tuple(
+            name
+            for name in worker_settings
+            if getattr(self, name) and name not in used.get(self.executor, ())
+        )
 
     @property
     def concurrency(self) -> int:
-        """Questions, and verdicts, at a time in one process that has the run to itself."""
+        """Concurrent questions, and verdicts, in a process that has the run to itself."""
         return min(self.parallelism, self.max_calls or self.parallelism)
 
 
-_MOST_REPEATS = 1000
-_WORKER_SETTINGS = ("workers", "worker_cpus", "worker_env", "ray_address")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingInfo:
+    """One field of `Settings` with its type and its help."""
 
-_MINIMUMS = {
-    "top_k": 1,
-    "max_context_tokens": 1,
-    "judge_memory_window": 0,
-    "judge_budget_tokens": 1,
-    "max_cost_usd": 0,
-    "max_tokens": 0,
-    "max_calls": 1,
-    "workers": 1,
-    "worker_cpus": 0,
-    "sample": 0,
-    "repeats": 1,
-    "parallelism": 1,
-    "timeout_ms": 1,
-    "grpc_timeout_ms": 1,
-    "ingest_timeout_ms": 1,
-    "judge_timeout_ms": 1,
-}
+    name: str
+    kind: type
+    """str, int, float, bool, Path, tuple, dict or a StrEnum."""
+    help: Help
+    alias: str
+    """Its name in options (`judge-budget`) and profiles (`judgeBudget`), without a unit."""
+    default: str
+    """The default in words; empty if there is nothing to say."""
+
+    @property
+    def flag(self) -> str:
+        """Its name as users type it, without the leading hyphens."""
+        return self.alias.replace("_", "-")
+
+
+@cache
+def describe_settings() -> dict[str, SettingInfo]:
+    """Every setting by its name, in the order of `Settings`."""
+    found = {}
+    for each in fields(Settings):
+        annotation, about = get_args(each.type)
+        kind = _find_kind(annotation)
+        default = _format_default(each.default, kind) if about.default is None else about.default
+        alias = about.alias or each.name
+        found[each.name] = SettingInfo(
+            name=each.name, kind=kind, help=about, alias=alias, default=default
+        )
+    return found
+
+
+def _find_kind(annotation: Any) -> type:  # noqa: ANN401 - a type expression
+    """The type without `| None`, and `tuple` for `tuple[str, ...]`."""
+    if isinstance(annotation, UnionType):
+        annotation = next(each for each in get_args(annotation) if each is not NoneType)
+    kind: type = get_origin(annotation) or annotation
+    return kind
+
+
+def _format_default(default: object, kind: type) -> str:
+    if kind is bool:
+        return "yes" if default else "no"
+    return str(default) if isinstance(default, str | int | float) else ""
 
 
 def apply_overrides(settings: Settings, given: dict[str, Any]) -> Settings:
-    """The settings with everything that was given replaced.
+    """The settings with the given ones replaced; texts become paths, choices and lists.
 
-    `into` and `resume` both say which folder, so whichever is given alone decides.
+    `into` and `resume` both name the run folder, so either one replaces both.
     """
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
-    for name in ("ranges", "personas", "worker_env"):
-        if isinstance(given.get(name), str):
-            given = given | {name: (given[name],)}
-    paths = {name: Path(value) for name, value in given.items() if name in PATH_SETTINGS and value}
-    words = {
-        name: _parse_choice(name, value)
+    known = describe_settings()
+    converted = {
+        name: _convert(known[name], value) if name in known and value else value
         for name, value in given.items()
-        if name in _CHOICES and value
     }
-    return replace(settings, **given | paths | words)
+    return replace(settings, **converted)
 
 
-PATH_SETTINGS = frozenset(
-    "data grpc_ca into resume json_out question_log progress_jsonl failure_log".split()
-)
-"""The settings that are files or folders."""
-
-_CHOICES: dict[str, type[StrEnum]] = {
-    "calendar": Calendar,
-    "executor": Executor,
-    "ingest": Ingest,
-    "judge_shows": JudgeShows,
-    "lifecycle": Lifecycle,
-    "review": ReviewMode,
-}
-
-
-def _parse_choice(name: str, value: str) -> StrEnum:
-    kind = _CHOICES[name]
-    try:
-        return kind(value)
-    except ValueError as error:
-        flag = name.replace("_", "-")
-        raise UsageError(f"{flag}: {value!r} is none of {', '.join(kind)}; say one") from error
-
-
-RUNS = Path("recall-runs")
-"""Where a run goes that was not given a folder."""
+def _convert(about: SettingInfo, value: Any) -> Any:  # noqa: ANN401 - of any setting
+    if about.kind is tuple and isinstance(value, str):
+        return (value,)
+    if about.kind is Path:
+        return Path(value)
+    if issubclass(about.kind, StrEnum):
+        try:
+            return about.kind(value)
+        except ValueError as error:
+            choices = ", ".join(about.kind)
+            raise UsageError(f"{about.flag}: {value!r} is none of {choices}; say one") from error
+    return value

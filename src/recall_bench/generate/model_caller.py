@@ -2,21 +2,17 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import anyio
 
 from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone, UsageError
 from recall_bench.core.retry import limit_time, retry
 from recall_bench.core.usage import Usage
+from recall_bench.core.words import estimate_tokens
 from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.generate.pass_request import PassRequest
-from recall_bench.models.model import Model, Prompt, Reply
-
-if TYPE_CHECKING:
-    from recall_bench.models.model import Model
-from recall_bench.core.words import estimate_tokens
 from recall_bench.generate.pass_run import format_count
+from recall_bench.models.model import Model, Prompt, Reply
 
 MIN_FAILED_CALLS = 6
 """A model that fails so often in a row, and as often as calls are made at once, has gone."""

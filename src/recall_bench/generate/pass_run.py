@@ -1,8 +1,8 @@
 """What became of a pass."""
 
 import signal
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -21,8 +21,7 @@ from recall_bench.datasets.persona_files import format_days
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
-from collections.abc import Sequence
-from typing import TypeVar
+
 
 INCOMPLETE = 10
 """Exit code: some units could not be written; the command that is named fills them."""

@@ -1,11 +1,15 @@
 """What would put a question right where that takes no judgement."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed
 from recall_bench.core.scenario import BOUNDARY, Disclosure
-from recall_bench.core.yaml12 import Document
+from recall_bench.core.yaml12 import Document, decode_text
 from recall_bench.core.yaml_writer import format_scalar
 from recall_bench.datasets.lint.boundary_checks import find_disclosures
 from recall_bench.datasets.lint.lint_corpus import LintCorpus
@@ -18,12 +22,6 @@ from recall_bench.generate.checks.time_check import AnswerChange, replace_day_nu
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, SequenceNode
-import re
-from dataclasses import dataclass
-from pathlib import Path
-
-from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.yaml12 import decode_text
 
 
 def suggest_repairs(

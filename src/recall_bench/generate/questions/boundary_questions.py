@@ -1,23 +1,6 @@
 """What a model is asked for the secrets of a closed session."""
 
 import json
-from typing import TYPE_CHECKING
-
-from recall_bench.generate.questions.question_prompt import (
-    COMMON,
-    COMMON_FIELDS,
-    EVIDENCE,
-    TEXT,
-    TEXTS,
-    build_prompt,
-    build_schema,
-    make_nullable,
-)
-from recall_bench.generate.questions.story_view import StoryView, build_excerpts
-from recall_bench.models.model import Prompt, fence_blocks
-
-if TYPE_CHECKING:
-    pass
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,9 +21,22 @@ from recall_bench.generate.questions.candidates import (
     read_text,
     read_texts,
 )
-from recall_bench.generate.questions.question_prompt import Raw, read_questions
+from recall_bench.generate.questions.question_prompt import (
+    COMMON,
+    COMMON_FIELDS,
+    EVIDENCE,
+    TEXT,
+    TEXTS,
+    Raw,
+    build_prompt,
+    build_schema,
+    make_nullable,
+    read_questions,
+)
 from recall_bench.generate.questions.quotation import QuotePlace, locate_quote
+from recall_bench.generate.questions.story_view import StoryView, build_excerpts
 from recall_bench.generate.questions.window import QuestionEntry, QuestionWindow
+from recall_bench.models.model import Prompt, fence_blocks
 
 _CLOSED_TOKENS = 32_000
 _OPEN_TOKENS = 12_000

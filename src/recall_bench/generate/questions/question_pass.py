@@ -1,45 +1,42 @@
 """Everything a pass over questions needs, found or refused before the first call."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-from recall_bench.core.errors import UsageError
-from recall_bench.core.scenario import PRINCIPAL
-from recall_bench.datasets.persona_files import Layout
-from recall_bench.datasets.persona_story import read_persona, read_story
-from recall_bench.generate.day_log import list_day_files, read_day_log
-from recall_bench.generate.pass_request import STANDARD, QuestionsRequest
-from recall_bench.generate.questions.story_view import SessionMembers, StoryView
-from recall_bench.generate.questions.window import (
-    QuestionWindow,
-    QuestionWriter,
-    count_checkpoints,
-    list_windows,
-)
-
-if TYPE_CHECKING:
-    from recall_bench.generate.model_caller import ModelCaller
-    from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
-    from recall_bench.models.model import Prompt
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import anyio.lowlevel
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.errors import ModelFault, ModelGone
+from recall_bench.core.errors import ModelFault, ModelGone, UsageError
+from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.usage import Usage
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_story import read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
+from recall_bench.generate.day_log import list_day_files, read_day_log
 from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.generate.model_reply import NoUsableReply
+from recall_bench.generate.pass_request import STANDARD, QuestionsRequest
 from recall_bench.generate.pass_run import MissingUnit, PassResult, PassStop, run_pass, run_units
 from recall_bench.generate.questions.question_store import OnProgress, QuestionFile, QuestionStore
-from recall_bench.generate.questions.window import QuestionEntry, compute_share, find_unasked_part
+from recall_bench.generate.questions.story_view import SessionMembers, StoryView
+from recall_bench.generate.questions.window import (
+    QuestionEntry,
+    QuestionWindow,
+    QuestionWriter,
+    compute_share,
+    count_checkpoints,
+    find_unasked_part,
+    list_windows,
+)
 from recall_bench.generate.questions.window_record import WindowRecord
+
+if TYPE_CHECKING:
+    from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
+    from recall_bench.models.model import Prompt
+
 
 if TYPE_CHECKING:
     from recall_bench.generate.checks.check_result import QuestionChecker
