@@ -123,7 +123,7 @@ def test_naming_a_product_imports_nothing_of_it() -> None:
     products = {
         entry.value.partition(":")[0]
         for entry in user_code.list_plugins("systems")
-        if ".contrib." in entry.value
+        if ".products." in entry.value
     }
     program = (
         f"import sys, importlib; "
@@ -138,7 +138,7 @@ def test_naming_a_product_imports_nothing_of_it() -> None:
     needed = {
         need.split(".")[0]
         for entry in user_code.list_plugins("systems")
-        if ".contrib." in entry.value
+        if ".products." in entry.value
         for need in entry.load().needs
     }
     assert needed

@@ -50,7 +50,7 @@ REQUESTS: dict[str, wire.Request] = {
         time="13:56:00",
         content="Fig 🐈\n\u2028\0",
         arcs=("cat",),
-        turns=(wire.Turn(speaker="Ada", text="Fig."),),
+        turns=(wire.WireTurn(speaker="Ada", text="Fig."),),
     ),
     "settle": wire.SettleRequest(memory="m/1"),
     "ask": wire.AskRequest(
@@ -70,18 +70,20 @@ REQUESTS: dict[str, wire.Request] = {
     "close": wire.CloseRequest(memory="m/1"),
 }
 REPLIES: dict[str, wire.Reply] = {
-    "health": wire.Health(name="n", version="3", max_concurrency=7, clock="native", answers=False),
-    "open": wire.Opened(memory="m/1 ?#%2F"),
-    "ask": wire.Told(
+    "health": wire.HealthReply(
+        name="n", version="3", max_concurrency=7, clock="native", answers=False
+    ),
+    "open": wire.OpenReply(memory="m/1 ?#%2F"),
+    "ask": wire.AnswerReply(
         answer="Fig 🐈",
         passages=(wire.WirePassage(text="t", id="day-0002", day=2, source="s", score=0.5),),
         tool_calls=({"tool": "search", "n": [1, None]},),
         usage=wire.WireUsage(calls=1, input_tokens=2, output_tokens=3, cost_usd=0.25),
     ),
-    "attest": wire.Attested(days=9),
-    "inspect": wire.Inspected(days=(1, 9), bytes=2**40),
-    "save": wire.Saved(snapshot="/tmp/s 1"),
-    "restore": wire.Opened(memory="copy"),
+    "attest": wire.AttestReply(days=9),
+    "inspect": wire.InspectReply(days=(1, 9), bytes=2**40),
+    "save": wire.SaveReply(snapshot="/tmp/s 1"),
+    "restore": wire.OpenReply(memory="copy"),
 }
 
 
@@ -103,7 +105,7 @@ class Recorded(SystemHost):
 @pytest.mark.parametrize("verb", wire.VERBS)
 async def test_every_message_arrives_as_it_was_sent(verb: str) -> None:
     request, kind = REQUESTS[verb], wire.VERBS[verb][1]
-    reply = REPLIES.get(verb, wire.Done())
+    reply = REPLIES.get(verb, wire.DoneReply())
     host = Recorded(reply)
 
     async with hosting(host) as url:
@@ -137,7 +139,7 @@ async def test_an_error_has_its_status_and_comes_back_as_it_was(
             response = await client.post(f"{url}/memories/m/settle")
         carrier = HttpTransport(HttpAddress(url))
         with pytest.raises(expected) as raised:
-            await carrier.call(wire.SettleRequest(memory="m"), wire.Done)
+            await carrier.call(wire.SettleRequest(memory="m"), wire.DoneReply)
         await carrier.close()
 
     assert response.status_code == status
@@ -165,7 +167,7 @@ NONSENSE = [
 
 
 async def test_what_is_none_of_our_messages_is_refused_with_the_reason() -> None:
-    host = Recorded(wire.Done())
+    host = Recorded(wire.DoneReply())
 
     async with hosting(host) as url, httpx.AsyncClient(trust_env=False) as client:
         for method, path, body, status, said in NONSENSE:
@@ -179,7 +181,7 @@ async def test_what_is_none_of_our_messages_is_refused_with_the_reason() -> None
 
 
 async def test_a_body_may_have_64_megabytes_and_not_one_more() -> None:
-    host = Recorded(wire.Done())
+    host = Recorded(wire.DoneReply())
     _, path, body = encode_request(
         wire.IngestRequest(memory="m", day=1, id="d", date="2026-01-01", content="")
     )
@@ -214,17 +216,17 @@ async def test_a_call_is_given_up_with_the_client() -> None:
     begun, given_up = anyio.Event(), anyio.Event()
     async with serving(System(lambda lived, question: "")) as url:
         carrier = HttpTransport(HttpAddress(url))
-        name = (await carrier.call(wire.OpenRequest(scenario="s"), wire.Opened)).memory
+        name = (await carrier.call(wire.OpenRequest(scenario="s"), wire.OpenReply)).memory
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(carrier.call, wire.SettleRequest(memory=name), wire.Done)
+            tasks.start_soon(carrier.call, wire.SettleRequest(memory=name), wire.DoneReply)
             await begun.wait()
             tasks.cancel_scope.cancel()
         with anyio.fail_after(10):
             await given_up.wait()
-        still = await carrier.call(wire.AttestRequest(memory=name), wire.Attested)
+        still = await carrier.call(wire.AttestRequest(memory=name), wire.AttestReply)
         await carrier.close()
 
-    assert still == wire.Attested()
+    assert still == wire.AttestReply()
 
 
 async def test_a_call_under_way_when_the_server_stops_is_told_that_it_is_gone() -> None:
@@ -236,13 +238,13 @@ async def test_a_call_under_way_when_the_server_stops_is_told_that_it_is_gone() 
 
     async def call() -> None:
         try:
-            await carrier.call(wire.SettleRequest(memory="m"), wire.Done)
+            await carrier.call(wire.SettleRequest(memory="m"), wire.DoneReply)
         except SystemGone as gone:
             told.append(str(gone))
 
     begun = anyio.Event()
     told: list[str] = []
-    async with anyio.create_task_group() as tasks, hosting(Endless(wire.Done())) as url:
+    async with anyio.create_task_group() as tasks, hosting(Endless(wire.DoneReply())) as url:
         carrier = HttpTransport(HttpAddress(url))
         tasks.start_soon(call)
         await begun.wait()
@@ -263,9 +265,9 @@ async def test_nothing_waits_for_small_packets_to_be_collected(
         await startup(self, sockets)
 
     monkeypatch.setattr(uvicorn.Server, "startup", noted)
-    async with hosting(Recorded(wire.Health())) as url:
+    async with hosting(Recorded(wire.HealthReply())) as url:
         carrier = HttpTransport(HttpAddress(url))
-        await carrier.call(wire.HealthRequest(), wire.Health)
+        await carrier.call(wire.HealthRequest(), wire.HealthReply)
         (connection,) = servers[0].server_state.connections
         kept = connection.transport.get_extra_info("socket")
         delay_is_off = kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
@@ -279,7 +281,7 @@ async def test_signals_stay_with_whoever_had_them_and_stdout_stays_silent(
 ) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 
-    async with hosting(Recorded(wire.Health())) as url:
+    async with hosting(Recorded(wire.HealthReply())) as url:
         during = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
         async with httpx.AsyncClient(trust_env=False) as client:
             await client.get(f"{url}/health")
@@ -289,10 +291,10 @@ async def test_signals_stay_with_whoever_had_them_and_stdout_stays_silent(
 
 
 async def test_the_port_is_free_again_once_the_server_stopped() -> None:
-    async with hosting(Recorded(wire.Done())) as url:
+    async with hosting(Recorded(wire.DoneReply())) as url:
         port = int(url.rpartition(":")[2])
         with pytest.raises(UsageError, match="choose another address"):
-            await serve_http(Recorded(wire.Done()), f"127.0.0.1:{port}")
+            await serve_http(Recorded(wire.DoneReply()), f"127.0.0.1:{port}")
 
     socket.create_server(("127.0.0.1", port)).close()
 
@@ -301,7 +303,7 @@ async def test_a_token_in_the_environment_is_asked_of_everyone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RECALL_BENCH_HTTP_TOKEN", "s3cret")
-    host = Recorded(wire.Health())
+    host = Recorded(wire.HealthReply())
 
     async with hosting(host) as url, httpx.AsyncClient(trust_env=False) as client:
         without = await client.get(f"{url}/health")
@@ -343,7 +345,7 @@ async def test_a_missing_library_is_named_with_the_remedy(
     monkeypatch.setitem(sys.modules, missing, None)
 
     with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):
-        await serve_http(Recorded(wire.Done()), "0")
+        await serve_http(Recorded(wire.DoneReply()), "0")
 
 
 def test_the_contract_has_a_place_for_every_message_and_one_message_for_every_place() -> None:

@@ -52,7 +52,7 @@ def made(name: str) -> MemorySystem:
     config = HYBRIDS.get(name, {"days": 4} if name == "recency" else {})
     if name in HYBRIDS or name == "recency":
         config = {"threshold": 0, **config}
-    factory = getattr(baselines, name.partition(" ")[0].replace("-", "_"))
+    factory = getattr(baselines, "build_" + name.partition(" ")[0].replace("-", "_"))
     system: MemorySystem = factory(config)
     if isinstance(system, EvidenceControl):
         system.receive_evidence(SCENARIO, _evidence())

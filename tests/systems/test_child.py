@@ -15,10 +15,10 @@ from tests.systems.processes import SPAWNING, all_end, children, noted_pids, run
 HARNESS = """
 import os, sys, threading, time
 from pathlib import Path
-from recall_bench.core.child_process import DEVNULL, start_blocking_child
+from recall_bench.core.child_process import DEVNULL, start_blocking_process
 
 def start():
-    start_blocking_child(
+    start_blocking_process(
         sys.argv[1:], folder=Path("."), environ=os.environ,
         stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL,
     )

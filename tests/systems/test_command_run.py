@@ -106,7 +106,7 @@ def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def hasty(program: CommandProgram, *, grace_s: float) -> CommandTransport:
         return CommandTransport(program, grace_s=grace_s / 10)
 
-    monkeypatch.setattr("recall_bench.systems.transports.command_system.LineCarrier", hasty)
+    monkeypatch.setattr("recall_bench.systems.transports.command_system.CommandTransport", hasty)
 
 
 def resumed(invoke: Invoke, command: list[str]) -> Shown:

@@ -9,6 +9,7 @@ import pytest
 from recall_bench.core.errors import NotAnAnswer
 from recall_bench.systems.grpc.grpc_messages import (
     SERVICE_V2,
+    _find_message_class,
     decode_message,
     encode_message,
     find_method,
@@ -19,7 +20,7 @@ from recall_bench.systems.transports import wire
 
 FULL: list[wire.WireMessage] = [
     wire.HealthRequest(),
-    wire.Health(
+    wire.HealthReply(
         name="n",
         version="3",
         ready=False,
@@ -34,7 +35,7 @@ FULL: list[wire.WireMessage] = [
         max_shards=4,
     ),
     wire.OpenRequest(scenario="ada"),
-    wire.Opened(memory="m"),
+    wire.OpenReply(memory="m"),
     wire.IngestRequest(
         memory="m",
         day=2,
@@ -43,7 +44,7 @@ FULL: list[wire.WireMessage] = [
         time="13:56:00",
         content="Fig 🐈\n",
         arcs=("cat", "rain"),
-        turns=(wire.Turn(speaker="Ada", text="Hi"), wire.Turn(speaker="Bo", text="")),
+        turns=(wire.WireTurn(speaker="Ada", text="Hi"), wire.WireTurn(speaker="Bo", text="")),
     ),
     wire.SettleRequest(memory="m"),
     wire.AskRequest(
@@ -55,7 +56,7 @@ FULL: list[wire.WireMessage] = [
         choices=("a", "b"),
         top_k=5,
     ),
-    wire.Told(
+    wire.AnswerReply(
         answer="Fig",
         passages=(
             wire.WirePassage(text="t", id="day-0002", day=2, source="s", score=0.1),
@@ -66,26 +67,26 @@ FULL: list[wire.WireMessage] = [
         usage=wire.WireUsage(calls=1, input_tokens=2**40, output_tokens=3, cost_usd=0.0),
     ),
     wire.AttestRequest(memory="m"),
-    wire.Attested(days=0),
+    wire.AttestReply(days=0),
     wire.InspectRequest(memory="m"),
-    wire.Inspected(days=(1, 3), bytes=2**40),
+    wire.InspectReply(days=(1, 3), bytes=2**40),
     wire.SaveRequest(memory="m"),
-    wire.Saved(snapshot="s"),
+    wire.SaveReply(snapshot="s"),
     wire.RestoreRequest(snapshot="s"),
     wire.DropRequest(snapshot="s"),
     wire.CloseRequest(memory="m"),
-    wire.Done(),
+    wire.DoneReply(),
 ]
 
 BARE: list[wire.WireMessage] = [
-    wire.Health(),
-    wire.Told(),
-    wire.Told(answer=""),
-    wire.Told(usage=wire.WireUsage()),
-    wire.Attested(),
-    wire.Inspected(),
-    wire.Inspected(days=()),
-    wire.Inspected(bytes=0),
+    wire.HealthReply(),
+    wire.AnswerReply(),
+    wire.AnswerReply(answer=""),
+    wire.AnswerReply(usage=wire.WireUsage()),
+    wire.AttestReply(),
+    wire.InspectReply(),
+    wire.InspectReply(days=()),
+    wire.InspectReply(bytes=0),
 ]
 
 
@@ -106,7 +107,15 @@ def test_every_field_was_put_to_that_test(message: wire.WireMessage) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    [wire.Health, wire.Opened, wire.Told, wire.Attested, wire.Inspected, wire.Saved, wire.Done],
+    [
+        wire.HealthReply,
+        wire.OpenReply,
+        wire.AnswerReply,
+        wire.AttestReply,
+        wire.InspectReply,
+        wire.SaveReply,
+        wire.DoneReply,
+    ],
 )
 def test_what_a_server_leaves_out_takes_the_default_of_the_wire(reply: type[wire.Reply]) -> None:
     required: dict[str, Any] = {
@@ -121,10 +130,9 @@ def test_what_a_server_leaves_out_takes_the_default_of_the_wire(reply: type[wire
 def test_every_request_has_a_method_that_takes_and_returns_its_messages() -> None:
     for request, reply in wire.VERBS.values():
         method = find_method(request)
-        name = "HealthReply" if reply is wire.Health else reply.__name__
 
         assert method.request is load_messages(SERVICE_V2)[request.__name__]
-        assert method.response is load_messages(SERVICE_V2)[name]
+        assert method.response is _find_message_class(reply)
     assert len(load_methods(SERVICE_V2)) == len(wire.VERBS) + 1, "IngestMany alone is no request"
 
 
@@ -134,7 +142,7 @@ def test_a_score_that_is_no_number_is_refused(score: float) -> None:
     told = kinds["Told"](passages=[kinds["Passage"](text="t", score=score)])
 
     with pytest.raises(NotAnAnswer, match="score is"):
-        decode_message(told, wire.Told)
+        decode_message(told, wire.AnswerReply)
 
 
 @pytest.mark.parametrize("text", ["[1]", "look", ""])
@@ -142,4 +150,4 @@ def test_a_tool_call_that_is_no_json_object_is_refused(text: str) -> None:
     told = load_messages(SERVICE_V2)["Told"](tool_calls=[text])
 
     with pytest.raises(NotAnAnswer, match="not a JSON object"):
-        decode_message(told, wire.Told)
+        decode_message(told, wire.AnswerReply)

@@ -119,7 +119,7 @@ async def test_what_is_no_reply_is_a_fault_that_names_what_came(body: bytes, sai
     error = await raised_by((200, {}, body))
 
     assert type(error) is SystemFault
-    assert "no Told came back" in str(error)
+    assert "no AnswerReply came back" in str(error)
     assert said in str(error)
 
 
@@ -127,9 +127,9 @@ async def test_what_is_no_reply_is_a_fault_that_names_what_came(body: bytes, sai
 async def test_done_may_be_said_in_any_way(said: Said) -> None:
     with saying(lambda *_: said) as url:
         async with carrying(url) as carrier:
-            done = await carrier.call(wire.SettleRequest(memory="m"), wire.Done)
+            done = await carrier.call(wire.SettleRequest(memory="m"), wire.DoneReply)
 
-    assert done == wire.Done()
+    assert done == wire.DoneReply()
 
 
 async def test_a_redirect_is_not_followed_but_told() -> None:
@@ -142,7 +142,7 @@ async def test_a_redirect_is_not_followed_but_told() -> None:
     with saying(elsewhere) as url:
         async with carrying(url) as carrier:
             with pytest.raises(UsageError, match=r"redirected to https://elsewhere\.example/x;"):
-                await carrier.call(ASK, wire.Told)
+                await carrier.call(ASK, wire.AnswerReply)
 
     assert asked == ["/memories/m/ask"]
 
@@ -170,13 +170,13 @@ async def test_no_server_is_gone_and_says_what_to_do() -> None:
 
     async with carrying(f"http://127.0.0.1:{port}") as carrier:
         with pytest.raises(SystemGone, match=r"nothing can be reached.*refused.*start the server"):
-            await carrier.call(ASK, wire.Told)
+            await carrier.call(ASK, wire.AnswerReply)
 
 
 async def test_a_host_that_does_not_exist_is_gone() -> None:
     async with carrying("http://no-such-host.invalid:1") as carrier:
         with pytest.raises(SystemGone, match="nothing can be reached at http://no-such-host"):
-            await carrier.call(ASK, wire.Told)
+            await carrier.call(ASK, wire.AnswerReply)
 
 
 @pytest.mark.parametrize("reply", [b"", b"SSH-2.0-server\r\n", b"HTTP/1.1 200 OK\r\n"])
@@ -193,7 +193,7 @@ async def test_a_server_that_hangs_up_or_speaks_something_else_is_gone(reply: by
         tasks.start_soon(listener.serve, hang_up)
         async with carrying(f"http://127.0.0.1:{port}") as carrier:
             with pytest.raises(SystemGone, match="was not answered"):
-                await carrier.call(ASK, wire.Told)
+                await carrier.call(ASK, wire.AnswerReply)
         tasks.cancel_scope.cancel()
 
 
@@ -209,28 +209,28 @@ async def test_a_call_that_takes_too_long_is_a_timeout_where_one_is_given() -> N
         tasks.start_soon(listener.serve, say_nothing)
         async with carrying(f"http://127.0.0.1:{port}", timeout_s=0.05) as carrier:
             with pytest.raises(SystemTimeout, match=r"took longer than 0\.05 s"):
-                await carrier.call(ASK, wire.Told)
+                await carrier.call(ASK, wire.AnswerReply)
         tasks.cancel_scope.cancel()
 
 
 async def test_a_server_started_again_is_noticed_by_the_first_call() -> None:
     system = ScriptedSystem(lambda lived, question: "")
     async with serving(system) as url, carrying(url) as carrier:
-        opened = await carrier.call(wire.OpenRequest(scenario="s"), wire.Opened)
+        opened = await carrier.call(wire.OpenRequest(scenario="s"), wire.OpenReply)
 
     async with serving(system) as url, carrying(url) as carrier:
         with pytest.raises(SystemGone, match="not held here"):
-            await carrier.call(wire.SettleRequest(memory=opened.memory), wire.Done)
+            await carrier.call(wire.SettleRequest(memory=opened.memory), wire.DoneReply)
 
 
 async def test_a_carrier_that_was_closed_connects_again() -> None:
     system = ScriptedSystem(lambda lived, question: "")
 
     async with serving(system) as url, carrying(url) as carrier:
-        await carrier.call(wire.HealthRequest(), wire.Health)
+        await carrier.call(wire.HealthRequest(), wire.HealthReply)
         await carrier.close()
         await carrier.close()
-        health = await carrier.call(wire.HealthRequest(), wire.Health)
+        health = await carrier.call(wire.HealthRequest(), wire.HealthReply)
 
     assert health.name == "scripted"
 
@@ -246,7 +246,7 @@ async def test_connections_are_kept_and_shared() -> None:
     with saying(note) as url:
         async with carrying(url) as carrier:
             for _ in range(3):
-                await carrier.call(ASK, wire.Told)
+                await carrier.call(ASK, wire.AnswerReply)
                 pool = carrier._client._transport._pool  # type: ignore[union-attr]
                 clients |= set(pool.connections)
 
@@ -260,9 +260,9 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
 
     with saying(lambda *_: (200, {}, b"{}")) as url:
         async with carrying(url) as carrier:
-            told = await carrier.call(ASK, wire.Told)
+            told = await carrier.call(ASK, wire.AnswerReply)
 
-    assert told == wire.Told()
+    assert told == wire.AnswerReply()
 
 
 async def test_credentials_are_sent_and_never_shown() -> None:
@@ -275,7 +275,7 @@ async def test_credentials_are_sent_and_never_shown() -> None:
         address = parse_http_address(url.replace("http://", "http://me:p%40ss@"), {})
         carrier = HttpTransport(address)
         with pytest.raises(SystemFault) as raised:
-            await carrier.call(ASK, wire.Told)
+            await carrier.call(ASK, wire.AnswerReply)
         await carrier.close()
         said += [str(raised.value), repr(address), address.url]
 

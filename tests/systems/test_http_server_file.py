@@ -276,12 +276,12 @@ async def test_it_is_started_at_the_first_call_and_gone_after_the_last(tmp_path:
 
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(carrier.call, wire.HealthRequest(), wire.Health)
+            tasks.start_soon(carrier.call, wire.HealthRequest(), wire.HealthReply)
     first = int((tmp_path / "pid").read_text())
     await carrier.close()
     await carrier.close()
     all_end([first])
-    await carrier.call(wire.HealthRequest(), wire.Health)
+    await carrier.call(wire.HealthRequest(), wire.HealthReply)
     second = int((tmp_path / "pid").read_text())
     await carrier.close()
 
@@ -295,13 +295,13 @@ async def test_one_that_dies_under_way_is_gone_with_its_last_words_and_not_repla
 ) -> None:
     program = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNS}{SERVES}"
     carrier = StartedServerTransport(HttpServerSpec(command=tuple(python(program, "{port}"))))
-    await carrier.call(wire.HealthRequest(), wire.Health)
+    await carrier.call(wire.HealthRequest(), wire.HealthReply)
     pids = noted_pids(tmp_path)
     os.kill(pids[0], signal.SIGKILL)
 
     for _ in range(2):
         with pytest.raises(SystemGone, match="died under way: it ended with code -9") as gone:
-            await carrier.call(wire.HealthRequest(), wire.Health)
+            await carrier.call(wire.HealthRequest(), wire.HealthReply)
         assert "listening soon" in str(gone.value)
     assert noted_pids(tmp_path) == pids
     await carrier.close()
@@ -330,7 +330,7 @@ async def test_a_run_that_is_cancelled_leaves_nothing_running(tmp_path: Path) ->
     )
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(carrier.call, wire.HealthRequest(), wire.Health)
+        tasks.start_soon(carrier.call, wire.HealthRequest(), wire.HealthReply)
         await anyio.to_thread.run_sync(until, (tmp_path / "pids").exists, "the start")
         tasks.cancel_scope.cancel()
     await carrier.close()

@@ -15,7 +15,7 @@ from recall_bench.systems.servers.host import SystemHost
 from recall_bench.systems.transports.http_system import connect_http_system, read_server_file
 from recall_bench.systems.transports.once_system import build_once_system
 from recall_bench.systems.transports.remote_system import RemoteSystem
-from recall_bench.systems.transports.wire import Health, HealthRequest
+from recall_bench.systems.transports.wire import HealthReply, HealthRequest
 from tests.systems.http_servers import hosting
 from tests.systems.mcp_maps import child_map
 from tests.systems.portable_adapters import Plain
@@ -60,7 +60,7 @@ def test_what_is_no_number_of_workers_is_refused(declared: object) -> None:
 def test_a_server_at_an_address_stands_one_worker_unless_it_says_more(
     told: int, is_shared: bool, stood: int | None
 ) -> None:
-    health = Health(max_shards=told)
+    health = HealthReply(max_shards=told)
 
     system = RemoteSystem(object(), health, where="here", config={}, is_shared=is_shared)  # type: ignore[arg-type]
 
@@ -71,8 +71,8 @@ async def test_a_host_passes_on_what_its_system_declares() -> None:
     said = await SystemHost(build_python_system(Narrow)).handle(HealthRequest())
     unsaid = await SystemHost(baselines.build_bm25({})).handle(HealthRequest())
 
-    assert isinstance(said, Health)
-    assert isinstance(unsaid, Health)
+    assert isinstance(said, HealthReply)
+    assert isinstance(unsaid, HealthReply)
     assert (said.max_shards, unsaid.max_shards) == (3, 0)
 
 

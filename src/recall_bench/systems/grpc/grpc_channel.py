@@ -360,7 +360,7 @@ class GrpcServer:
         self.address = address
         self.service: str | None = None
         """The version it speaks, once it was met."""
-        self.health: wire.Health | None = None
+        self.health: wire.HealthReply | None = None
         """What it says of itself, once it was met; of the first version that is just a name."""
         self.has_healthcheck = True
         """Whether it answers a health check of either version."""
@@ -380,7 +380,7 @@ class GrpcServer:
             raise
         return line
 
-    async def _wait_until_ready(self, line: GrpcChannel) -> tuple[str, wire.Health]:
+    async def _wait_until_ready(self, line: GrpcChannel) -> tuple[str, wire.HealthReply]:
         pause_s = 0.05
         with anyio.move_on_after(self._ready_timeout_s):
             while True:
@@ -397,11 +397,11 @@ class GrpcServer:
             raise SystemGone(f"{waited} and has not said a word; see that it is a gRPC server")
         raise SystemGone(f"{waited}; run the same command again when it is")
 
-    async def _ask_health(self, line: GrpcChannel) -> tuple[str, wire.Health]:
+    async def _ask_health(self, line: GrpcChannel) -> tuple[str, wire.HealthReply]:
         asked = load_methods(SERVICE_V2)["Health"]
         try:
             reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
-            return SERVICE_V2, decode_message(reply, wire.Health)
+            return SERVICE_V2, decode_message(reply, wire.HealthReply)
         except MethodNotServed:
             pass
         asked = load_methods(SERVICE_V1)["Healthcheck"]
@@ -409,10 +409,10 @@ class GrpcServer:
             reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
         except MethodNotServed:
             self.has_healthcheck = False
-            return SERVICE_V1, wire.Health()
-        return SERVICE_V1, wire.Health(name=reply.name, ready=reply.ready)
+            return SERVICE_V1, wire.HealthReply()
+        return SERVICE_V1, wire.HealthReply(name=reply.name, ready=reply.ready)
 
-    def _check_identity(self, service: str, health: wire.Health) -> None:
+    def _check_identity(self, service: str, health: wire.HealthReply) -> None:
         if self.health is None:
             self.service, self.health = service, health
             return

@@ -107,22 +107,30 @@ RETRY_AFTER = "retry-after"
 """The trailing metadata in which a busy server says how many seconds it wants to be left alone."""
 
 _PROTO_NAMES: dict[type[wire.WireMessage], str] = {
-    wire.Health: "HealthReply",
+    wire.OpenReply: "Opened",
+    wire.AnswerReply: "Told",
+    wire.AttestReply: "Attested",
+    wire.InspectReply: "Inspected",
+    wire.SaveReply: "Saved",
+    wire.DoneReply: "Done",
+    wire.WireTurn: "Turn",
     wire.WirePassage: "Passage",
     wire.WireUsage: "Usage",
 }
 """Messages that are called otherwise in the `.proto` file."""
 
 _NESTED_FIELDS: dict[tuple[type[wire.WireMessage], str], type[wire.WireMessage]] = {
-    (wire.IngestRequest, "turns"): wire.Turn,
-    (wire.Told, "passages"): wire.WirePassage,
-    (wire.Told, "usage"): wire.WireUsage,
+    (wire.IngestRequest, "turns"): wire.WireTurn,
+    (wire.AnswerReply, "passages"): wire.WirePassage,
+    (wire.AnswerReply, "usage"): wire.WireUsage,
 }
 
-_JSON_FIELDS = {(wire.Told, "tool_calls")}
+_JSON_FIELDS = {(wire.AnswerReply, "tool_calls")}
 """Fields whose elements travel as JSON text."""
 
-_WRAPPED_LISTS: dict[tuple[type[wire.WireMessage], str], str] = {(wire.Inspected, "days"): "Days"}
+_WRAPPED_LISTS: dict[tuple[type[wire.WireMessage], str], str] = {
+    (wire.InspectReply, "days"): "Days"
+}
 """Lists that may be left out, which a repeated field cannot be: each travels in a message."""
 
 

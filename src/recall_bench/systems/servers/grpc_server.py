@@ -64,7 +64,7 @@ class GrpcV1Service:
             await self._release()
             self._setups += 1
             asked = wire.OpenRequest(scenario=f"setup-{self._setups}")
-            self._memory = _expect_reply(wire.Opened, await self._host.handle(asked)).memory
+            self._memory = _expect_reply(wire.OpenReply, await self._host.handle(asked)).memory
         return {}
 
     async def _ingest(self, received: Protobuf) -> dict[str, object]:
@@ -97,10 +97,10 @@ class GrpcV1Service:
             date=self._today,
             session=PRINCIPAL,
         )
-        told = _expect_reply(wire.Told, await self._host.handle(asked))
+        told = _expect_reply(wire.AnswerReply, await self._host.handle(asked))
         return {"answer": await self._extract_text(asked, told)}
 
-    async def _extract_text(self, asked: wire.AskRequest, told: wire.Told) -> str:
+    async def _extract_text(self, asked: wire.AskRequest, told: wire.AnswerReply) -> str:
         reply = decode_answer(told)
         if isinstance(reply, Answer):
             return reply.text

@@ -67,9 +67,9 @@ class SystemHost:
         finally:
             await self.system.close()
 
-    async def _get_health(self, request: wire.HealthRequest) -> wire.Health:  # noqa: ARG002
+    async def _get_health(self, request: wire.HealthRequest) -> wire.HealthReply:  # noqa: ARG002
         card = self.system.card
-        return wire.Health(
+        return wire.HealthReply(
             name=card.name,
             version=card.version,
             max_concurrency=card.max_concurrency,
@@ -82,66 +82,66 @@ class SystemHost:
             max_shards=self._max_shards or 0,
         )
 
-    async def _open(self, request: wire.OpenRequest) -> wire.Opened:
+    async def _open(self, request: wire.OpenRequest) -> wire.OpenReply:
         return self._keep(await self.system.open(request.scenario), request.scenario)
 
-    async def _ingest(self, request: wire.IngestRequest) -> wire.Done:
+    async def _ingest(self, request: wire.IngestRequest) -> wire.DoneReply:
         memory, _ = self._get_memory(request.memory)
         await memory.ingest(decode_episode(request))
-        return wire.Done()
+        return wire.DoneReply()
 
-    async def _settle(self, request: wire.SettleRequest) -> wire.Done:
+    async def _settle(self, request: wire.SettleRequest) -> wire.DoneReply:
         await self._get_memory(request.memory)[0].settle()
-        return wire.Done()
+        return wire.DoneReply()
 
-    async def _ask(self, request: wire.AskRequest) -> wire.Told:
+    async def _ask(self, request: wire.AskRequest) -> wire.AnswerReply:
         memory, scenario = self._get_memory(request.memory)
         return encode_answer(await memory.answer(decode_question(request, scenario)))
 
-    async def _count_days(self, request: wire.AttestRequest) -> wire.Attested:
+    async def _count_days(self, request: wire.AttestRequest) -> wire.AttestReply:
         memory, _ = self._get_memory(request.memory)
-        return wire.Attested(
+        return wire.AttestReply(
             days=await memory.attest() if isinstance(memory, AttestingMemory) else None
         )
 
-    async def _inspect(self, request: wire.InspectRequest) -> wire.Inspected:
+    async def _inspect(self, request: wire.InspectRequest) -> wire.InspectReply:
         memory, _ = self._get_memory(request.memory)
         if not isinstance(memory, MemoryWithHoldings):
-            return wire.Inspected()
+            return wire.InspectReply()
         held = await memory.holdings()
-        return wire.Inspected(days=held.days, bytes=held.bytes)
+        return wire.InspectReply(days=held.days, bytes=held.bytes)
 
-    async def _save(self, request: wire.SaveRequest) -> wire.Saved:
+    async def _save(self, request: wire.SaveRequest) -> wire.SaveReply:
         memory, scenario = self._get_memory(request.memory)
         if self.system.snapshots is None:
             raise SystemFault(f"{self.system.card.name} cannot be copied")
         token = await self.system.snapshots.save(memory)
         name = uuid4().hex
         self._saved[name] = (token, scenario)
-        return wire.Saved(snapshot=name)
+        return wire.SaveReply(snapshot=name)
 
-    async def _restore(self, request: wire.RestoreRequest) -> wire.Opened:
+    async def _restore(self, request: wire.RestoreRequest) -> wire.OpenReply:
         if self.system.snapshots is None or request.snapshot not in self._saved:
             raise SystemGone(f"no state is saved as {request.snapshot!r}")
         token, scenario = self._saved[request.snapshot]
         return self._keep(await self.system.snapshots.open(token), scenario)
 
-    async def _drop(self, request: wire.DropRequest) -> wire.Done:
+    async def _drop(self, request: wire.DropRequest) -> wire.DoneReply:
         if self.system.snapshots is not None and request.snapshot in self._saved:
             token, _ = self._saved.pop(request.snapshot)
             await self.system.snapshots.drop(token)
-        return wire.Done()
+        return wire.DoneReply()
 
-    async def _close(self, request: wire.CloseRequest) -> wire.Done:
+    async def _close(self, request: wire.CloseRequest) -> wire.DoneReply:
         held = self._memories.pop(request.memory, None)
         if held is not None:
             await held[0].close()
-        return wire.Done()
+        return wire.DoneReply()
 
-    def _keep(self, memory: Memory, scenario: str) -> wire.Opened:
+    def _keep(self, memory: Memory, scenario: str) -> wire.OpenReply:
         name = uuid4().hex
         self._memories[name] = (memory, scenario)
-        return wire.Opened(memory=name)
+        return wire.OpenReply(memory=name)
 
     def _get_memory(self, name: str) -> tuple[Memory, str]:
         if name not in self._memories:
@@ -183,7 +183,7 @@ def decode_question(request: wire.AskRequest, scenario: str) -> Question:
     )
 
 
-def encode_answer(reply: Answer | RetrievalReply) -> wire.Told:
+def encode_answer(reply: Answer | RetrievalReply) -> wire.AnswerReply:
     """An answer, or what was found, as it is sent."""
     spent = reply.usage
     usage = None
@@ -194,7 +194,7 @@ def encode_answer(reply: Answer | RetrievalReply) -> wire.Told:
             output_tokens=spent.output_tokens,
             cost_usd=None if spent.unpriced else spent.cost_usd,
         )
-    return wire.Told(
+    return wire.AnswerReply(
         answer=reply.text if isinstance(reply, Answer) else None,
         passages=tuple(
             wire.WirePassage(

@@ -39,14 +39,14 @@ from recall_bench.systems.transports.remote_system import (
 )
 from recall_bench.systems.transports.wire import (
     VERB_OF,
+    AnswerReply,
     CloseRequest,
     Envelope,
-    Opened,
+    OpenReply,
     OpenRequest,
     Reply,
     Request,
-    Saved,
-    Told,
+    SaveReply,
 )
 
 S = TypeVar("S")
@@ -352,7 +352,7 @@ class CommandTransport:
         try:
             return msgspec.convert(body, reply)
         except msgspec.ValidationError as error:
-            kind = NotAnAnswer if reply is Told else SystemFault
+            kind = NotAnAnswer if reply is AnswerReply else SystemFault
             raise kind(
                 f"{self._program.name} replied to {verb!r} with what cannot be understood: {error}"
             ) from error
@@ -365,9 +365,9 @@ class CommandTransport:
 
 def _tag_reply(reply: R, number: int) -> R:
     """The reply with names that say which child gave them."""
-    if isinstance(reply, Opened):
+    if isinstance(reply, OpenReply):
         return msgspec.structs.replace(reply, memory=f"{number}:{reply.memory}")
-    if isinstance(reply, Saved):
+    if isinstance(reply, SaveReply):
         return msgspec.structs.replace(reply, snapshot=f"{number}:{reply.snapshot}")
     return reply
 

@@ -11,7 +11,14 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from recall_bench.core.errors import BenchError
-from recall_bench.systems.transports.wire import VERB_OF, VERBS, Done, Reply, Request, WireFault
+from recall_bench.systems.transports.wire import (
+    VERB_OF,
+    VERBS,
+    DoneReply,
+    Reply,
+    Request,
+    WireFault,
+)
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
@@ -139,7 +146,7 @@ def _match_path(template: str, path: str) -> dict[str, str] | None:
 
 def encode_reply(reply: Reply) -> bytes:
     """A reply as it is sent; nothing for what has nothing to say."""
-    return b"" if isinstance(reply, Done) else msgspec.json.encode(reply)
+    return b"" if isinstance(reply, DoneReply) else msgspec.json.encode(reply)
 
 
 def parse_fault(status: int, retry_after: str | None, body: bytes) -> WireFault:

@@ -22,7 +22,7 @@ from recall_bench.systems.transports.http_routes import (
     parse_fault,
 )
 from recall_bench.systems.transports.remote_system import decode_fault
-from recall_bench.systems.transports.wire import Done, Health, Reply, Request
+from recall_bench.systems.transports.wire import DoneReply, HealthReply, Reply, Request
 
 if TYPE_CHECKING:
     import httpx
@@ -131,7 +131,7 @@ class HttpTransport:
         if 200 <= status < 300:
             return self._decode_reply(came, reply, where)
         fault = parse_fault(status, retry_after, came)
-        if reply is Health:
+        if reply is HealthReply:
             if fault.kind == "busy" or status == 503:
                 # A server that warms up says so in the language of load balancers.
                 return msgspec.convert({"ready": False}, reply)
@@ -222,7 +222,7 @@ class HttpTransport:
             )
 
     def _decode_reply(self, came: bytes, reply: type[R], where: str) -> R:
-        if reply is Done:
+        if reply is DoneReply:
             came = came.strip() or b"{}"
         try:
             return msgspec.json.decode(came, type=reply)
@@ -230,7 +230,7 @@ class HttpTransport:
             said = self._redact(
                 f"{where}: no {reply.__name__} came back ({error}); {describe_body(came)}"
             )
-        if reply is Health:
+        if reply is HealthReply:
             raise UsageError(f"{said}; give the address of a server that speaks our protocol")
         raise SystemFault(said)
 

@@ -106,7 +106,7 @@ def _build_operation(endpoint: HttpRoute) -> dict[str, Any]:
 
 
 def _describe_success(endpoint: HttpRoute) -> dict[str, Any]:
-    if endpoint.reply is wire.Done:
+    if endpoint.reply is wire.DoneReply:
         return {"description": "Done."}
     return _describe_content(endpoint.reply.__name__, f"The reply to `{endpoint.verb}`.")
 
@@ -119,7 +119,7 @@ def _describe_content(schema: str, description: str | None = None) -> dict[str, 
 def _build_schemas() -> dict[str, Any]:
     """The messages that are bodies, without what their paths hold."""
     bodies = [endpoint for endpoint in ROUTES if endpoint.has_body]
-    replies = {e.reply.__name__: e.reply for e in ROUTES if e.reply is not wire.Done}
+    replies = {e.reply.__name__: e.reply for e in ROUTES if e.reply is not wire.DoneReply}
     _, schemas = msgspec.json.schema_components(
         [*(endpoint.request for endpoint in bodies), *replies.values(), wire.WireFault],
         # The only type that has no schema of its own is that of anything at all.

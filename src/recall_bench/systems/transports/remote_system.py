@@ -30,29 +30,29 @@ from recall_bench.core.memory import (
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
 from recall_bench.systems.transports.wire import (
+    AnswerReply,
     AskRequest,
-    Attested,
+    AttestReply,
     AttestRequest,
     CloseRequest,
-    Done,
+    DoneReply,
     DropRequest,
-    Health,
+    HealthReply,
     HealthRequest,
     IngestRequest,
-    Inspected,
+    InspectReply,
     InspectRequest,
-    Opened,
+    OpenReply,
     OpenRequest,
     Reply,
     Request,
     RestoreRequest,
-    Saved,
+    SaveReply,
     SaveRequest,
     SettleRequest,
-    Told,
-    Turn,
     WireFault,
     WirePassage,
+    WireTurn,
     WireUsage,
 )
 
@@ -110,11 +110,11 @@ async def connect_remote_system(
     return RemoteSystem(carrier, health, where=where, config=config, is_shared=is_shared)
 
 
-async def _wait_until_ready(carrier: Transport, where: str, timeout_s: float) -> Health:
+async def _wait_until_ready(carrier: Transport, where: str, timeout_s: float) -> HealthReply:
     pause_s = 0.05
     with anyio.move_on_after(timeout_s):
         while True:
-            health = await carrier.call(HealthRequest(), Health)
+            health = await carrier.call(HealthRequest(), HealthReply)
             if health.ready:
                 return health
             await anyio.sleep(pause_s)
@@ -133,7 +133,7 @@ class RemoteSystem:
     def __init__(
         self,
         carrier: Transport,
-        health: Health,
+        health: HealthReply,
         *,
         where: str,
         config: dict[str, object],
@@ -147,7 +147,7 @@ class RemoteSystem:
 
     async def open(self, scenario: str) -> "RemoteMemory":
         """An empty memory on the server."""
-        opened = await self._transport.call(OpenRequest(scenario=scenario), Opened)
+        opened = await self._transport.call(OpenRequest(scenario=scenario), OpenReply)
         return _build_memory(self._transport, opened, self._health)
 
     async def close(self) -> None:
@@ -165,11 +165,11 @@ class RemoteMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Hand over one episode."""
-        await self._transport.call(encode_episode(self.name, episode), Done)
+        await self._transport.call(encode_episode(self.name, episode), DoneReply)
 
     async def settle(self) -> None:
         """Return once the server says that all of it can be asked about."""
-        await self._transport.call(SettleRequest(memory=self.name), Done)
+        await self._transport.call(SettleRequest(memory=self.name), DoneReply)
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """What the server says, or finds."""
@@ -182,12 +182,12 @@ class RemoteMemory:
             choices=question.choices,
             top_k=question.top_k or 0,
         )
-        return decode_answer(await self._transport.call(request, Told))
+        return decode_answer(await self._transport.call(request, AnswerReply))
 
     async def close(self) -> None:
         """Tell the server to release it; a server that is gone holds nothing any more."""
         try:
-            await self._transport.call(CloseRequest(memory=self.name), Done)
+            await self._transport.call(CloseRequest(memory=self.name), DoneReply)
         except SystemGone:
             return
 
@@ -216,7 +216,7 @@ class _AttestingMixin:
 
     async def attest(self) -> int | None:
         """How many days the server says it has taken in."""
-        return (await self._transport.call(AttestRequest(memory=self.name), Attested)).days
+        return (await self._transport.call(AttestRequest(memory=self.name), AttestReply)).days
 
 
 class _InspectingMixin:
@@ -227,32 +227,32 @@ class _InspectingMixin:
 
     async def holdings(self) -> Holdings:
         """What the server says that it holds."""
-        told = await self._transport.call(InspectRequest(memory=self.name), Inspected)
+        told = await self._transport.call(InspectRequest(memory=self.name), InspectReply)
         return Holdings(days=told.days, bytes=told.bytes)
 
 
 class _RemoteSnapshots:
-    def __init__(self, carrier: Transport, health: Health) -> None:
+    def __init__(self, carrier: Transport, health: HealthReply) -> None:
         self._transport = carrier
         self._health = health
 
     async def save(self, memory: Memory) -> str:
         if not isinstance(memory, RemoteMemory):
             raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
-        return (await self._transport.call(SaveRequest(memory=memory.name), Saved)).snapshot
+        return (await self._transport.call(SaveRequest(memory=memory.name), SaveReply)).snapshot
 
     async def open(self, token: str) -> Memory:
-        opened = await self._transport.call(RestoreRequest(snapshot=token), Opened)
+        opened = await self._transport.call(RestoreRequest(snapshot=token), OpenReply)
         return _build_memory(self._transport, opened, self._health)
 
     async def drop(self, token: str) -> None:
-        await self._transport.call(DropRequest(snapshot=token), Done)
+        await self._transport.call(DropRequest(snapshot=token), DoneReply)
 
 
 class _SharedSnapshots(_RemoteSnapshots):
     """Saved states that stay on a server which other workers reach: only their names travel."""
 
-    def __init__(self, carrier: Transport, health: Health) -> None:
+    def __init__(self, carrier: Transport, health: HealthReply) -> None:
         super().__init__(carrier, health)
         self._packed: set[str] = set()
         """States that others may open: only `discard` has the server forget one."""
@@ -289,7 +289,7 @@ def _read_packed_token(place: Path) -> str:
 
 
 def _build_snapshots(
-    carrier: Transport, health: Health, *, is_shared: bool
+    carrier: Transport, health: HealthReply, *, is_shared: bool
 ) -> _RemoteSnapshots | None:
     if not health.snapshots:
         return None
@@ -297,7 +297,7 @@ def _build_snapshots(
     return kind(carrier, health)
 
 
-def _read_max_shards(health: Health, where: str, *, is_shared: bool) -> int | None:
+def _read_max_shards(health: HealthReply, where: str, *, is_shared: bool) -> int | None:
     """As the server says; unsaid, one that every worker would reach stands a single one."""
     if health.max_shards < 0:
         raise UsageError(
@@ -306,7 +306,7 @@ def _read_max_shards(health: Health, where: str, *, is_shared: bool) -> int | No
     return health.max_shards or (1 if is_shared else None)
 
 
-def _build_memory(carrier: Transport, opened: Opened, health: Health) -> RemoteMemory:
+def _build_memory(carrier: Transport, opened: OpenReply, health: HealthReply) -> RemoteMemory:
     kind = StreamingMemory if isinstance(carrier, StreamTransport) else RemoteMemory
     able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
     return _combine_abilities(kind, *(each for each, can in able if can))(carrier, opened.memory)
@@ -318,7 +318,7 @@ def _combine_abilities(kind: type[RemoteMemory], *abilities: type) -> Callable[.
     return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
 
 
-def _build_card(health: Health, where: str, config: dict[str, object]) -> SystemCard:
+def _build_card(health: HealthReply, where: str, config: dict[str, object]) -> SystemCard:
     try:
         return SystemCard(
             name=health.name or where,
@@ -344,11 +344,11 @@ def encode_episode(memory: str, episode: Episode) -> IngestRequest:
         time=moment.isoformat() if moment.hour or moment.minute or moment.second else "",
         content=episode.text,
         arcs=episode.arcs,
-        turns=tuple(Turn(speaker=turn.speaker, text=turn.text) for turn in episode.turns),
+        turns=tuple(WireTurn(speaker=turn.speaker, text=turn.text) for turn in episode.turns),
     )
 
 
-def decode_answer(told: Told) -> Answer | RetrievalReply:
+def decode_answer(told: AnswerReply) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
     passages = tuple(_decode_passage(each) for each in told.passages)
     usage = None if told.usage is None else _decode_usage(told.usage)

@@ -24,7 +24,7 @@ class HealthRequest(WireMessage, frozen=True, kw_only=True):
     """Asks who is there, and whether it is ready."""
 
 
-class Health(WireMessage, frozen=True, kw_only=True):
+class HealthReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `health`."""
 
     name: str = ""
@@ -56,7 +56,7 @@ class OpenRequest(WireMessage, frozen=True, kw_only=True):
     scenario: str
 
 
-class Opened(WireMessage, frozen=True, kw_only=True):
+class OpenReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `open` and `restore`."""
 
     memory: str
@@ -64,7 +64,7 @@ class Opened(WireMessage, frozen=True, kw_only=True):
     server that was started again is recognised by not knowing it."""
 
 
-class Turn(WireMessage, frozen=True, kw_only=True):
+class WireTurn(WireMessage, frozen=True, kw_only=True):
     """One utterance of an episode."""
 
     speaker: str
@@ -84,7 +84,7 @@ class IngestRequest(WireMessage, frozen=True, kw_only=True):
     """As in 13:56:00, where the story knows."""
     content: str
     arcs: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[WireTurn, ...] = ()
     """The content utterance by utterance, where the dataset knows."""
 
 
@@ -131,7 +131,7 @@ class WireUsage(WireMessage, frozen=True, kw_only=True):
     """None if nobody knows."""
 
 
-class Told(WireMessage, frozen=True, kw_only=True):
+class AnswerReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `ask`."""
 
     answer: str | None = None
@@ -148,7 +148,7 @@ class AttestRequest(WireMessage, frozen=True, kw_only=True):
     memory: str
 
 
-class Attested(WireMessage, frozen=True, kw_only=True):
+class AttestReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `attest`."""
 
     days: int | None = None
@@ -161,7 +161,7 @@ class InspectRequest(WireMessage, frozen=True, kw_only=True):
     memory: str
 
 
-class Inspected(WireMessage, frozen=True, kw_only=True):
+class InspectReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `inspect`."""
 
     days: tuple[int, ...] | None = None
@@ -176,7 +176,7 @@ class SaveRequest(WireMessage, frozen=True, kw_only=True):
     memory: str
 
 
-class Saved(WireMessage, frozen=True, kw_only=True):
+class SaveReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `save`."""
 
     snapshot: str
@@ -202,7 +202,7 @@ class CloseRequest(WireMessage, frozen=True, kw_only=True):
     memory: str
 
 
-class Done(WireMessage, frozen=True, kw_only=True):
+class DoneReply(WireMessage, frozen=True, kw_only=True):
     """The reply to whatever has nothing else to say."""
 
 
@@ -229,20 +229,20 @@ Request = (
     | DropRequest
     | CloseRequest
 )
-Reply = Health | Opened | Told | Attested | Inspected | Saved | Done
+Reply = HealthReply | OpenReply | AnswerReply | AttestReply | InspectReply | SaveReply | DoneReply
 
 VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
-    "health": (HealthRequest, Health),
-    "open": (OpenRequest, Opened),
-    "ingest": (IngestRequest, Done),
-    "settle": (SettleRequest, Done),
-    "ask": (AskRequest, Told),
-    "attest": (AttestRequest, Attested),
-    "inspect": (InspectRequest, Inspected),
-    "save": (SaveRequest, Saved),
-    "restore": (RestoreRequest, Opened),
-    "drop": (DropRequest, Done),
-    "close": (CloseRequest, Done),
+    "health": (HealthRequest, HealthReply),
+    "open": (OpenRequest, OpenReply),
+    "ingest": (IngestRequest, DoneReply),
+    "settle": (SettleRequest, DoneReply),
+    "ask": (AskRequest, AnswerReply),
+    "attest": (AttestRequest, AttestReply),
+    "inspect": (InspectRequest, InspectReply),
+    "save": (SaveRequest, SaveReply),
+    "restore": (RestoreRequest, OpenReply),
+    "drop": (DropRequest, DoneReply),
+    "close": (CloseRequest, DoneReply),
 }
 """Every request there is, and what it is replied to with."""
 
