@@ -15,6 +15,7 @@ from recall_bench.datasets.dataset_statistics import (
     mask_sentence,
     render_statistics,
 )
+from recall_bench.generate.thread_statistics import compute_threads
 from tests.lint.lock import ARCS, Question, question, secret, write
 
 ASKED = question("What did Hob pay?", "£40.", 1)
@@ -223,7 +224,7 @@ def test_threads_are_followed_where_a_lexicon_names_them(tmp_path: Path) -> None
     folder = write(tmp_path / "data", PUMPS, [ASKED])
     (folder / "qa-20d" / "lexicon.json").write_text(json.dumps(LEXICON))
 
-    threads = compute_statistics(folder, ARCS).threads
+    threads = compute_statistics(folder, ARCS, count_threads=compute_threads).threads
 
     assert threads is not None
     assert threads.named == PartOfWhole(part=2, whole=3)
@@ -241,10 +242,10 @@ def test_a_lexicon_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (folder / "qa-20d" / "lexicon.json").write_text("{")
 
     with pytest.raises(Malformed, match=r"lexicon\.json"):
-        compute_statistics(folder, ARCS)
+        compute_statistics(folder, ARCS, count_threads=compute_threads)
 
 
-def test_a_folder_without_days_cannot_sit_for_a_portrait(tmp_path: Path) -> None:
+def test_a_folder_without_days_has_no_statistics(tmp_path: Path) -> None:
     folder = write(tmp_path / "data", {1: "Rain."}, [ASKED])
     (folder / "memories-20d" / "day-0001.md").unlink()
     (folder / "memories-20d").rmdir()

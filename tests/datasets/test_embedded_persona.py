@@ -15,7 +15,7 @@ import yaml
 import recall_bench
 from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, PRINCIPAL
 
-HOME = Path(recall_bench.__file__).parent / "personas" / "harbour-office"
+HOME = Path(recall_bench.__file__).parent / "generate" / "persona_sources" / "harbour-office"
 EPOCH = date(2025, 3, 3)
 DAYS = range(1, 31)
 MONTHS = ("January", "February", "March", "April", "May", "June")

@@ -157,6 +157,7 @@ def stats_command(
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.datasets.dataset_statistics import compute_statistics, render_statistics
+    from recall_bench.generate.thread_statistics import compute_threads
     from recall_bench.generate.worlds import find_worlds
 
     found = []
@@ -164,7 +165,7 @@ def stats_command(
         folder = world.find_folder(show_build)
         with show_activity() as telling:
             telling(f"reading {world.name}")
-            portrait = compute_statistics(folder, world.arcs)
+            portrait = compute_statistics(folder, world.arcs, count_threads=compute_threads)
             scores = None
             if baselines:
                 last_day = portrait.calendar.last_day

@@ -1,9 +1,14 @@
-"""The two shapes most numbers of a portrait have: a spread, and a part of a whole."""
+"""Statistics of a persona dataset in the public format, however it was made.
+
+Sentences are compared twice: word for word, and as skeletons, in which every figure is one mark,
+every name another and every quotation a third. A sentence that differs from an earlier one only
+in a figure or a name is new word for word, but its skeleton is not.
+"""
 
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -18,9 +23,6 @@ from recall_bench.datasets.lint.lint_corpus import LintCorpus, read_corpus
 from recall_bench.datasets.lint.value_index import DayLog, LintQuestion
 from recall_bench.datasets.persona_files import Layout, find_runs
 from recall_bench.datasets.yaml_fields import raise_problems
-from recall_bench.generate.verification.day_parser import parse_day
-from recall_bench.generate.verification.lexicon import read_lexicon
-from recall_bench.generate.verification.verifier import read_statements
 
 
 class NumberSpread(Record, frozen=True, kw_only=True):
@@ -34,19 +36,19 @@ class NumberSpread(Record, frozen=True, kw_only=True):
 
 
 class PartOfWhole(Record, frozen=True, kw_only=True):
-    """So many of so many."""
+    """A part of a whole, as counts."""
 
     part: int
     whole: int
 
     @property
     def value(self) -> float | None:
-        """From 0 to 1; None of nothing."""
+        """The share from 0 to 1; None if the whole is 0."""
         return self.part / self.whole if self.whole else None
 
 
 def compute_spread(numbers: Iterable[int]) -> NumberSpread | None:
-    """The spread of these numbers; None if there are none."""
+    """Return the spread of the numbers; None without numbers."""
     ranked = sorted(numbers)
     if not ranked:
         return None
@@ -64,10 +66,10 @@ def compute_spread(numbers: Iterable[int]) -> NumberSpread | None:
 
 
 FIGURE, NAME, QUOTATION = "#", "@", "“…”"
-"""What stands for each in a skeleton."""
+"""The marks in a skeleton."""
 
 _LONG = 6
-"""Shorter sentences repeat in any log; the lints leave them out as well."""
+"""Shorter sentences repeat in any log; the lints ignore them too."""
 _SHOWN = 5
 _SHORT_DAY, _USUAL_DAY, _LONG_DAY = 200, (300, 900), 900
 
@@ -80,19 +82,19 @@ _I = re.compile(r"I(?:'|\Z)")
 
 
 class Skeleton(Record, frozen=True, kw_only=True):
-    """A turn of phrase with its figures, names and quotations masked."""
+    """A sentence with its figures, names and quotations masked."""
 
     text: str
     count: int
 
 
 class ProseStatistics(Record, frozen=True, kw_only=True):
-    """What the days are made of."""
+    """Length, novelty and vocabulary of the days."""
 
     words: int
     words_a_day: NumberSpread | None
     under_200: int
-    """Days of fewer words."""
+    """Days of fewer than 200 words."""
     from_300_to_900: int
     over_900: int
     new_sentences: PartOfWhole
@@ -100,13 +102,13 @@ class ProseStatistics(Record, frozen=True, kw_only=True):
     new_skeletons: PartOfWhole
     """Of the same sentences, those whose skeleton no earlier sentence has."""
     repeated: tuple[Skeleton, ...]
-    """The skeletons told most often and more than once, most first."""
+    """The most frequent skeletons that occur more than once, most frequent first."""
     used_once: PartOfWhole
     """Of all different words, those that occur once."""
 
 
 def compute_prose(corpus: LintCorpus) -> ProseStatistics:
-    """How the days of a story are told."""
+    """Return the statistics of the text of the days."""
     lengths = [_count_words(day) for day in corpus.days]
     new, total = count_new_sentences(corpus)
     skeletons = Counter(_list_skeletons(corpus))
@@ -178,7 +180,7 @@ def _list_vocabulary(corpus: LintCorpus) -> Iterator[str]:
 
 
 def _count_words(day: DayLog) -> int:
-    """Words as people count them, figures too; the headings of sessions are not told."""
+    """Count words and figures; headings of sessions do not count."""
     return sum(
         _VISIBLE.search(token) is not None
         for _, part in day.split_sessions()
@@ -187,7 +189,7 @@ def _count_words(day: DayLog) -> int:
 
 
 class ThreadStatistics(Record, frozen=True, kw_only=True):
-    """When threads are named, and their facts stated."""
+    """How long threads are named, and when their facts are stated."""
 
     named: PartOfWhole
     """Of all threads the lexicon lists, those the text names."""
@@ -199,34 +201,12 @@ class ThreadStatistics(Record, frozen=True, kw_only=True):
     """Of the facts stated, those stated on another day again."""
 
 
-def compute_threads(corpus: LintCorpus) -> ThreadStatistics | None:
-    """The threads of a story; None if there is no lexicon to know them by."""
-    path = corpus.layout.questions_file.with_name("lexicon.json")
-    if not path.is_file():
-        return None
-    lexicon = read_lexicon(path, corpus.layout.name(path))
-    table = read_statements(lexicon, (parse_day(day.number, day.text) for day in corpus.days)).table
-    spoken = {thread: (said[0].day, said[-1].day) for thread, said in table.about.items()}
-    facts = {
-        about: [statement.day for statement in stated if not statement.is_stale]
-        for about, stated in table.stated.items()
-    }
-    told = {about: days for about, days in facts.items() if days}
-    return ThreadStatistics(
-        named=PartOfWhole(part=len(spoken), whole=len(lexicon.threads)),
-        reach=compute_spread(last - first for first, last in spoken.values()),
-        left=PartOfWhole(
-            part=sum(spoken[thread][1] == days[0] for (thread, _), days in told.items()),
-            whole=len(told),
-        ),
-        restated=PartOfWhole(
-            part=sum(days[-1] > days[0] for days in told.values()), whole=len(told)
-        ),
-    )
+ThreadCounter = Callable[[LintCorpus], ThreadStatistics | None]
+"""Computes the thread statistics of a story; it needs the simulator's verification."""
 
 
 EARLY_DAY = 30
-"""The first checkpoint most people run."""
+"""The first checkpoint of most runs."""
 
 
 class CategoryStatistics(Record, frozen=True, kw_only=True):
@@ -244,25 +224,25 @@ class CategoryStatistics(Record, frozen=True, kw_only=True):
 
 
 class QuestionStatistics(Record, frozen=True, kw_only=True):
-    """Everything asked."""
+    """All questions of a story."""
 
     overall: CategoryStatistics
     categories: dict[str, CategoryStatistics]
-    """The ten, in the usual order; empty ones too."""
+    """All ten categories, in the usual order."""
     strangers: PartOfWhole
     """Of the questions with evidence sentences, those that share no word with them."""
     constant_no: PartOfWhole
-    """Of the negative-recall questions, those the word No answers."""
+    """Of the negative-recall questions, those answered by the word No."""
     constant_no_overall: PartOfWhole
     constant_refusal: PartOfWhole
-    """Of the information-boundary questions, those a refusal answers."""
+    """Of the information-boundary questions, those answered by a refusal."""
     constant_refusal_overall: PartOfWhole
 
 
 def compute_question_statistics(corpus: LintCorpus) -> QuestionStatistics:
-    """What is asked about a story."""
+    """Return the statistics of the questions."""
     everything = corpus.questions
-    overlaps = {asked.item.id: _measure_overlap(corpus, asked) for asked in everything}
+    overlaps = {question.item.id: _measure_overlap(corpus, question) for question in everything}
     known = [overlap for overlap in overlaps.values() if overlap is not None]
     last = corpus.days[-1].number if corpus.days else 0
     right, negative = count_constant_no(corpus)
@@ -270,13 +250,13 @@ def compute_question_statistics(corpus: LintCorpus) -> QuestionStatistics:
     return QuestionStatistics(
         overall=_summarise_questions(everything, overlaps, last),
         categories={
-            category: _summarise_questions(asked, overlaps, last)
-            for category, asked in corpus.by_category.items()
+            category: _summarise_questions(group, overlaps, last)
+            for category, group in corpus.by_category.items()
         },
         strangers=PartOfWhole(part=known.count(0.0), whole=len(known)),
         constant_no=PartOfWhole(part=right, whole=negative),
         constant_no_overall=PartOfWhole(
-            part=sum(asked.denies for asked in everything), whole=len(everything)
+            part=sum(question.denies for question in everything), whole=len(everything)
         ),
         constant_refusal=PartOfWhole(part=_count_refusals(boundary), whole=len(boundary)),
         constant_refusal_overall=PartOfWhole(
@@ -286,16 +266,16 @@ def compute_question_statistics(corpus: LintCorpus) -> QuestionStatistics:
 
 
 def _summarise_questions(
-    several: Collection[LintQuestion], overlaps: dict[str, float | None], last: int
+    questions: Collection[LintQuestion], overlaps: dict[str, float | None], last: int
 ) -> CategoryStatistics:
-    found = [part for asked in several if (part := overlaps[asked.item.id]) is not None]
-    thirds = Counter(_find_third(asked.opens, last) for asked in several)
-    labels = Counter(asked.item.truth.difficulty for asked in several)
+    found = [part for question in questions if (part := overlaps[question.item.id]) is not None]
+    thirds = Counter(_find_third(question.opens, last) for question in questions)
+    labels = Counter(question.item.truth.difficulty for question in questions)
     return CategoryStatistics(
-        questions=len(several),
+        questions=len(questions),
         thirds=(thirds[0], thirds[1], thirds[2]),
         difficulties={label: labels[label] for label in DIFFICULTIES},
-        early=sum(asked.item.is_open(EARLY_DAY) for asked in several),
+        early=sum(question.item.is_open(EARLY_DAY) for question in questions),
         overlap=fmean(found) if found else None,
     )
 
@@ -304,52 +284,54 @@ def _find_third(day: int, last: int) -> int:
     return min(2, max(0, (day - 1) * 3 // last)) if last else 0
 
 
-def _count_refusals(several: Iterable[LintQuestion]) -> int:
-    return sum(asked.item.truth.expects is Expects.WITHHOLD for asked in several)
+def _count_refusals(questions: Iterable[LintQuestion]) -> int:
+    return sum(question.item.truth.expects is Expects.WITHHOLD for question in questions)
 
 
-def _measure_overlap(corpus: LintCorpus, asked: LintQuestion) -> float | None:
+def _measure_overlap(corpus: LintCorpus, question: LintQuestion) -> float | None:
     spans = [
         corpus.by_number[cited.day].text[cited.start : cited.end]
-        for cited in asked.item.truth.evidence
+        for cited in question.item.truth.evidence
         if cited.start is not None and cited.end is not None
     ]
-    if not spans or not asked.stems:
+    if not spans or not question.stems:
         return None
-    told = collect_stems(" ".join(spans))
-    return len(asked.stems & told) / len(asked.stems)
+    stems = collect_stems(" ".join(spans))
+    return len(question.stems & stems) / len(question.stems)
 
 
 class CalendarStatistics(Record, frozen=True, kw_only=True):
-    """Which days are told, and in how many sessions."""
+    """Which days have a file, and how many sessions each has."""
 
     days: int
-    """With a file."""
+    """Days with a file."""
     last_day: int
     missing: int
     """Days up to the last one that have no file."""
     longest_gap: int
     sessions_a_day: NumberSpread | None
     by_sessions: dict[int, int]
-    """How many days have a heading for so many sessions."""
+    """Number of days by number of session headings."""
 
 
 class DatasetStatistics(Record, frozen=True, kw_only=True):
-    """What a story is like, in numbers."""
+    """All statistics of one story."""
 
     persona: str
     arcs: str
     problems: int
-    """Faults in the files; what they concern is left out of every number."""
+    """Faults in the files; the parts they concern are left out of every number."""
     calendar: CalendarStatistics
     prose: ProseStatistics
     threads: ThreadStatistics | None
-    """None where no lexicon says how threads are called."""
+    """None without a lexicon that lists the threads."""
     questions: QuestionStatistics
 
 
-def compute_statistics(folder: Path, arcs: str) -> DatasetStatistics:
-    """The portrait of one story; UsageError if it has no days or no questions on file."""
+def compute_statistics(
+    folder: Path, arcs: str, *, count_threads: ThreadCounter | None = None
+) -> DatasetStatistics:
+    """Return the statistics of one story; UsageError if it has no days or no questions on file."""
     raise_problems(list(Layout(folder, arcs).find_missing()))
     corpus = read_corpus(folder, arcs)
     return DatasetStatistics(
@@ -358,18 +340,18 @@ def compute_statistics(folder: Path, arcs: str) -> DatasetStatistics:
         problems=len(corpus.inspection.problems),
         calendar=_compute_calendar(corpus),
         prose=compute_prose(corpus),
-        threads=compute_threads(corpus),
+        threads=count_threads(corpus) if count_threads else None,
         questions=compute_question_statistics(corpus),
     )
 
 
 def _compute_calendar(corpus: LintCorpus) -> CalendarStatistics:
-    told = {day.number for day in corpus.days}
-    last = max(told, default=0)
-    missing = [day for day in range(1, last) if day not in told]
+    numbers = {day.number for day in corpus.days}
+    last = max(numbers, default=0)
+    missing = [day for day in range(1, last) if day not in numbers]
     sessions = [len(set(day.session_headings)) for day in corpus.days]
     return CalendarStatistics(
-        days=len(told),
+        days=len(numbers),
         last_day=last,
         missing=len(missing),
         longest_gap=max((end - start + 1 for start, end in find_runs(missing)), default=0),
@@ -379,7 +361,7 @@ def _compute_calendar(corpus: LintCorpus) -> CalendarStatistics:
 
 
 NOTHING = "--"
-"""What stands for a number that cannot be taken."""
+"""Shown where there is no number."""
 
 WIDTH = 100
 CATEGORY = 27
@@ -389,41 +371,42 @@ _CELL = 9
 _COLUMNS = ("least", "10 %", "median", "90 %", "most")
 
 
-def render_statistics(portrait: DatasetStatistics) -> str:
-    """The spreads, what else there is to say of the text, and the questions by category."""
-    parts = [*_render_head(portrait), "", *_render_spreads(portrait), ""]
-    parts += _render_days(portrait.calendar, portrait.prose)
-    parts += _render_threads(portrait.threads)
-    parts += ["", *_render_repeats(portrait.prose), ""]
-    parts += [*_render_table(portrait.questions), "", *_render_questions(portrait.questions)]
+def render_statistics(statistics: DatasetStatistics) -> str:
+    """Render the spreads, the statistics of the text, and the questions by category."""
+    parts = [*_render_head(statistics), "", *_render_spreads(statistics), ""]
+    parts += _render_days(statistics.calendar, statistics.prose)
+    parts += _render_threads(statistics.threads)
+    parts += ["", *_render_repeats(statistics.prose), ""]
+    parts += [*_render_table(statistics.questions), "", *_render_questions(statistics.questions)]
     return "\n".join(parts)
 
 
 def format_share(found: PartOfWhole) -> str:
-    """So many of so many, and the percentage, for columns."""
+    """Format part, whole and percentage as aligned columns."""
     value = NOTHING if found.value is None else f"{found.value:.1%}"
     return f"{found.part:>8,} of {found.whole:>7,} {value:>7} "
 
 
 def format_count(count: int, noun: str) -> str:
-    """A number of things, the noun in the plural where it should be."""
+    """Format a count with its noun, in the plural unless it is one."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _render_head(portrait: DatasetStatistics) -> Iterator[str]:
-    days = format_count(portrait.calendar.days, "day")
-    questions = format_count(portrait.questions.overall.questions, "question")
-    yield f"{portrait.persona}, {portrait.arcs}: {days}, {questions}"
-    if portrait.problems:
-        yield f"{format_count(portrait.problems, 'fault')} in its files; `recall-bench lint` says more"
+def _render_head(statistics: DatasetStatistics) -> Iterator[str]:
+    days = format_count(statistics.calendar.days, "day")
+    questions = format_count(statistics.questions.overall.questions, "question")
+    yield f"{statistics.persona}, {statistics.arcs}: {days}, {questions}"
+    if statistics.problems:
+        faults = format_count(statistics.problems, "fault")
+        yield f"{faults} in its files; `recall-bench lint` says more"
 
 
-def _render_spreads(portrait: DatasetStatistics) -> Iterator[str]:
+def _render_spreads(statistics: DatasetStatistics) -> Iterator[str]:
     yield " " * _LABEL + "".join(f"{name:>{_CELL}}" for name in _COLUMNS)
-    yield _render_spread("words a day", portrait.prose.words_a_day)
-    yield _render_spread("sessions a day", portrait.calendar.sessions_a_day)
-    if portrait.threads:
-        yield _render_spread("days a thread is spoken of", portrait.threads.reach)
+    yield _render_spread("words a day", statistics.prose.words_a_day)
+    yield _render_spread("sessions a day", statistics.calendar.sessions_a_day)
+    if statistics.threads:
+        yield _render_spread("days a thread is spoken of", statistics.threads.reach)
 
 
 def _render_spread(label: str, found: NumberSpread | None) -> str:
@@ -436,17 +419,19 @@ def _render_spread(label: str, found: NumberSpread | None) -> str:
 
 def _render_days(calendar: CalendarStatistics, prose: ProseStatistics) -> Iterator[str]:
     gap = f", at most {calendar.longest_gap} in a row" if calendar.missing else ""
-    missing = PartOfWhole(part=calendar.missing, whole=calendar.last_day)
-    yield f"{format_share(missing)} days have no file{gap}"
-    for count, said in (
-        (prose.under_200, "have fewer than 200 words"),
-        (prose.from_300_to_900, "have 300 to 900"),
-        (prose.over_900, "have more than 900"),
-    ):
-        yield f"{format_share(PartOfWhole(part=count, whole=calendar.days))} days {said}"
-    yield f"{format_share(prose.new_sentences)} sentences of six words or more are new on their day"
-    yield f"{format_share(prose.new_skeletons)} are new with figures, names and quotations masked"
-    yield f"{format_share(prose.used_once)} different words are used once, {prose.words:,} words in all"
+    shares = (
+        (PartOfWhole(part=calendar.missing, whole=calendar.last_day), f"days have no file{gap}"),
+        (
+            PartOfWhole(part=prose.under_200, whole=calendar.days),
+            "days have fewer than 200 words",
+        ),
+        (PartOfWhole(part=prose.from_300_to_900, whole=calendar.days), "days have 300 to 900"),
+        (PartOfWhole(part=prose.over_900, whole=calendar.days), "days have more than 900"),
+        (prose.new_sentences, "sentences of six words or more are new on their day"),
+        (prose.new_skeletons, "are new with figures, names and quotations masked"),
+        (prose.used_once, f"different words are used once, {prose.words:,} words in all"),
+    )
+    yield from (f"{format_share(share)} {text}" for share, text in shares)
 
 
 def _render_threads(threads: ThreadStatistics | None) -> Iterator[str]:
@@ -472,25 +457,32 @@ def _render_table(questions: QuestionStatistics) -> Iterator[str]:
     titles = zip(names, widths, strict=True)
     yield f"{'questions':{CATEGORY}}" + "".join(f"{name:>{width}}" for name, width in titles)
     rows = [*((name, questions.categories[name]) for name in CATEGORIES)]
-    for name, asking in [*rows, ("OVERALL", questions.overall)]:
-        cells = zip(_render_row(asking), widths, strict=True)
+    for name, row in [*rows, ("OVERALL", questions.overall)]:
+        cells = zip(_render_row(row), widths, strict=True)
         yield f"{name:{CATEGORY}}" + "".join(f"{cell:>{width}}" for cell, width in cells)
 
 
-def _render_row(asking: CategoryStatistics) -> list[str]:
-    counts = [asking.questions, *asking.thirds]
-    counts += [asking.difficulties[label] for label in DIFFICULTIES]
-    overlap = NOTHING if asking.overlap is None else f"{asking.overlap:.0%}"
-    return [*(f"{count:,}" for count in (*counts, asking.early)), overlap]
+def _render_row(row: CategoryStatistics) -> list[str]:
+    counts = [row.questions, *row.thirds]
+    counts += [row.difficulties[label] for label in DIFFICULTIES]
+    overlap = NOTHING if row.overlap is None else f"{row.overlap:.0%}"
+    return [*(f"{count:,}" for count in (*counts, row.early)), overlap]
 
 
 def _render_questions(questions: QuestionStatistics) -> Iterator[str]:
-    early = sum(asking.early > 0 for asking in questions.categories.values())
-    found = PartOfWhole(part=early, whole=len(questions.categories))
-    yield f"{format_share(found)} categories are asked by day {EARLY_DAY}"
+    early = sum(row.early > 0 for row in questions.categories.values())
+    shares = [
+        (
+            PartOfWhole(part=early, whole=len(questions.categories)),
+            f"categories are asked by day {EARLY_DAY}",
+        )
+    ]
     if questions.strangers.whole:
-        yield f"{format_share(questions.strangers)} questions share no word with their evidence"
-    yield f"{format_share(questions.constant_no)} negative-recall questions want a No"
-    yield f"{format_share(questions.constant_no_overall)} questions want a No"
-    yield f"{format_share(questions.constant_refusal)} information-boundary questions want a refusal"
-    yield f"{format_share(questions.constant_refusal_overall)} questions want a refusal"
+        shares.append((questions.strangers, "questions share no word with their evidence"))
+    shares += [
+        (questions.constant_no, "negative-recall questions want a No"),
+        (questions.constant_no_overall, "questions want a No"),
+        (questions.constant_refusal, "information-boundary questions want a refusal"),
+        (questions.constant_refusal_overall, "questions want a refusal"),
+    ]
+    yield from (f"{format_share(share)} {text}" for share, text in shares)
