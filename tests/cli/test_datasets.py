@@ -12,8 +12,8 @@ from recall_bench.datasets import download
 from recall_bench.datasets.catalogue import DatasetSource, SourceFile
 from tests.commands import Invoke
 from tests.conftest import shared_data
-from tests.downloading.conftest import BODY, Publish, cache, pinned, publish, server
-from tests.downloading.server import Served, Server
+from tests.datasets.download.conftest import BODY, Publish, cache, pinned, publish, server
+from tests.datasets.download.server import Served, Server
 
 __all__ = ["cache", "publish", "server"]
 

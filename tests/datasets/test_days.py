@@ -7,7 +7,7 @@ import pytest
 from recall_bench.core.errors import Problems
 from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.datasets.persona_files import find_gaps, find_runs, format_days, name_day_file
-from tests.datasets.nursery import edit, plant, write_day
+from tests.datasets.persona_folder import edit, plant, write_day
 
 STORY = "arcs-6d.yaml"
 

@@ -12,7 +12,7 @@ import pytest
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.datasets.persona import Inspection, inspect_persona, list_persona_ids
 from tests.conftest import shared_data
-from tests.datasets.nursery import edit, plant, write_day
+from tests.datasets.persona_folder import edit, plant, write_day
 
 STORY = "arcs-6d.yaml"
 

@@ -14,7 +14,7 @@ from recall_bench.core.scenario import Turn
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.persona import Inspection, inspect_persona, load_persona
 from tests.conftest import shared_data
-from tests.datasets.nursery import TOLD, plant, write_day
+from tests.datasets.persona_folder import TOLD, plant, write_day
 
 STORY = "arcs-6d.yaml"
 RETOLD = (Ingest.CONVERSATIONS, Ingest.TOOL_CALLS)

@@ -7,7 +7,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.datasets.persona import list_persona_ids, list_stories, name_story_folder
 from recall_bench.datasets.persona_files import Layout
-from tests.datasets.nursery import plant
+from tests.datasets.persona_folder import plant
 
 
 @pytest.mark.parametrize(

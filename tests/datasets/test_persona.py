@@ -10,7 +10,7 @@ from recall_bench.core.plan import Calendar
 from recall_bench.core.scenario import Expects
 from recall_bench.datasets.persona import inspect_persona, load_persona
 from tests.conftest import shared_data
-from tests.datasets.nursery import TOLD, edit, plant, write_day
+from tests.datasets.persona_folder import TOLD, edit, plant, write_day
 
 STORY = "arcs-6d.yaml"
 EA = "recall-ea/executive-assistant"

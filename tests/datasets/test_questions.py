@@ -6,7 +6,7 @@ from recall_bench.core.errors import BenchError
 from recall_bench.core.scenario import CATEGORIES, Disclosure, Expects, Item
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.persona_questions import infer_expectation, parse_questions
-from tests.datasets.nursery import QUESTIONS
+from tests.datasets.persona_folder import QUESTIONS
 
 DAYS = frozenset({1, 2, 3, 5, 6})
 SESSIONS = ("principal", "crew", "lender")

@@ -8,7 +8,7 @@ import pytest
 from recall_bench.core.errors import DataError, Malformed, Problems, UsageError
 from recall_bench.datasets.persona import read_persona, read_story
 from tests.conftest import shared_data
-from tests.datasets.nursery import edit, plant
+from tests.datasets.persona_folder import edit, plant
 
 STORY = "arcs-6d.yaml"
 

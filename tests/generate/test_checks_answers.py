@@ -13,7 +13,7 @@ from recall_bench.generate.checks.check_result import ProblemKind, QuestionCheck
 from recall_bench.generate.checks.story_checker import open_checker, parse_entry, read_corpus
 from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
 from tests.conftest import shared_data
-from tests.lint.lock import ARCS, Question, question, secret, write
+from tests.datasets.lint.lint_story import ARCS, Question, question, secret, write
 
 DAYS = {
     1: "Kofi Larrabee paid the toll of £40 for two barges; Hob Tarn did not know the way.",

@@ -8,7 +8,7 @@ from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionCheck, QuestionChecker
 from recall_bench.generate.checks.story_checker import open_checker
-from tests.lint.lock import ARCS, Question, correction, question, secret, write
+from tests.datasets.lint.lint_story import ARCS, Question, correction, question, secret, write
 
 DAYS = {
     1: "Lock rules: the toll for barges is £40, paid to Hob Tarn at the upper gate.",

@@ -6,7 +6,7 @@ from recall_bench.core.text_values import MONEY, find_claims
 from recall_bench.datasets.lint.value_index import LintQuestion, ValueIndex
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.generate.checks.story_checker import parse_entry, read_corpus
-from tests.lint.lock import ARCS, question, write
+from tests.datasets.lint.lint_story import ARCS, question, write
 
 DAYS = {
     1: "The toll is £40, or forty pounds, says Hob Tarn: “pay at the gate”.",

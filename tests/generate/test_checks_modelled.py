@@ -18,8 +18,8 @@ from recall_bench.generate.checks.verify_pass import verify_questions
 from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.pass_request import VerifyRequest
 from recall_bench.models.model import Prompt
+from tests.datasets.lint.lint_story import question, secret, write
 from tests.generate.scripted import ScriptedModel
-from tests.lint.lock import question, secret, write
 
 DAYS = {
     1: "The toll for barges is £40. " + "Rain on the cut and on the towpath. " * 20,

@@ -12,7 +12,7 @@ from recall_bench.generate.checks.check_result import QuestionVerdict, VerifyRes
 from recall_bench.generate.checks.verify_pass import verify_questions
 from recall_bench.generate.pass_request import VerifyRequest
 from tests.commands import Invoke
-from tests.lint.lock import Question, question, secret, write
+from tests.datasets.lint.lint_story import Question, question, secret, write
 
 WEEK = {day: f"Fog on the cut. Tally of day: {day + 20} boats passed the gate." for day in (2, 3)}
 DAYS = {

@@ -6,7 +6,7 @@ from recall_bench.datasets.lint.lint_corpus import LintCorpus
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.generate.checks.story_checker import read_corpus
 from recall_bench.generate.checks.time_check import replace_day_numbers
-from tests.lint.lock import ARCS, write
+from tests.datasets.lint.lint_story import ARCS, write
 
 
 @pytest.fixture(scope="module")

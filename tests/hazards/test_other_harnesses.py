@@ -15,8 +15,8 @@ from recall_bench.metrics.fact_coverage import EvidenceLayer
 from recall_bench.reporting.eval_page import render_page
 from recall_bench.reporting.eval_scores import JUDGED
 from tests.commands import Invoke
-from tests.downloading.conftest import pinned
-from tests.downloading.server import Served, serving
+from tests.datasets.download.conftest import pinned
+from tests.datasets.download.server import Served, serving
 from tests.hazards.making import (
     ALICE,
     HEARD,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.waiting import until
+from tests.models.event_loop import until
 
 
 def is_running(pid: int) -> bool:

@@ -19,8 +19,8 @@ from anyio.abc import Process
 
 from recall_bench.models import program_model
 from recall_bench.models.program_model import ChildResult, run_child
+from tests.models.event_loop import until
 from tests.models.processes import is_running, until_gone
-from tests.models.waiting import until
 
 pytestmark = [
     pytest.mark.anyio,

@@ -13,8 +13,8 @@ from recall_bench.core.usage import Usage
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
+from tests.models.event_loop import until
 from tests.models.processes import is_running, until_gone
-from tests.models.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -196,7 +196,7 @@ def test_a_full_disk_costs_no_vector_and_is_told_once(
     def full(path: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(embedding_cache, "put_whole", full)
+    monkeypatch.setattr(embedding_cache, "write_shared_file", full)
     cached = CachedEmbedder(Counting(), EmbeddingCache(tmp_path))
 
     with caplog.at_level(logging.WARNING):

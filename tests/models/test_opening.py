@@ -8,8 +8,8 @@ from recall_bench.core.errors import UsageError
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
 from tests.models import openai_server as scripted
-from tests.models.asking import KEY, ask
 from tests.models.openai_server import OpenAIServer
+from tests.models.prompts import KEY, ask
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import MAX_TOKENS, open_model
 from tests.models import openai_server as scripted
-from tests.models.asking import KEY, PROMPT, SCHEMA, ask
+from tests.models.event_loop import until
 from tests.models.openai_server import OpenAIServer, Response
-from tests.models.waiting import until
+from tests.models.prompts import KEY, PROMPT, SCHEMA, ask
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

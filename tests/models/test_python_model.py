@@ -182,7 +182,7 @@ async def test_a_failure_in_it_is_a_fault_with_its_message(
     form: str, body: str, kind: type[ModelFault], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEAM_KEY", "planted-0123456789")
-    model = loaded(f"from recall_bench import errors\n{form} model(prompt):\n    {body}")
+    model = loaded(f"from recall_bench.core import errors\n{form} model(prompt):\n    {body}")
 
     with pytest.raises(ModelFault) as raised:
         await model.complete(PROMPT)

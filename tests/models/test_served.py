@@ -13,8 +13,8 @@ from recall_bench.models.compatible_server import (
 )
 from recall_bench.models.model_spec import Price
 from tests.models import openai_server as scripted
-from tests.models.asking import KEY
 from tests.models.openai_server import OpenAIServer, Response
+from tests.models.prompts import KEY
 
 
 def refusal(target: str, **environ: str) -> str:

@@ -9,8 +9,8 @@ from recall_bench.core.settings import Settings
 from recall_bench.models.model_spec import NO_TUNING, Tuning
 from recall_bench.models.model_target import resolve_model
 from tests.models import openai_server as scripted
-from tests.models.asking import PROMPT
 from tests.models.openai_server import OpenAIServer, Request
+from tests.models.prompts import PROMPT
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio
