@@ -21,7 +21,7 @@ from recall_bench.reporting.charts.plane import (
     list_decades,
     list_ticks,
 )
-from recall_bench.reporting.heatmap.canvas import measure_text
+from recall_bench.reporting.pictures import estimate_width
 from tests.charts.reading import CHARTS, REPORT, drawn, heading, layers, views
 from tests.charts.sampled import LAST_DAY, estimate
 
@@ -242,7 +242,7 @@ def test_names_beside_points_lie_on_no_other() -> None:
     spots = [LabelSpot(text=f"system {n}", x=300 + 4 * n, y=100 + 3 * n) for n in range(4)]
     boxes = []
     for spot, place in zip(spots, arrange_labels(spots, width=620), strict=True):
-        room = measure_text(spot.text, 11)
+        room = estimate_width(spot.text, 11)
         left = spot.x + place.dx - (room if place.align == "right" else 0)
         boxes.append((left, spot.y + place.dy - 5, left + room, spot.y + place.dy + 5))
 

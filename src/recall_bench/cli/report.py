@@ -96,8 +96,9 @@ def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> Non
     Each mean stands with its 95 % interval and the number of different questions, as far as a
     cell has room; in an .svg pointing at a cell tells both, and how many trials are missing.
     """
+    from recall_bench.reporting.heatmap.colours import ColourScale
     from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
-    from recall_bench.reporting.heatmap.heatmap_picture import ColourScale, draw_picture
+    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     data = load_heatmap(source)
     folder = source if source.is_dir() else source.parent

@@ -50,6 +50,11 @@ def format_p(p_value: float, *, sign: bool = False) -> str:
     return f"p = {shown}" if sign else shown
 
 
+def format_quantity(count: int, noun: str) -> str:
+    """A count with its noun in the singular or plural."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 SMALL_MARK = "!"
 """Marks a figure over so few questions that its interval is in doubt."""
 
@@ -66,8 +71,8 @@ def format_share(estimate: Estimate | None) -> str:
 
 def format_basis(estimate: Estimate) -> str:
     """How many questions and trials stand behind a figure, and how many are missing."""
-    words = f"{estimate.questions:,} question{_plural(estimate.questions)}"
-    words += f", {estimate.trials:,} trial{_plural(estimate.trials)}"
+    words = f"{format_quantity(estimate.questions, 'question')}, "
+    words += format_quantity(estimate.trials, "trial")
     return words + (f", {estimate.missing:,} missing" if estimate.missing else "")
 
 
@@ -130,7 +135,3 @@ def _format_ends(low: float | None, high: float | None, scale: float, digits: in
     if low is None or high is None:
         return ""
     return f" ({format_number(low * scale, digits)} to {format_number(high * scale, digits)})"
-
-
-def _plural(count: int) -> str:
-    return "" if count == 1 else "s"

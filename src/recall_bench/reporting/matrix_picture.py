@@ -1,240 +1,196 @@
 """An overview of a matrix: every system in every category, setting by setting, in colour."""
 
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.plain_text import clean_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
-from recall_bench.reporting.heatmap.canvas import (
-    Canvas,
-    make_box,
-    make_text,
-    measure_text,
-    plain,
-    wrap_text,
+from recall_bench.reporting.formats import format_quantity
+from recall_bench.reporting.heatmap.cell_grid import (
+    EMPTY_KEY,
+    LABEL_SIZE,
+    TITLE_SIZE,
+    ColourLegend,
+    GridCell,
+    GridStyle,
+    LegendKey,
+    View,
+    build_grid,
+    build_legend,
+    build_picture,
+    build_rate_scale,
+    build_score_scale,
+    make_small_key,
 )
-from recall_bench.reporting.heatmap.colours import (
-    DASH,
-    INK,
-    MUTED,
-    NO_DATA_FILL,
-    RULE,
-    choose_ink,
-    colour_rate,
-    colour_score,
-)
+from recall_bench.reporting.heatmap.colours import MUTED, colour_rate, colour_score
 from recall_bench.reporting.matrix_report import MatrixReport, SettingReport, SystemFigures
 from recall_bench.reporting.matrix_text import format_headline
+from recall_bench.reporting.pictures import wrap_lines, write_picture
 
-_MARGIN, _GUTTER, _PIXELS = 28.0, 14.0, 2
-_CELL, _ROW, _GAP, _APART = 84.0, 40.0, 2.0, 14.0
-_LABEL, _MEAN, _SMALL, _HEAD = 13.0, 13.0, 9.5, 11.0
-_STEPS, _LENGTH = 98, 196.0
-_OF_100 = 100 / FULL_MARKS
-_NAME_LETTERS = 30
+_STYLE = GridStyle(cell=84.0, row=40.0, detail_lines=1)
+_HEAD_SIZE = 11.0
+_LABEL_LIMIT = 210
+_LEAST_WIDTH = 620.0
+_SCORE, _RATE = "Score", "Hallucination"
+_LEGEND_NOTE = (
+    "Below each figure: its 95 % interval and the number of questions. Best first; the baseline is "
+    "bold."
+)
+_RATE_TICKS = (0, 5, 25, 50, 100)
 
 
 def draw_matrix(report: MatrixReport, png: Path, svg: Path) -> None:
     """Write the overview as PNG and as SVG."""
-    import vl_convert
-
-    chart = build_specification(report)
-    drawing = vl_convert.vegalite_to_svg(chart, allowed_base_urls=[])
-    replace_file(png, vl_convert.svg_to_png(drawing, scale=_PIXELS))
-    title, _, rest = str(chart["description"]).partition("\n")
-    opening, closing, body = drawing.partition(">")
-    spoken = (
-        f'{opening} role="img"{closing}<title>{escape(title)}</title>'
-        f"<desc>{escape(rest)}</desc>{body}"
-    )
-    replace_file(svg, spoken.encode())
+    spec = build_specification(report)
+    title, _, summary = str(spec["description"]).partition("\n")
+    write_picture(spec, png, svg, title=title, summary=summary)
 
 
-def build_specification(report: MatrixReport) -> dict[str, object]:
+def build_specification(report: MatrixReport) -> View:
     """The Vega-Lite chart of the overview."""
-    return _MatrixPicture(report).build_chart()
-
-
-class _MatrixPicture:
-    def __init__(self, report: MatrixReport) -> None:
-        self._report = report
-        self._canvas = Canvas()
-        self._shown = [setting for setting in report.settings if setting.systems]
-        names = dict.fromkeys(
+    shown = [setting for setting in report.settings if setting.systems]
+    categories = list(
+        dict.fromkeys(
             place.name
-            for setting in self._shown
-            for each in setting.systems
-            for place in each.categories
+            for setting in shown
+            for system in setting.systems
+            for place in system.categories
             if place.mean is not None
         )
-        self._categories = list(names)
-        labels = [_cut(each.system) for setting in self._shown for each in setting.systems]
-        self._left = _MARGIN + max(measure_text(label, _LABEL) for label in labels) + _GUTTER
-        plotted = self._x(len(self._categories) + 1) + _CELL + _MARGIN
-        self._width = max(plotted, 2 * _MARGIN + 2 * _LENGTH + 120)
-        self._y = _MARGIN
+    )
+    width = max(_STYLE.cell * (len(categories) + 4), _LEAST_WIDTH)
+    missing = len(report.missing)
+    verb = "is" if missing == 1 else "are"
+    notes = [
+        format_headline(report),
+        f"{format_quantity(missing, 'cell')} {verb} missing or not valid" if missing else "",
+        _LEGEND_NOTE,
+    ]
+    return build_picture(
+        wrap_lines(report.name, size=TITLE_SIZE, width=width),
+        [line for note in notes for line in wrap_lines(note, size=LABEL_SIZE, width=width)],
+        _describe_matrix(report, shown),
+        [
+            *(
+                _build_setting(report, setting, categories, has_heads=place == 0)
+                for place, setting in enumerate(shown)
+            ),
+            build_legend(
+                [
+                    ColourLegend(
+                        title="score, of 100",
+                        scale=build_score_scale(best=100),
+                        ticks=(0, 25, 50, 75, 100),
+                    ),
+                    ColourLegend(
+                        title="hallucination, %", scale=build_rate_scale(), ticks=_RATE_TICKS
+                    ),
+                ],
+                list(_list_keys()),
+            ),
+        ],
+    )
 
-    def build_chart(self) -> dict[str, object]:
-        self._draw_heading()
-        self._draw_column_heads()
-        for setting in self._shown:
-            self._draw_setting(setting)
-        self._draw_legend()
-        return self._canvas.build_chart(self._width, self._y + _MARGIN, self._describe())
 
-    def _x(self, column: int) -> float:
-        """The left edge of a column: the score first, the categories, hallucination last."""
-        apart = _APART * (column > 0) + _APART * (column > len(self._categories))
-        return self._left + column * _CELL + apart
+def _list_keys() -> Iterator[LegendKey]:
+    yield EMPTY_KEY
+    label = f"under {FEW_QUESTIONS} questions, interval in doubt"
+    yield make_small_key(label, colour_score(1, 1), has_text=True)
 
-    def _draw_heading(self) -> None:
-        room = self._width - 2 * _MARGIN
-        for line in wrap_text(self._report.name, 21, room):
-            self._canvas.draw_text(
-                [make_text(_MARGIN, self._y + 13, line)], (21, True, "left", INK)
-            )
-            self._y += 26
-        self._y += 4
-        for line in wrap_text(format_headline(self._report), _LABEL, room):
-            self._canvas.draw_text(
-                [make_text(_MARGIN, self._y + 9.5, line)], (_LABEL, False, "left", MUTED)
-            )
-            self._y += 19
-        missing = len(self._report.missing)
-        if missing:
-            said = f"{missing} cell{' is' if missing == 1 else 's are'} missing or not valid"
-            self._canvas.draw_text(
-                [make_text(_MARGIN, self._y + 9.5, said)], (_LABEL, True, "left", INK)
-            )
-            self._y += 19
-        self._y += 14
 
-    def _draw_column_heads(self) -> None:
-        heads = ["Score", *map(_format_slug, self._categories), "Hallucination"]
-        lines = [wrap_text(head, _HEAD, _CELL - 6) for head in heads]
-        height = 14.0 * max(map(len, lines))
-        for column, head in enumerate(lines):
-            top = self._y + height - 14 * len(head)
-            words = [
-                make_text(self._x(column) + _CELL / 2, top + 7 + 14 * n, line)
-                for n, line in enumerate(head)
-            ]
-            self._canvas.draw_text(words, (_HEAD, column == 0, "center", INK))
-        self._y += height + 6
-
-    def _draw_setting(self, setting: SettingReport) -> None:
-        if len(self._report.settings) > 1:
-            self._canvas.draw_text(
-                [make_text(_MARGIN, self._y + 14, f"Setting {setting.name}")],
-                (_LABEL, True, "left", MUTED),
-            )
-            self._y += 26
-        for rank in setting.ranking:
-            each = next(one for one in setting.systems if one.system == rank.system)
-            self._draw_system(each)
-        self._y += 12
-
-    def _draw_system(self, each: SystemFigures) -> None:
-        label = make_text(self._left - _GUTTER, self._y + _ROW / 2, _cut(each.system))
-        is_base = each.system == self._report.baseline
-        self._canvas.draw_text([label], (_LABEL, is_base, "right", INK))
-        self._draw_cell(0, each.score, _OF_100, colour_score(each.score.value, FULL_MARKS))
-        means = {place.name: place.mean for place in each.categories}
-        for column, name in enumerate(self._categories, start=1):
-            mean = means.get(name)
-            fill = NO_DATA_FILL if mean is None else colour_score(mean.value, FULL_MARKS)
-            self._draw_cell(column, mean, _OF_100, fill)
-        rate = each.hallucination
-        fill = NO_DATA_FILL if rate is None else colour_rate(rate.value)
-        self._draw_cell(len(self._categories) + 1, rate, 100, fill, unit=" %")
-        self._y += _ROW
-
-    def _draw_cell(
-        self, column: int, found: Estimate | None, scale: float, fill: str, *, unit: str = ""
-    ) -> None:
-        x, width = self._x(column), _CELL - _GAP
-        self._canvas.draw_boxes([make_box(x, self._y, width, _ROW - _GAP, fill)], radius=2)
-        middle = x + width / 2
-        if found is None:
-            dash = make_box(middle - 5, self._y + (_ROW - _GAP) / 2 - 0.8, 10, 1.6, DASH)
-            self._canvas.draw_boxes([dash])
-            return
-        colour = choose_ink(fill)
-        mean = make_text(middle, self._y + 13, f"{found.value * scale:.1f}{unit}")
-        self._canvas.draw_text([mean], (_MEAN, True, "center", colour))
-        self._canvas.draw_text(
-            [make_text(middle, self._y + 28, _format_interval(found, scale))],
-            (_SMALL, False, "center", colour),
+def _build_setting(
+    report: MatrixReport, setting: SettingReport, categories: Sequence[str], *, has_heads: bool
+) -> View:
+    """One setting: the score, the categories and hallucination side by side, best system first."""
+    systems = {each.system: each for each in setting.systems}
+    ranked = [systems[rank.system] for rank in setting.ranking]
+    names = [clean_text(each.system) for each in ranked]
+    is_baseline = f"datum.label === {json.dumps(clean_text(report.baseline))}"
+    axis = {
+        "title": None,
+        "labelLimit": _LABEL_LIMIT,
+        "labelFontWeight": {"condition": {"test": is_baseline, "value": "bold"}, "value": "normal"},
+    }
+    lines = max(_format_head(name).count("\n") for name in (_SCORE, *categories))
+    heads = {
+        "title": None,
+        "orient": "top",
+        "labelPadding": 8 + 14 * lines,
+        "labelExpr": r"split(datum.label, '\n')",
+        "labelFontSize": _HEAD_SIZE,
+        "labelLineHeight": 14,
+        "labelOverlap": False,
+    }
+    views = [
+        build_grid(
+            (_build_cell(each, column, is_rate=is_rate) for each in ranked for column in columns),
+            rows=names,
+            columns=[_format_head(column) for column in columns],
+            style=_STYLE,
+            scale=build_rate_scale() if is_rate else build_score_scale(best=100),
+            x_axis=heads if has_heads else None,
+            y_axis=axis if columns == [_SCORE] else None,
         )
-        if found.is_small:
-            corner = {"x": round(x + width, 2), "y": round(self._y, 2), "fill": colour}
-            self._canvas.draw_corners([corner], side=8)
-
-    def _draw_legend(self) -> None:
-        self._y += 6
-        self._canvas.draw_boxes(
-            [make_box(_MARGIN, self._y, self._width - 2 * _MARGIN, 1, "#d0d7de")]
-        )
-        self._y += 14
-        scores = [(share / 100, str(share)) for share in (0, 25, 50, 75, 100)]
-        colours = [colour_score((n + 0.5) / _STEPS, 1) for n in range(_STEPS)]
-        self._draw_scale(_MARGIN, "score", scores, colours)
-        rates = [((p / 100) ** 0.5, f"{p} %") for p in (0, 5, 25, 50, 100)]
-        colours = [colour_rate(((n + 0.5) / _STEPS) ** 2) for n in range(_STEPS)]
-        self._draw_scale(_MARGIN + _LENGTH + 44, "hallucination", rates, colours)
-        self._y += 70
-        said = (
-            "Below each figure its 95 % interval and the number of questions. Marked corner: fewer "
-            f"than {FEW_QUESTIONS} questions, interval in doubt. Best first; the baseline is bold."
-        )
-        for line in wrap_text(said, _HEAD, self._width - 2 * _MARGIN):
-            self._canvas.draw_text(
-                [make_text(_MARGIN, self._y, line)], (_HEAD, False, "left", MUTED)
-            )
-            self._y += 15
-
-    def _draw_scale(
-        self, x: float, caption: str, ticks: list[tuple[float, str]], colours: list[str]
-    ) -> None:
-        step = _LENGTH / _STEPS
-        # Neighbours overlap by half a point: abutting edges would show as hairlines.
-        boxes = [
-            make_box(x + n * step, self._y + 18, step + (0.5 if n < _STEPS - 1 else 0), 14, colour)
-            for n, colour in enumerate(colours)
-        ]
-        self._canvas.draw_boxes(boxes)
-        self._canvas.draw_text([make_text(x, self._y + 7, caption)], (11.5, False, "left", INK))
-        marks = [
-            make_box(x + share * _LENGTH - 0.5, self._y + 32, 1, 4, RULE) for share, _ in ticks
-        ]
-        self._canvas.draw_boxes(marks)
-        words = [make_text(x + share * _LENGTH, self._y + 43, text) for share, text in ticks]
-        self._canvas.draw_text(words, (10.5, False, "center", MUTED))
-
-    def _describe(self) -> str:
-        said = [
-            f"{setting.name}: "
-            + ", ".join(
-                f"{rank.system} {rank.score.value * _OF_100:.1f}" for rank in setting.ranking
-            )
-            for setting in self._shown
-        ]
-        rest = f"{format_headline(self._report)}. Scores of 100 by setting: {'; '.join(said)}."
-        return f"{plain(self._report.name)}\n{plain(rest)}"
+        for columns, is_rate in (([_SCORE], False), (list(categories), False), ([_RATE], True))
+        if columns
+    ]
+    found: View = {
+        "hconcat": views,
+        "spacing": 14,
+        "resolve": {"scale": dict.fromkeys(("x", "y", "fill"), "independent")},
+    }
+    if len(report.settings) > 1:
+        title = f"Setting {clean_text(setting.name)}"
+        found["title"] = {"text": title, "fontSize": LABEL_SIZE, "color": MUTED, "offset": 8}
+    return found
 
 
-def _format_interval(found: Estimate, scale: float) -> str:
+def _build_cell(system: SystemFigures, column: str, *, is_rate: bool) -> GridCell:
+    means = {place.name: place.mean for place in system.categories}
+    found = means.get(column)
+    if column == _SCORE:
+        found = system.score
+    if is_rate:
+        found = system.hallucination
+    scale, unit = (100.0, " %") if is_rate else (100 / FULL_MARKS, "")
+    name = clean_text(system.system)
+    place = GridCell(row=name, column=_format_head(column), value=None, fill=None)
+    if found is None:
+        return place
+    share = found.value if is_rate else found.value / FULL_MARKS
+    return GridCell(
+        row=name,
+        column=_format_head(column),
+        value=100 * share,
+        fill=colour_rate(share) if is_rate else colour_score(share, 1),
+        mean=f"{100 * share:.1f}{unit}",
+        details=[_format_details(found, scale)],
+        is_small=found.is_small,
+    )
+
+
+def _format_details(found: Estimate, scale: float) -> str:
     if found.low is None or found.high is None:
         return f"n {found.questions}"
-    ends = f"{found.low * scale:.0f}–{found.high * scale:.0f}"
-    return f"{ends} · n {found.questions}"
+    return f"{found.low * scale:.0f}–{found.high * scale:.0f} · n {found.questions}"
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME_LETTERS else name[: _NAME_LETTERS - 1] + "…"
+def _format_head(slug: str) -> str:
+    words = clean_text(slug).replace("-", " ").replace("_", " ")
+    return "\n".join(
+        wrap_lines(words[:1].upper() + words[1:], size=_HEAD_SIZE, width=_STYLE.cell - 6)
+    )
 
 
-def _format_slug(slug: str) -> str:
-    words = slug.replace("-", " ").replace("_", " ")
-    return words[:1].upper() + words[1:]
+def _describe_matrix(report: MatrixReport, shown: Sequence[SettingReport]) -> str:
+    said = [
+        f"{setting.name}: "
+        + ", ".join(
+            f"{rank.system} {100 * rank.score.value / FULL_MARKS:.1f}" for rank in setting.ranking
+        )
+        for setting in shown
+    ]
+    rest = f"{format_headline(report)}. Scores of 100 by setting: {'; '.join(said)}."
+    return f"{clean_text(report.name)}\n{clean_text(rest)}"

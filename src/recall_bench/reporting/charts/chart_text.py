@@ -7,7 +7,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.trend import Coefficient
 from recall_bench.reporting.charts.theme import NOTE_SIZE
 from recall_bench.reporting.formats import format_number, format_slope
-from recall_bench.reporting.heatmap.canvas import wrap_text
+from recall_bench.reporting.pictures import wrap_lines
 
 MAX_NAME_LENGTH = 34
 """Names are cut after so many letters: the longest of ours has 26."""
@@ -48,7 +48,7 @@ def rename_duplicates(names: Sequence[str]) -> list[str]:
 def wrap_notes(*notes: str, width: float = NOTE_WIDTH) -> list[str]:
     """Explanations, each broken to the width of a chart."""
     return [
-        line for note in notes if note for line in wrap_text(clean_text(note), NOTE_SIZE, width)
+        line for note in notes if note for line in wrap_lines(note, size=NOTE_SIZE, width=width)
     ]
 
 

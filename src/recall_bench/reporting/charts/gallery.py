@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
-from recall_bench.core.atomic_file import replace_file
 from recall_bench.reporting.charts.cost_charts import plot_costs, plot_pareto
 from recall_bench.reporting.charts.failure_charts import plot_failures, plot_failures_by_category
 from recall_bench.reporting.charts.hallucination_charts import (
@@ -18,6 +16,7 @@ from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.score_charts import plot_categories, plot_cohorts
 from recall_bench.reporting.charts.survival_charts import plot_survivals
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
+from recall_bench.reporting.pictures import write_picture
 from recall_bench.reporting.run_report import RunReport
 
 
@@ -40,8 +39,6 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
     return tuple(chart for chart in found if chart is not None)
 
 
-_PNG_SCALE = 2
-"""Pixels of a PNG for each point of the drawing."""
 _VIEW_WIDTH = 620
 """How wide the one view of a chart is where it is not fitted to a page."""
 
@@ -54,18 +51,13 @@ def draw_charts(
     colours: ChartColours = ChartColours.STANDARD,
 ) -> tuple[Path, ...]:
     """Write every chart of the report as PNG and SVG into the folder; the files written."""
-    import vl_convert
-
     config = build_config(theme, colours)
-    written = []
+    written: list[Path] = []
     for chart in build_charts(report):
-        png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
-        drawing = vl_convert.vegalite_to_svg(
-            freeze_chart(chart), config=config, allowed_base_urls=[]
-        )
-        replace_file(png, vl_convert.svg_to_png(drawing, scale=_PNG_SCALE))
-        replace_file(svg, _add_description(drawing, chart).encode())
-        written += [png, svg]
+        paths = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
+        spec = freeze_chart(chart)
+        write_picture(spec, *paths, title=chart.title, summary=chart.summary, config=config)
+        written += paths
     return tuple(written)
 
 
@@ -82,12 +74,3 @@ def _drop_invisible(spec: Mapping[str, Any]) -> dict[str, object]:
     if "concat" in spec:
         return {**spec, "concat": [_drop_invisible(panel) for panel in spec["concat"]]}
     return {**spec, "layer": [each for each in spec["layer"] if each["mark"].get("opacity") != 0]}
-
-
-def _add_description(svg: str, chart: Chart) -> str:
-    """The drawing with its title and text alternative where screen readers look for them."""
-    opening, closing, drawing = svg.partition(">")
-    return (
-        f'{opening} role="img"{closing}<title>{escape(chart.title)}</title>'
-        f"<desc>{escape(chart.summary)}</desc>{drawing}"
-    )

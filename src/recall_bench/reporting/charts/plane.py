@@ -7,7 +7,7 @@ from typing import Literal
 
 from recall_bench.reporting.charts.chart_text import wrap_notes
 from recall_bench.reporting.charts.theme import LABEL_SIZE
-from recall_bench.reporting.heatmap.canvas import measure_text
+from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,6 @@ _TOLERANCE = 1 - 1e-9
 PERCENT_FORMAT, NUMBER_FORMAT = ".1~%", ",.6~r"
 """Formats that show a tick as it is. One without its digits gets those of ticks we did not ask for,
 and rounds: a label would stand where its value is not."""
-
-VEGA_LITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 def build_quantity_axis(
@@ -254,7 +252,7 @@ def arrange_labels(
 
 
 def _list_places(spot: LabelSpot) -> Iterator[tuple[LabelPlace, LabelBox]]:
-    room = measure_text(spot.text, LABEL_SIZE)
+    room = estimate_width(spot.text, LABEL_SIZE)
     for dy in (-10.0, 12.0, -24.0, 26.0, -38.0, 40.0):
         middle = spot.y + dy
         yield (

@@ -6,8 +6,8 @@ Charts name roles only: a `style` for each kind of mark, and ranges: `leaf`, `le
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recall_bench.reporting.heatmap.canvas import FONT
 from recall_bench.reporting.heatmap.colours import choose_ink
+from recall_bench.reporting.pictures import FONT
 
 
 class ChartTheme(StrEnum):
