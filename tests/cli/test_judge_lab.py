@@ -255,7 +255,7 @@ def test_a_chart_is_drawn_for_a_judge_with_probabilities(tmp_path: Path, invoke:
     sure.write_text(
         "from recall_bench.core.verdict import PASS, Verdict\n"
         "def judge(exhibit):\n"
-        "    return Verdict.of(3, 2, 1).but(probabilities=dict.fromkeys(PASS, 0.8))\n"
+        "    return Verdict.of(3, 2, 1).replace(probabilities=dict.fromkeys(PASS, 0.8))\n"
     )
 
     shown = invoke(

@@ -20,7 +20,7 @@ class Fixed:
     def __init__(self, opinion: PassChances) -> None:
         self._opinion = opinion
 
-    def opinion(self, numbers: dict[str, float]) -> PassChances:
+    def predict(self, numbers: dict[str, float]) -> PassChances:
         return self._opinion
 
 
@@ -34,7 +34,7 @@ def judge() -> OfflineJudge:
 def ruled(
     judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch, opinion: PassChances, about: Exhibit
 ) -> Verdict:
-    monkeypatch.setattr(module, "weighing", lambda *, with_evidence: Fixed(opinion))
+    monkeypatch.setattr(module, "load_model", lambda *, with_evidence: Fixed(opinion))
     return judge.judge_now(about)
 
 
@@ -208,6 +208,6 @@ def test_it_knows_which_questions_it_learned_from(
     assert not judge.is_trained_on(asked)
     kept = load_calibration()
     taught = kept.replace(training=kept.training.replace(traces=(digest_question(asked),)))
-    monkeypatch.setattr(module, "shipped", lambda: taught)
+    monkeypatch.setattr(module, "load_calibration", lambda: taught)
     assert judge.is_trained_on(asked)
     assert not judge.is_trained_on("What did berth 8 cost?")

@@ -30,9 +30,9 @@ def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
 
 _DIGESTS = """
 from hashlib import sha256
-from recall_bench.judging.lab.audit.audit import audit_set
+from recall_bench.judging.lab.audit.audit import build_audit_set
 from tests.judge_lab.audit.conftest import SHORT, played
-items = audit_set(played(*SHORT), seed=3, per_class=12)
+items = build_audit_set(played(*SHORT), seed=3, per_class=12)
 print(sha256("".join(item.digest for item in items).encode()).hexdigest())
 """
 

@@ -34,7 +34,7 @@ async def test_a_real_model_gives_a_verdict_that_is_kept(
     base_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brief = {kind: replace(rubric, text=BRIEF) for kind, rubric in load_rubrics().items()}
-    monkeypatch.setattr("recall_bench.judging.rubric.prompt.rubrics", lambda: brief)
+    monkeypatch.setattr("recall_bench.judging.rubric.prompt.load_rubrics", lambda: brief)
     spec = parse_spec(f"openai:smollm2;{base_url};max-tokens=300", {})
     assert spec is not None
     model = open_model(spec, {})

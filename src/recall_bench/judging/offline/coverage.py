@@ -48,7 +48,7 @@ class Reference:
         contents = reader.read(text)
         keys = reader.find_key_stems(text, contents)
         words = contents.stems or contents.words
-        weights = {word: KEY_WEIGHT if word in keys else 1.0 for word in words}
+        weights = {word: KEY_WEIGHT if word in keys else 1.0 for word in sorted(words)}
         return cls(
             contents=contents,
             asked=tuple(atom for atom in contents.values if not question.holds(atom)),

@@ -265,13 +265,14 @@ class EvidenceWindow:
     def sum_weights(self, found: Iterable[str]) -> float:
         """How telling several tokens are together."""
         weights, unheard = self.weights, self.unheard
-        return sum([weights.get(token, unheard) for token in found])
+        # Sorted: a float sum depends on its order, and a set's order on the hash seed.
+        return sum([weights.get(token, unheard) for token in sorted(found)])
 
     def measure_support(self, claim: Tokens) -> float:
         """How far the sentence nearest to a claim supports it, from 0 to 1."""
         postings, weights = self.postings, self.weights
         total, scores = 0.0, dict[int, float]()
-        for token in claim:
+        for token in sorted(claim):
             weight = weights.get(token)
             if weight is None:
                 total += self.unheard
@@ -284,7 +285,7 @@ class EvidenceWindow:
     def find_nearest(self, claim: Tokens, count: int) -> Tokens:
         """The tokens of the few sentences that a text shares most with."""
         scores = defaultdict[int, float](float)
-        for token in claim:
+        for token in sorted(claim):
             for number in self.postings.get(token, ()):
                 scores[number] += self.weights[token]
         chosen = sorted(scores, key=lambda number: (-scores[number], number))[:count]
