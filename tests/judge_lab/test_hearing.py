@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
+from recall_bench.core import retry
 from recall_bench.core.errors import BudgetSpent, JudgeBusy, JudgeFault, JudgeGone, JudgeTimeout
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.lab import judge_calls
 from recall_bench.judging.lab.judge_agreement import LabelledExhibits
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
@@ -79,7 +79,7 @@ async def test_every_call_is_billed_verdict_or_not() -> None:
 async def test_a_spent_budget_ends_the_hearing() -> None:
     judge = Reader(computes=False, cost_usd=0.25)
 
-    with pytest.raises(BudgetSpent, match=r"0\.50 USD .* after 2 answers"):
+    with pytest.raises(BudgetSpent, match=r"cost \$0\.5000 and --max-cost allows \$0\.5000"):
         await judge_all(
             judge, exhibits(*["3 2 1"] * 9), JudgeLimits(parallelism=1, max_cost_usd=0.5)
         )
@@ -125,7 +125,7 @@ async def test_a_judge_that_is_gone_ends_the_hearing() -> None:
 async def test_a_busy_judge_is_asked_again_and_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(judge_calls, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0))
 
     class Busy(Reader):
         def __init__(self, times: int) -> None:
@@ -161,7 +161,9 @@ async def test_a_judge_that_hangs_is_given_up() -> None:
 async def test_whoever_waits_is_told_how_far_it_is() -> None:
     told: list[int] = []
 
-    await judge_all(Reader(), exhibits("3 2 1", "nonsense", "0 0 0"), JudgeLimits(told=told.append))
+    await judge_all(
+        Reader(), exhibits("3 2 1", "nonsense", "0 0 0"), JudgeLimits(on_progress=told.append)
+    )
 
     assert told == [1, 2, 3]
 

@@ -160,7 +160,7 @@ async def test_the_judge_is_shown_no_label() -> None:
 async def test_a_measurement_survives_json() -> None:
     answers = [labelled("3 2 1 | 0.9 0.9 0.9", question=str(n)) for n in range(9)]
 
-    found = await measure_judge(Reader(), answers, ORCHARD, terms=JudgeLimits(parallelism=2))
+    found = await measure_judge(Reader(), answers, ORCHARD, limits=JudgeLimits(parallelism=2))
 
     raw = msgspec.json.encode(found)
     assert b"NaN" not in raw

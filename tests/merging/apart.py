@@ -13,8 +13,8 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Judge
 from recall_bench.core.work_unit import collect_shard_units
+from recall_bench.judging.judge_call import Judges
 from recall_bench.running.components import RunContext
-from recall_bench.running.grader import Judges
 from recall_bench.running.scheduler import run_plan
 from recall_bench.runs.merge import MergeSource
 from recall_bench.testing import ExactJudge

@@ -253,19 +253,19 @@ class _JudgeLab:
         return usual if wanted is None else wanted
 
     def run_judge(self, judge: "Judge", answers: int, ask: Callable[..., Awaitable[T]]) -> T:
-        """What comes of asking on these terms; how far it is shows at a terminal."""
+        """Run the judge within the limits of the flags, with a progress bar at a terminal."""
         import anyio
 
         from recall_bench.judging.lab.judge_calls import JUDGE_PARALLELISM, JudgeLimits
 
-        with forward_to_stderr(), _show_progress(judge, answers) as told:
-            terms = JudgeLimits(
+        with forward_to_stderr(), _show_progress(judge, answers) as on_progress:
+            limits = JudgeLimits(
                 parallelism=self._flags["parallelism"] or JUDGE_PARALLELISM,
                 timeout_s=self._settings.judge_timeout_ms / 1000,
                 max_cost_usd=self._settings.max_cost_usd,
-                told=told,
+                on_progress=on_progress,
             )
-            return anyio.run(partial(ask, terms=terms))
+            return anyio.run(partial(ask, limits=limits))
 
 
 @contextlib.contextmanager

@@ -24,10 +24,6 @@ def explain_missing_tokens(whose: str) -> str:
     )
 
 
-MISSING_JUDGE_PRICE = explain_missing_price("the judge's")
-"""What a judge's is told by."""
-
-
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Calls, tokens and money. Adding two gives what both cost together."""
 

@@ -26,9 +26,9 @@ from recall_bench.generate.shipped_personas import (
     find_story,
     resolve_personas,
 )
+from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
-from recall_bench.running.grader import Judges
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.systems.readers import resolve_reader

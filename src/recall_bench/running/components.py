@@ -15,7 +15,7 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit
 from recall_bench.datasets.supporting_passages import share_evidence
-from recall_bench.running.grader import Judges
+from recall_bench.judging.judge_call import Judges
 from recall_bench.running.scenario_run import Meter, Recorder
 
 _CLOSE_TIMEOUT_S = 5.0

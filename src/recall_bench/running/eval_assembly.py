@@ -13,6 +13,7 @@ from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.settings import Settings
 from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, OpenedDataset, open_dataset
 from recall_bench.datasets.methodologies import AnswerCheck
+from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge
 from recall_bench.models.model_target import resolve_model
 from recall_bench.running.assembly import (
@@ -24,7 +25,6 @@ from recall_bench.running.assembly import (
     require,
 )
 from recall_bench.running.components import Components
-from recall_bench.running.grader import Judges
 from recall_bench.running.job import Job
 from recall_bench.running.rejudge_assembly import AbsentSystem
 from recall_bench.runs.journal import JOURNAL, Journal

@@ -1,90 +1,24 @@
 """Puts recorded answers before a judge. Needs the journal and the dataset, never the system."""
 
-import time
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Self, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint as breathe
 
-from recall_bench.core.budget import AnswerCost, Budget, name_provider
-from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgeTimeout
+from recall_bench.core.budget import AnswerCost, Budget
+from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone
 from recall_bench.core.event import Answered, Judged, NotJudged, Paid
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.retry import BusyError, limit_time, make_postponement, retry
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.retry import BusyError, make_postponement
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
+from recall_bench.core.verdict import Verdict
 from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.judging.judge_call import JudgeCall, Judges, run_workers
 from recall_bench.running.scenario_run import AnswerQueue, Recorder
 
-T = TypeVar("T")
-
 _TURN = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judges:
-    """Who judges."""
-
-    judge: Judge
-    appellate: Judge | None = None
-
-    def study(self, scenario: Scenario) -> None:
-        """Let everyone prepare."""
-        self.judge.study(scenario)
-        if self.appellate is not None:
-            self.appellate.study(scenario)
-
-    async def close(self) -> None:
-        """Let everyone go."""
-        await close_judge(self.judge)
-        await close_judge(self.appellate)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeCall:
-    """A judge, and how long a verdict may take.
-
-    One that only computes is neither timed nor kept waiting, and costs nothing.
-    """
-
-    judge: Judge
-    timeout_s: float | None
-    court: Budget
-
-    @classmethod
-    def make(cls, judge: Judge, plan: Plan, court: Budget) -> Self:
-        """A call with the time limit of the plan; computing judges have none."""
-        return cls(judge, None if judge.card.computes else plan.judge_timeout_s, court)
-
-    async def judge_exhibit(
-        self, exhibit: Exhibit, told: Callable[[BusyError], None]
-    ) -> tuple[Verdict, float]:
-        """The verdict, asked for again while the judge is busy, and how many seconds it took.
-
-        A JudgeFault if there is none; BudgetSpent or JudgeGone if there can be none.
-        """
-        if self.timeout_s is None:
-            return await retry(partial(self._judge_untimed, exhibit), told)
-        async with self.court.hold_slot():
-            return await retry(partial(self._judge_in_time, self.timeout_s, exhibit), told)
-
-    async def _judge_untimed(self, exhibit: Exhibit) -> tuple[Verdict, float]:
-        started = time.perf_counter()
-        verdict = await self.judge.judge(exhibit)
-        return verdict, time.perf_counter() - started
-
-    async def _judge_in_time(self, timeout_s: float, exhibit: Exhibit) -> tuple[Verdict, float]:
-        overrun = JudgeTimeout(f"no verdict within {timeout_s:g} s")
-        card = self.judge.card
-        async with self.court.calls.limit(name_provider(card.model or card.name)):
-            started = time.perf_counter()
-            verdict = await limit_time(timeout_s, self.judge.judge(exhibit), overrun)
-            return verdict, time.perf_counter() - started
 
 
 class Grader:
@@ -103,9 +37,11 @@ class Grader:
         self._court = court
         self._record = record
         self._verdicts = 0
-        self._first = JudgeCall.make(bench.judge, plan, court)
+        self._first = JudgeCall.make(bench.judge, plan.judge_timeout_s, court)
         appellate = bench.appellate
-        self._second = None if appellate is None else JudgeCall.make(appellate, plan, court)
+        self._second = (
+            None if appellate is None else JudgeCall.make(appellate, plan.judge_timeout_s, court)
+        )
 
     async def run(
         self,
@@ -118,16 +54,16 @@ class Grader:
 
         It ends early, with what is left still on record, once the court has adjourned.
         """
-        await _run_workers(left_over, self._judge, workers)
+        await run_workers(left_over, self._judge, workers)
         async with anyio.create_task_group() as group:
             for _ in range(workers):
                 group.start_soon(self._judge_queue, docket)
         if docket.overflowed:
-            await _run_workers(overflow(), self._judge, workers)
+            await run_workers(overflow(), self._judge, workers)
 
     async def review(self, due: Iterable[tuple[Answered, Verdict]], workers: int) -> None:
         """Put answers with the first verdict on each before the appellate judge."""
-        await _run_workers(due, self._review, workers)
+        await run_workers(due, self._review, workers)
 
     async def _judge_queue(self, docket: AnswerQueue) -> None:
         while (answered := await docket.pop()) is not None:
@@ -234,22 +170,6 @@ class Grader:
         self._verdicts += 1
         if self._verdicts % _TURN == 0:
             await breathe()
-
-
-async def _run_workers(
-    things: Iterable[T], handle: Callable[[T], Awaitable[bool]], workers: int
-) -> None:
-    """Hand each thing to one of so many workers; a worker ends when its handling says so."""
-    left = iter(things)
-
-    async def run_worker() -> None:
-        for thing in left:
-            if not await handle(thing):
-                return
-
-    async with anyio.create_task_group() as group:
-        for _ in range(workers):
-            group.start_soon(run_worker)
 
 
 def _add_usage(one: Usage | None, other: Usage | None) -> Usage | None:

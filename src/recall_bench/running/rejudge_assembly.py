@@ -13,9 +13,9 @@ from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.datasets.catalogue import list_datasets
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.generate.story_lookup import FoundStory, find_stories
+from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
-from recall_bench.running.grader import Judges
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.runs.recorded_answers import RecordedRun

@@ -1,6 +1,6 @@
 """Measures a judge against labelled verdicts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -8,9 +8,10 @@ import numpy as np
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import CATEGORIES, Episode, Scenario
+from recall_bench.core.scenario import CATEGORIES, Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, TrainedJudge, Verdict
+from recall_bench.judging.exhibits import select_excerpts
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
 from recall_bench.metrics.agreement import (
@@ -63,18 +64,19 @@ async def measure_judge(
     scenario: Scenario,
     *,
     memory_window: int = 0,
-    terms: JudgeLimits | None = None,
+    limits: JudgeLimits | None = None,
 ) -> Agreement:
-    """Let the judge judge every answer, and compare. What it fails to judge is left out, counted.
+    """Let the judge judge every answer, and compare its marks with the labels.
 
-    An answer is judged as of its checkpoint, or as of the last day of the scenario.
+    Answers without a verdict are counted and left out. An answer is judged as of its checkpoint,
+    or as of the last day of the scenario.
     """
     judge.study(scenario)
-    window = LabelledExhibits(scenario, memory_window)
-    heard = await judge_all(judge, [window.build(answer) for answer in answers], terms)
+    exhibits = LabelledExhibits(scenario, memory_window)
+    outcomes = await judge_all(judge, [exhibits.build(answer) for answer in answers], limits)
     judged = [
         (answer, outcome)
-        for answer, outcome in zip(answers, heard.outcomes, strict=True)
+        for answer, outcome in zip(answers, outcomes.outcomes, strict=True)
         if isinstance(outcome, Verdict)
     ]
     return Agreement(
@@ -88,9 +90,9 @@ async def measure_judge(
             judged=len(judged),
             learned_from=len({a.question for a in answers if _is_training_question(judge, a)}),
         ),
-        not_judged=heard.not_judged,
-        faults=heard.faults,
-        usage=heard.usage,
+        not_judged=outcomes.not_judged,
+        faults=outcomes.faults,
+        usage=outcomes.usage,
         resamples=RESAMPLES,
         marks=compare_marks(judged),
         categories={
@@ -130,11 +132,11 @@ def _collect_probabilities(judged: JudgedAnswers, mark: str) -> Floats | None:
 
 
 class LabelledExhibits:
-    """Makes exhibits of labelled answers, with the days around their evidence."""
+    """Builds exhibits of labelled answers, with the days around their evidence."""
 
-    def __init__(self, scenario: Scenario, days: int) -> None:
+    def __init__(self, scenario: Scenario, window: int) -> None:
         self._scenario = scenario
-        self._days = days
+        self._window = window
         self._episodes = {episode.day: episode for episode in scenario.episodes}
 
     def build(self, answer: LabelledVerdict) -> Exhibit:
@@ -148,20 +150,10 @@ class LabelledExhibits:
             answer=Answer(text=answer.answer),
             asked_at=self._scenario.compute_date(days),
             days=days,
-            excerpts=tuple(self._select_excerpts(answer, days)),
+            excerpts=select_excerpts(
+                self._episodes, answer.relevant_days, window=self._window, until=days
+            ),
         )
-
-    def _select_excerpts(self, answer: LabelledVerdict, until: int) -> Iterator[Episode]:
-        if self._days == 0:
-            return
-        wanted = {
-            day
-            for relevant in answer.relevant_days
-            for day in range(max(relevant - self._days, 1), min(relevant + self._days, until) + 1)
-        }
-        for day in sorted(wanted):
-            if day in self._episodes:
-                yield self._episodes[day]
 
 
 def order_categories(categories: Iterable[str]) -> tuple[str, ...]:

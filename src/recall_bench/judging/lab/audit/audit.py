@@ -1,16 +1,17 @@
 """What an audit found out about a judge."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from typing import Self
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import CATEGORIES, Episode, Item, Scenario
+from recall_bench.core.scenario import CATEGORIES, Item, Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.judging.exhibits import select_excerpts
 from recall_bench.judging.lab.audit.altered_answers import (
     write_extra,
     write_injection,
@@ -305,34 +306,35 @@ async def audit_judge(
     items: Sequence[AuditItem],
     *,
     memory_window: int = 0,
-    terms: JudgeLimits | None = None,
+    limits: JudgeLimits | None = None,
 ) -> AuditReport:
-    """Let the judge judge every item, and compare with the labels.
+    """Let the judge judge every item, and compare its verdicts with the labels.
 
-    What it fails to judge is counted apart and enters no rate. With a memory window the judge is
-    shown so many days either side of the evidence. JudgeGone and BudgetSpent end the audit.
+    Answers without a verdict are counted apart and enter no rate. `memory_window` is the number
+    of days shown on either side of the evidence. Raises JudgeGone or BudgetSpent when judging has
+    to stop early.
     """
-    told = {scenario.id: scenario for scenario in scenarios}
-    strangers = sorted({item.scenario for item in items} - told.keys())
-    if strangers:
-        raise UsageError(
-            f"the audit set is about {strangers[0]}, which was not handed over with it"
-        )
-    for scenario in told.values():
+    by_id = {scenario.id: scenario for scenario in scenarios}
+    unknown = sorted({item.scenario for item in items} - by_id.keys())
+    if unknown:
+        raise UsageError(f"the audit set is about {unknown[0]}; pass that scenario as well")
+    for scenario in by_id.values():
         judge.study(scenario)
-    shown = [_make_exhibit(item, told[item.scenario], memory_window) for item in items]
-    heard = await judge_all(judge, shown, terms)
-    outcomes = list(zip(items, heard.outcomes, strict=True))
-    judged = [(item, ruling) for item, ruling in outcomes if isinstance(ruling, Verdict)]
+    outcomes = await judge_all(judge, list(_make_exhibits(items, by_id, memory_window)), limits)
+    judged = [
+        (item, outcome)
+        for item, outcome in zip(items, outcomes.outcomes, strict=True)
+        if isinstance(outcome, Verdict)
+    ]
     return AuditReport(
         judge=judge.card,
         audit_set=_digest_items(items),
-        scenarios=tuple(told),
+        scenarios=tuple(by_id),
         memory_window=memory_window,
         n=len(items),
-        not_judged=heard.not_judged,
-        faults=heard.faults,
-        usage=heard.usage,
+        not_judged=outcomes.not_judged,
+        faults=outcomes.faults,
+        usage=outcomes.usage,
         marks=compute_figures(judged),
         classes=_group_figures(items, judged, lambda item: item.kind.value, list(AuditClass)),
         categories=_group_figures(items, judged, lambda item: item.item.truth.category, CATEGORIES),
@@ -341,21 +343,18 @@ async def audit_judge(
     )
 
 
-def _make_exhibit(item: AuditItem, scenario: Scenario, window: int) -> Exhibit:
-    return item.make_exhibit(excerpts=_select_excerpts(item, scenario, window) if window else ())
-
-
-def _select_excerpts(item: AuditItem, scenario: Scenario, window: int) -> tuple[Episode, ...]:
-    wanted = {
-        day
-        for cited in item.item.truth.evidence
-        for day in range(cited.day - window, cited.day + window + 1)
+def _make_exhibits(
+    items: Iterable[AuditItem], scenarios: Mapping[str, Scenario], window: int
+) -> Iterator[Exhibit]:
+    episodes = {
+        name: {episode.day: episode for episode in scenario.episodes}
+        for name, scenario in scenarios.items()
     }
-    return tuple(
-        episode
-        for episode in scenario.episodes
-        if episode.day in wanted and episode.day <= item.days
-    )
+    for item in items:
+        cited = (evidence.day for evidence in item.item.truth.evidence)
+        yield item.make_exhibit(
+            select_excerpts(episodes[item.scenario], cited, window=window, until=item.days)
+        )
 
 
 def _group_figures(
