@@ -1,11 +1,11 @@
-"""YAML written the same by every version of every library: JSON scalars in block style."""
+"""Write YAML that is the same on every machine: JSON scalars in block style."""
 
 import json
 from collections.abc import Iterator
 
 
 def dump_yaml(content: object) -> str:
-    """The document as text; what has no value is left out."""
+    """The document as text; keys without a value are left out."""
     return "".join(f"{line}\n" for line in _render_lines(content))
 
 
@@ -45,7 +45,7 @@ def _render_item(value: object) -> Iterator[str]:
 
 
 def _is_flat(value: object) -> bool:
-    """Whether it fits on one line: a list of scalars."""
+    """Whether it is a list of scalars, written on one line."""
     return isinstance(value, list | tuple) and not any(
         isinstance(part, dict | list | tuple) for part in value
     )

@@ -137,7 +137,7 @@ class OfflineQuestionWriter:
     def _play_world(self, world: WorldFolder) -> WorldDrafts:
         play, knobs = world.play, world.knobs
         examiner = LedgerQuestionGenerator(
-            build_question_context(play, world.sources, knobs), play.player.processes, play.seed
+            build_question_context(play, world.sources, knobs), play.routine.processes, play.seed
         )
         clerk = QuestionEntryWriter(world.sources.persona.id, knobs.distance, play.seed)
         lexicon = LexiconWriter(play, world.sources)
@@ -150,7 +150,7 @@ class OfflineQuestionWriter:
 
         for played in world.play_days():
             self._retold.compare_page(played.page)
-            for thread in played.begun:
+            for thread in played.started:
                 lexicon.add(thread.key, thread.source, thread.name)
                 going_on[thread.key] = thread
             for thread in played.ended:

@@ -1,4 +1,4 @@
-"""The authored story: arcs whose days, facts and words are written, and only values vary."""
+"""The authored story: arcs with written days, facts and text; only values vary by seed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,55 +27,55 @@ _KINDS = frozenset({"number", "money", "percent", "time", "date", "person", "cho
 
 @dataclass(slots=True)
 class ActiveArc:
-    """One arc while its story is told."""
+    """One arc during the simulation."""
 
     arc: AuthoredArc
     thread: Thread
     versions: dict[str, list[FactValue]]
-    """Slot to all the values it will have."""
+    """Slot to all values it will have."""
     ripples: list[str] = field(default_factory=list)
 
     def is_active(self, day: int) -> bool:
-        """Whether it goes on that day."""
+        """Whether the arc covers the day."""
         return self.arc.start_day <= day <= self.arc.end_day
 
 
-def build_arcs(arcs: list[AuthoredArc], stage: WorldContext) -> list[ActiveArc]:
-    """Every arc, with the values this seed gives its facts."""
+def build_arcs(arcs: list[AuthoredArc], world: WorldContext) -> list[ActiveArc]:
+    """Every arc, with the values of this seed."""
     known: dict[str, list[FactValue]] = {}
     found = []
     for arc in arcs:
         versions = {}
         for name, slot in arc.facts.items():
             if slot.same is None:
-                versions[name] = known[f"{arc.id}.{name}"] = _draw_versions(arc, name, slot, stage)
+                versions[name] = known[f"{arc.id}.{name}"] = _draw_versions(arc, name, slot, world)
         found.append((arc, versions))
     for arc, versions in found:
         for name, slot in arc.facts.items():
             if slot.same is not None:
-                versions[name] = _share_versions(arc, name, slot.same, known, stage)
-    return [_build_arc(arc, versions, stage) for arc, versions in found]
+                versions[name] = _share_versions(arc, name, slot.same, known, world)
+    return [_build_arc(arc, versions, world) for arc, versions in found]
 
 
-def iterate_directives(plot: ActiveArc) -> Iterator[tuple[int, str, AuthoredDirective]]:
-    """Each directive with its day and the name of its step."""
-    for number, directive in enumerate(plot.arc.directives):
+def iterate_directives(active: ActiveArc) -> Iterator[tuple[int, str, AuthoredDirective]]:
+    """Each directive with its day and step name."""
+    for number, directive in enumerate(active.arc.directives):
         yield directive.day, f"d{number:02}", directive
 
 
 def render_directive(
-    plot: ActiveArc, name: str, directive: AuthoredDirective, stage: WorldContext
+    active: ActiveArc, name: str, directive: AuthoredDirective, world: WorldContext
 ) -> DayBlock:
-    """A directive as a block; values it changes are changed first."""
+    """Render a directive as a block, after applying its value changes."""
     for slot in directive.changes:
-        _apply_change(plot, slot, stage)
-    session = directive.session or plot.arc.primary_session
-    scene = FillContext(stage, directive.day, plot.thread, session)
-    thread = plot.thread
+        _apply_change(active, slot, world)
+    session = directive.session or active.arc.primary_session
+    context = FillContext(world, directive.day, active.thread, session)
+    thread = active.thread
     if not thread.first_step:
         thread.first_step = name
-    heading = render_variant(scene, directive.heading or directive.event).text
-    prose = render_parts(scene, split_parts(directive.text))
+    heading = render_variant(context, directive.heading or directive.event).text
+    prose = render_parts(context, split_parts(directive.text))
     return DayBlock(
         session=session,
         heading=heading,
@@ -92,20 +92,20 @@ def render_directive(
     )
 
 
-def _apply_change(plot: ActiveArc, slot: str, stage: WorldContext) -> None:
-    versions = plot.versions.get(slot, [])
-    reached = len(plot.thread.held.get(slot, []))
+def _apply_change(active: ActiveArc, slot: str, world: WorldContext) -> None:
+    versions = active.versions.get(slot, [])
+    reached = len(active.thread.slot_values.get(slot, []))
     if reached >= len(versions):
         raise Malformed(
-            stage.where,
-            f"arc {plot.arc.id} changes {slot} more often than it lists values under `is`; "
+            world.where,
+            f"arc {active.arc.id} changes {slot} more often than it lists values under `is`; "
             "add the next value",
         )
-    plot.thread.held[slot].append(versions[reached])
+    active.thread.slot_values[slot].append(versions[reached])
 
 
 def _build_arc(
-    arc: AuthoredArc, versions: dict[str, list[FactValue]], stage: WorldContext
+    arc: AuthoredArc, versions: dict[str, list[FactValue]], world: WorldContext
 ) -> ActiveArc:
     called = [arc.called] if isinstance(arc.called, str) else arc.called
     thread = Thread(
@@ -120,41 +120,41 @@ def _build_arc(
             for number, directive in enumerate(arc.directives)
             if directive.when is not None
         },
-        held={name: list(known[:1]) for name, known in versions.items()},
+        slot_values={name: list(known[:1]) for name, known in versions.items()},
         is_authored=True,
     )
-    ripples = RandomStream(stage.seed, "ripples", arc.id).shuffle(arc.ripples)
+    ripples = RandomStream(world.seed, "ripples", arc.id).shuffle(arc.ripples)
     return ActiveArc(arc, thread, versions, ripples)
 
 
 def _draw_versions(
-    arc: AuthoredArc, name: str, slot: FactSlot, stage: WorldContext
+    arc: AuthoredArc, name: str, slot: FactSlot, world: WorldContext
 ) -> list[FactValue]:
     kind = slot.get_kind()
     given = slot.is_ if isinstance(slot.is_, list) else [slot.is_]
     if slot.is_ is None or kind not in _KINDS:
         raise Malformed(
-            stage.where, f"fact {name} of arc {arc.id} needs a kind and `is`, its value; add them"
+            world.where, f"fact {name} of arc {arc.id} needs a kind and `is`, its value; add them"
         )
-    chance = RandomStream(stage.seed, "arc", arc.id, name)
+    chance = RandomStream(world.seed, "arc", arc.id, name)
     if kind == "date":
-        return [fact_values.format_date(int(day), stage.dates) for day in given if day is not None]
+        return [fact_values.format_date(int(day), world.dates) for day in given if day is not None]
     written_as = [str(value) for value in given]
     if kind == "choice":
-        return _draw_choices(written_as, slot.or_, stage, chance)
+        return _draw_choices(written_as, slot.or_, world, chance)
     if kind == "person":
-        others = tuple(stage.cast.people)
+        others = tuple(world.cast.people)
         return [FactValue("person", text, others=others) for text in written_as]
     return _draw_variations(
-        [fact_values.parse_value(kind, text) for text in written_as], stage, chance
+        [fact_values.parse_value(kind, text) for text in written_as], world, chance
     )
 
 
 def _draw_variations(
-    given: list[FactValue], stage: WorldContext, chance: RandomStream
+    given: list[FactValue], world: WorldContext, chance: RandomStream
 ) -> list[FactValue]:
-    """The values of a seed: all moved by one factor, so that what fell still falls."""
-    if stage.is_authored:
+    """The values of a seed: all scaled by one factor, so that a fall stays a fall."""
+    if world.is_authored:
         return given
     for _ in range(_TRIES):
         factor = Decimal(chance.draw_between(72, 138)) / 100
@@ -166,19 +166,19 @@ def _draw_variations(
 
 
 def _draw_choices(
-    given: list[str], others: list[str], stage: WorldContext, chance: RandomStream
+    given: list[str], others: list[str], world: WorldContext, chance: RandomStream
 ) -> list[FactValue]:
     pool = [*given, *(other for other in others if other not in given)]
-    picked = given if stage.is_authored else chance.shuffle(pool)[: len(given)]
+    picked = given if world.is_authored else chance.shuffle(pool)[: len(given)]
     return [FactValue("choice", text, others=tuple(pool)) for text in picked]
 
 
 def _share_versions(
-    arc: AuthoredArc, name: str, same: str, known: dict[str, list[FactValue]], stage: WorldContext
+    arc: AuthoredArc, name: str, same: str, known: dict[str, list[FactValue]], world: WorldContext
 ) -> list[FactValue]:
     if same not in known:
         raise Malformed(
-            stage.where,
+            world.where,
             f"fact {name} of arc {arc.id} is the same as {same}, which no arc has; correct it",
         )
     return known[same]

@@ -1,4 +1,4 @@
-"""From sources to a persona folder in the public format."""
+"""Build a persona folder in the public format from its sources."""
 
 import os
 import shutil
@@ -41,22 +41,22 @@ from recall_bench.generate.world.sources import (
 
 def build_folder(
     sources: WorldSources,
-    knobs: WorldOptions,
+    options: WorldOptions,
     out: Path,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Path:
-    """Play the persona and write its folder under `out`; nothing is left behind on failure."""
+    """Simulate the persona and write its folder under `out`; a failure leaves nothing behind."""
     folder = out / sources.persona.id
     if folder.exists():
         raise UsageError(f"{folder} exists already; remove it, or name another place with --out")
     out.mkdir(parents=True, exist_ok=True)
     with _write_whole_folder(folder) as partial:
-        write_world(prepare_sources(sources, knobs.seed), knobs, partial, progress)
+        write_world(prepare_sources(sources, options.seed), options, partial, progress)
     return folder
 
 
 def prepare_sources(sources: WorldSources, seed: int) -> WorldSources:
-    """The sources under the names and the epoch of a seed; seed 0 is as authored."""
+    """The sources with the names and the epoch of a seed; seed 0 is as authored."""
     authored = parse_epoch(sources)
     if seed == 0:
         return sources
@@ -67,7 +67,7 @@ def prepare_sources(sources: WorldSources, seed: int) -> WorldSources:
     )
     rename = build_renaming(sources.persona, [principal["name"]] if principal else [], text, seed)
     chance = RandomStream(seed, "epoch", sources.persona.id)
-    # Whole years and a little: a story of tax seasons and flu winters keeps its seasons.
+    # About whole years: a story of tax seasons and flu winters keeps its seasons.
     weeks = 52 * chance.draw_between(1, 9) + chance.draw_between(-2, 2)
     epoch = (authored + timedelta(weeks=weeks)).isoformat()
     raw_persona = rename_texts(sources.persona_file, rename) | {"epoch": epoch}
@@ -89,7 +89,7 @@ def _convert_own(sources: WorldSources) -> tuple[object, object]:
 
 
 def parse_epoch(sources: WorldSources) -> date:
-    """The date of story day 1; Malformed if it is none."""
+    """The date of story day 1; Malformed if it is not a date."""
     written = sources.story.epoch or sources.persona.epoch
     try:
         return date.fromisoformat(written)
@@ -103,54 +103,57 @@ def parse_epoch(sources: WorldSources) -> date:
 
 def write_world(
     sources: WorldSources,
-    knobs: WorldOptions,
+    options: WorldOptions,
     folder: Path,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Play sources whose names are final, and write everything there is about them."""
-    play = Simulation(sources, knobs, parse_epoch(sources))
-    suffix = f"{knobs.days}d"
+    """Simulate sources whose names are final, and write all files."""
+    simulation = Simulation(sources, options, parse_epoch(sources))
+    suffix = f"{options.days}d"
     memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
     memories.mkdir(parents=True)
     qa.mkdir()
     _write_text(folder / "persona.yaml", dump_yaml(build_persona_file(sources)))
     _write_text(
-        folder / f"arcs-{suffix}.yaml", dump_yaml(build_arcs_file(sources, play, knobs.days))
+        folder / f"arcs-{suffix}.yaml",
+        dump_yaml(build_arcs_file(sources, simulation, options.days)),
     )
-    lexicon = LexiconWriter(play, sources)
-    examiner = LedgerQuestionGenerator(
-        build_question_context(play, sources, knobs), play.player.processes, play.seed
+    lexicon = LexiconWriter(simulation, sources)
+    generator = LedgerQuestionGenerator(
+        build_question_context(simulation, sources, options),
+        simulation.routine.processes,
+        simulation.seed,
     )
-    clerk = QuestionEntryWriter(sources.persona.id, knobs.distance, play.seed)
+    writer = QuestionEntryWriter(sources.persona.id, options.distance, simulation.seed)
     with _open_text(qa / "questions.yaml") as asked, _open_text(qa / "ledger.jsonl") as facts:
         going_on: dict[str, Thread] = {}
-        for played in play.simulate_days():
-            page = played.page
+        for simulated in simulation.simulate_days():
+            page = simulated.page
             _write_text(memories / f"day-{page.day:04}.md", page.text)
-            for thread in played.begun:
+            for thread in simulated.started:
                 lexicon.add(thread.key, thread.source, thread.name)
                 going_on[thread.key] = thread
-            for thread in played.ended:
+            for thread in simulated.ended:
                 facts.writelines(format_ledger_lines(going_on.pop(thread.key, thread)))
-            asked.writelines(map(clerk.format_entry, examiner.observe_day(played)))
+            asked.writelines(map(writer.format_entry, generator.observe_day(simulated)))
             progress(page.day)
-        asked.writelines(map(clerk.format_entry, examiner.finish()))
+        asked.writelines(map(writer.format_entry, generator.finish()))
         for thread in going_on.values():
             facts.writelines(format_ledger_lines(thread))
     _write_text(qa / "lexicon.json", lexicon.render())
 
 
 def build_question_context(
-    play: Simulation, sources: WorldSources, knobs: WorldOptions
+    simulation: Simulation, sources: WorldSources, options: WorldOptions
 ) -> QuestionContext:
-    """What the questions on a play are written from."""
+    """What the questions about a simulation are drafted from."""
     return QuestionContext(
-        stage=play.stage,
-        cast=play.cast,
-        sessions=play.sessions,
+        world=simulation.world,
+        cast=simulation.cast,
+        sessions=simulation.sessions,
         links={**sources.routine.links, **sources.story.links},
-        distance=knobs.distance,
-        chance=RandomStream(play.seed, "questions"),
+        distance=options.distance,
+        chance=RandomStream(simulation.seed, "questions"),
     )
 
 
@@ -159,7 +162,7 @@ def _open_text(path: Path) -> IO[str]:
 
 
 def format_ledger_lines(thread: Thread) -> Iterator[str]:
-    """The facts of a thread as ledger.jsonl has them."""
+    """The lines of ledger.jsonl for a thread."""
     for entry in build_ledger_entries(thread):
         yield f"{format_scalar(entry)}\n"
 
@@ -169,7 +172,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 class QuestionEntryWriter:
-    """Numbers the questions and words them."""
+    """Numbers the questions and chooses their wording."""
 
     def __init__(self, persona: str, distance: float, seed: int) -> None:
         self._persona = persona
@@ -178,7 +181,7 @@ class QuestionEntryWriter:
         self._count = 0
 
     def build_record(self, draft: LedgerQuestion) -> Mapping[str, object]:
-        """The question with everything the file has about it."""
+        """The complete record of the question."""
         self._count += 1
         text = choose_wording(draft, self._distance, self._chance)
         is_named = any(name.lower() in text.lower() for name in draft.about)
@@ -192,7 +195,7 @@ class QuestionEntryWriter:
 
 @contextmanager
 def _write_whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder that appears only when everything in it is written."""
+    """A folder that appears only when all its files are written."""
     partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
     try:

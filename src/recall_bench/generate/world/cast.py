@@ -1,4 +1,4 @@
-"""Who plays: the cast with its names, short names and pronouns, under the names of a seed."""
+"""The cast: names, short names and pronouns, and the renaming of a seed."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -63,7 +63,7 @@ _TITLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CastPerson:
-    """Somebody of the cast."""
+    """A person of the cast."""
 
     name: str
     short: str
@@ -72,14 +72,14 @@ class CastPerson:
 
     @property
     def surfaces(self) -> tuple[str, ...]:
-        """Every way the text may name them, longest first."""
+        """Every way the text may name the person, longest first."""
         bare = _TITLE.sub("", self.name)
         last = bare.rpartition(" ")[2]
         ways = {self.name, bare, self.short, bare.partition(" ")[0], last}
         return tuple(sorted(ways, key=lambda way: (-len(way), way)))
 
     def inflect_pronoun(self, name: str) -> str:
-        """A pronoun: `they`, `Them`, `their` as it is for this person."""
+        """The person's pronoun for the form `they`, `Them`, `their` or `theirs`."""
         word = PRONOUNS[self.pronoun][name.lower()]
         return word.capitalize() if name[0].isupper() else word
 
@@ -95,17 +95,17 @@ class Cast:
                 self._groups[group] = (*self._groups.get(group, ()), person)
 
     def list_group(self, *names: str) -> tuple[CastPerson, ...]:
-        """Everybody who is in one of the groups, in cast order."""
+        """All members of the groups, in cast order."""
         wanted = {person.name for name in names for person in self._groups.get(name, ())}
         return tuple(person for person in self.people.values() if person.name in wanted)
 
     def is_group(self, name: str) -> bool:
-        """Whether anybody is in it."""
+        """Whether the group has a member."""
         return name in self._groups
 
     @cached_property
     def surfaces(self) -> dict[str, list[str]]:
-        """Full name to every way of naming them that means nobody else."""
+        """Full name to every unambiguous way of naming the person."""
         shared: dict[str, int] = {}
         for person in self.people.values():
             for way in person.surfaces:
@@ -119,9 +119,9 @@ class Cast:
 def build_renaming(
     persona: WorldPersona, extra: Iterable[str], text: str, seed: int
 ) -> Callable[[str], str]:
-    """What turns authored text into the text of this seed; seed 0 leaves it alone.
+    """A function that replaces authored names by those of the seed; seed 0 changes nothing.
 
-    `text` is all the authors wrote: no name is given that stands in it already.
+    `text` is the whole authored text: no new name is one that occurs in it.
     """
     if seed == 0:
         return lambda authored: authored
@@ -133,7 +133,7 @@ def build_renaming(
 
 
 def rename_texts(content: Any, rename: Callable[[str], str]) -> Any:  # noqa: ANN401 - any YAML
-    """The same document with every text in it renamed; keys stay."""
+    """The same document with every string renamed; keys stay."""
     if isinstance(content, str):
         return rename(content)
     if isinstance(content, list):
@@ -161,7 +161,7 @@ def _build_person(member: CastEntry) -> CastPerson:
 def _choose_names(
     persona: WorldPersona, extra: Iterable[str], taken: set[str], chance: RandomStream
 ) -> Mapping[str, str]:
-    """Each authored name, word by word, to its new one."""
+    """Each authored name, word by word, with its replacement."""
     words: dict[str, str] = {}
     pronouns = {member.name: member.pronoun for member in persona.cast}
     authored = [member.name for member in persona.cast if not member.name.startswith("@")]

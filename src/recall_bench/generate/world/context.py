@@ -1,4 +1,4 @@
-"""What every scene of one world shares: the cast, the words, the calendar, the deck."""
+"""What all text of one world shares, and what a placeholder means in one block."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,30 +23,34 @@ from recall_bench.generate.world.templates import (
 _BITS = 1 << 23
 _PROBES = 3
 _SHORT = 6
-"""Sentences of fewer words repeat in anybody's log."""
+"""Sentences of fewer words may repeat."""
 
 Trace = list[tuple[int, int]]
-"""The bits of one sentence: byte and mask."""
+"""The filter bits of one sentence: byte and mask."""
 
 
 class SentenceFilter:
-    """The sentences told so far."""
+    """The sentences written so far, in a fixed amount of memory.
+
+    A Bloom filter: it never forgets a sentence, and rarely takes a new one for an old one, which
+    only costs another draw.
+    """
 
     def __init__(self) -> None:
         self._seen = bytearray(_BITS // 8)
 
     def compute_traces(self, text: str) -> list[Trace]:
-        """What the longer sentences of a text leave in memory."""
+        """The filter bits of the longer sentences of a text."""
         long = (sentence for sentence in split_sentences(text) if sentence.count(" ") >= _SHORT - 1)
         return [_compute_trace(sentence) for sentence in long]
 
     def is_new(self, traces: list[Trace]) -> bool:
-        """Whether none of these sentences was told before."""
+        """Whether none of these sentences was written before."""
         seen = self._seen
         return not any(all(seen[byte] & bit for byte, bit in trace) for trace in traces)
 
     def add(self, traces: list[Trace]) -> None:
-        """These have been told."""
+        """Mark these sentences as written."""
         for trace in traces:
             for byte, bit in trace:
                 self._seen[byte] |= bit
@@ -63,27 +67,27 @@ def _compute_trace(sentence: str) -> Trace:
 
 @cache
 def get_template(source: str) -> TextTemplate:
-    """The parsed template, parsed once."""
+    """The parsed template, cached."""
     return parse_template(source)
 
 
 @dataclass(slots=True)
 class WorldContext:
-    """The things all threads of a world draw from."""
+    """What all threads of a world draw from: cast, word lists, calendar, random streams."""
 
     seed: int
-    """What all chance of this world comes from."""
+    """The seed of every random stream of this world."""
     is_authored: bool
-    """Whether names and values are those the authors wrote."""
+    """Whether names and values are those the authors wrote (seed 0)."""
     cast: Cast
     words: dict[str, list[str]]
     dates: Dates
-    deck: AlternativePicker
+    picker: AlternativePicker
     where: str
-    """What messages call the sources."""
+    """The name of the sources in messages."""
     week: tuple[str, ...] = ("normal",) * 7
     """The usual level of each weekday."""
-    said: SentenceFilter = field(default_factory=SentenceFilter)
+    seen_sentences: SentenceFilter = field(default_factory=SentenceFilter)
     _bags: dict[str, ShuffleBag] = field(default_factory=dict)
     _incidental: RandomStream = field(init=False)
     _canaries: RandomStream = field(init=False)
@@ -93,7 +97,7 @@ class WorldContext:
         self._canaries = RandomStream(self.seed, "canary")
 
     def draw_incidental(self, name: str) -> str:
-        """Something that is no fact: a word of a list, somebody of a group, a number, a time."""
+        """A detail that is no fact: a word of a list, a member of a group, a number, a time."""
         if name.startswith("@"):
             return self._draw_from_list(name[1:])
         kind, _, bounds = name.partition(":")
@@ -103,13 +107,13 @@ class WorldContext:
         return fact_values.draw_time([low, high, 5], self._incidental).text
 
     def find_workday(self, day: int, way: int = 1) -> int:
-        """The day, or the next one that way that is no weekend to this persona."""
+        """The day, or the nearest working day in the direction `way`."""
         while (weekday := self.dates.get_weekday(day)) >= _SATURDAY and self.week[weekday] in _REST:
             day += way
         return day
 
     def make_canary(self) -> str:
-        """A string found nowhere else."""
+        """A string that occurs nowhere else."""
         word = self._canaries.choose(_CANARY_WORDS)
         return f"{word}-{fact_values.draw_code('#??#?', self._canaries).text}"
 
@@ -143,48 +147,48 @@ _CANARY_WORDS = (
 class FillContext:
     """One thread on one day: what its placeholders mean there."""
 
-    stage: WorldContext
+    world: WorldContext
     day: int
     thread: Thread | None = None
     session: str = PRINCIPAL
     met: set[str] = field(default_factory=set)
     """People already named in full in this block."""
-    passing: set[str] = field(default_factory=set)
-    """People of a group who passed through this block."""
+    drawn_people: set[str] = field(default_factory=set)
+    """Members of a group already drawn in this block."""
     extra: dict[str, str] = field(default_factory=dict)
-    """Further words, for questions: `it`, `month`, `date`."""
+    """Further words for questions: `it`, `month`, `date`."""
 
-    def fill(self, hole: Placeholder) -> PlaceholderValue:
-        """What goes into the hole; Malformed where nothing of that name is known."""
-        name = hole.name
+    def fill(self, placeholder: Placeholder) -> PlaceholderValue:
+        """The text of the placeholder; Malformed if nothing defines its name."""
+        name = placeholder.name
         if name in self.extra:
             return PlaceholderValue(self.extra[name])
-        if self.thread is not None and name in self.thread.held:
-            return self._fill_value(hole, self.thread.held[name])
+        if self.thread is not None and name in self.thread.slot_values:
+            return self._fill_value(placeholder, self.thread.slot_values[name])
         if name.startswith(("@", "n:", "t:")):
             return PlaceholderValue(self._draw_incidental(name))
         plain = self._fill_plain(name)
         if plain is None:
             whose = f" of {self.thread.source}" if self.thread else ""
             raise Malformed(
-                self.stage.where,
+                self.world.where,
                 f"a template{whose} holds {{{name}}}, which nothing defines; correct it",
             )
         return PlaceholderValue(plain)
 
     def _draw_incidental(self, name: str) -> str:
-        """Something incidental; nobody is drawn twice into one block."""
-        drawn = self.stage.draw_incidental(name)
-        if self.stage.cast.is_group(name[1:]):
+        """An incidental detail; no person is drawn twice for one block."""
+        drawn = self.world.draw_incidental(name)
+        if self.world.cast.is_group(name[1:]):
             for _ in range(_REDRAWS):
-                if drawn not in self.passing:
+                if drawn not in self.drawn_people:
                     break
-                drawn = self.stage.draw_incidental(name)
-            self.passing.add(drawn)
+                drawn = self.world.draw_incidental(name)
+            self.drawn_people.add(drawn)
         return drawn
 
     def _fill_plain(self, name: str) -> str | None:
-        dates = self.stage.dates
+        dates = self.world.dates
         if name == "today":
             return dates.format_heading(self.day)
         if name.startswith("date:"):
@@ -195,27 +199,31 @@ class FillContext:
         if name == "name":
             return thread.name
         if name == "began":
-            return self.stage.dates.format_day(thread.began if thread.happenings else self.day)
+            return self.world.dates.format_day(thread.began if thread.events else self.day)
         if name == "canary":
-            found = self.stage.make_canary()
+            found = self.world.make_canary()
             thread.canaries.append(PlantedCanary(found, self.session, self.day))
             return found
         return None
 
-    def _fill_value(self, hole: Placeholder, held: list[FactValue]) -> PlaceholderValue:
-        if hole.form == "was":
-            return PlaceholderValue(held[-2].text if len(held) > 1 else held[-1].text)
-        value = held[-1]
+    def _fill_value(
+        self, placeholder: Placeholder, slot_values: list[FactValue]
+    ) -> PlaceholderValue:
+        if placeholder.form == "was":
+            return PlaceholderValue(
+                slot_values[-2].text if len(slot_values) > 1 else slot_values[-1].text
+            )
+        value = slot_values[-1]
         if value.kind != "person":
-            return PlaceholderValue(value.text, states=hole.name)
-        return self._fill_person(value.text, hole)
+            return PlaceholderValue(value.text, states=placeholder.name)
+        return self._fill_person(value.text, placeholder)
 
-    def _fill_person(self, name: str, hole: Placeholder) -> PlaceholderValue:
-        person = self.stage.cast.people.get(name)
+    def _fill_person(self, name: str, placeholder: Placeholder) -> PlaceholderValue:
+        person = self.world.cast.people.get(name)
         if person is None:
-            return PlaceholderValue(name, states=hole.name)
-        if hole.form.lower() in {"they", "them", "their", "theirs"}:
-            return PlaceholderValue(person.inflect_pronoun(hole.form))
-        is_short = hole.form == "short" or (not hole.form and name in self.met)
+            return PlaceholderValue(name, states=placeholder.name)
+        if placeholder.form.lower() in {"they", "them", "their", "theirs"}:
+            return PlaceholderValue(person.inflect_pronoun(placeholder.form))
+        is_short = placeholder.form == "short" or (not placeholder.form and name in self.met)
         self.met.add(name)
-        return PlaceholderValue(person.short if is_short else person.name, states=hole.name)
+        return PlaceholderValue(person.short if is_short else person.name, states=placeholder.name)

@@ -1,4 +1,4 @@
-"""Text: parts become blocks, blocks become a day, and every value keeps its place."""
+"""The text of a day: parts become blocks, blocks a page, and its values enter the ledger."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _OWN_LINE = ("- ", "> ", "| ")
 
 @dataclass(frozen=True, slots=True)
 class ValueMention:
-    """A value told in a block: which slot of which thread, and where."""
+    """A value stated in a block: which slot of which thread, and where."""
 
     thread: Thread
     slot: str
@@ -36,18 +36,18 @@ class ValueMention:
 
 @dataclass(frozen=True, slots=True)
 class AccessChanges:
-    """What telling a block does to who may know what."""
+    """How a block changes who may know what."""
 
     reveals: tuple[str, ...] = ()
     forgets: tuple[str, ...] = ()
     grants: tuple[tuple[str, str], ...] = ()
-    """Slot and the session let in on it."""
+    """Slot and the session that gets access."""
     revokes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DayBlock:
-    """One topic of a day: its session, heading and text."""
+    """One topic of a day: session, heading and text."""
 
     session: str
     heading: str
@@ -55,17 +55,17 @@ class DayBlock:
     tellings: tuple[ValueMention, ...] = ()
     thread: Thread | None = None
     step: str | None = None
-    """The step told here, if it is one."""
+    """The step it describes, if any."""
     acts: AccessChanges = AccessChanges()
 
     @property
     def words(self) -> int:
-        """How many words its text has."""
+        """The number of words."""
         return self.text.count(" ") + self.text.count("\n") + 1
 
 
 class BlockText:
-    """The text of a block as it grows, with the places of its values."""
+    """The text of a block under construction, with the positions of its values."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -74,31 +74,31 @@ class BlockText:
 
     @property
     def text(self) -> str:
-        """What there is so far."""
+        """The text so far."""
         return self._text
 
     def start_paragraph(self) -> None:
-        """Start a new paragraph with whatever comes next."""
+        """Let the next part start a new paragraph."""
         self._break = True
 
-    def add(self, told: FilledText, scene: FillContext) -> None:
-        """One more part of a scene; empty ones leave no trace."""
-        if not told.text.strip():
+    def add(self, filled: FilledText, context: FillContext) -> None:
+        """Append a part; empty parts are ignored."""
+        if not filled.text.strip():
             return
-        self._text += self._choose_separator(told.text)
+        self._text += self._choose_separator(filled.text)
         self._break = False
         at = len(self._text)
-        self._text += told.text
-        if scene.thread is not None:
+        self._text += filled.text
+        if context.thread is not None:
             self.tellings += [
                 ValueMention(
-                    thread=scene.thread,
+                    thread=context.thread,
                     slot=mark.slot,
-                    value=scene.thread.held[mark.slot][-1],
+                    value=context.thread.slot_values[mark.slot][-1],
                     start=at + mark.start,
                     end=at + mark.end,
                 )
-                for mark in told.marks
+                for mark in filled.marks
             ]
 
     def _choose_separator(self, text: str) -> str:
@@ -111,41 +111,41 @@ class BlockText:
         return "\n\n" if self._break or is_item or was_item else " "
 
 
-def render_variant(scene: FillContext, variants: Variants) -> FilledText:
-    """One of the variants, filled; drawn again a few times if it was told before word for word."""
-    said, met = scene.stage.said, frozenset(scene.met)
+def render_variant(context: FillContext, variants: Variants) -> FilledText:
+    """A filled variant, redrawn a few times while a sentence of it was written before."""
+    seen, met = context.world.seen_sentences, frozenset(context.met)
     for _ in range(_DRAWS):
-        scene.met = set(met)
-        told = _draw_variant(scene, variants)
-        traces = said.compute_traces(told.text)
-        if said.is_new(traces):
+        context.met = set(met)
+        filled = _draw_variant(context, variants)
+        traces = seen.compute_traces(filled.text)
+        if seen.is_new(traces):
             break
-    said.add(traces)
-    return told
+    seen.add(traces)
+    return filled
 
 
-def _draw_variant(scene: FillContext, variants: Variants) -> FilledText:
+def _draw_variant(context: FillContext, variants: Variants) -> FilledText:
     if isinstance(variants, str):
-        return scene.stage.deck.render(get_template(variants), scene)
+        return context.world.picker.render(get_template(variants), context)
     if not variants:
         return FilledText("")
-    index = scene.stage.deck.pick_index("\0".join(variants), -1, len(variants))
-    return scene.stage.deck.render(get_template(variants[index]), scene)
+    index = context.world.picker.pick_index("\0".join(variants), -1, len(variants))
+    return context.world.picker.render(get_template(variants[index]), context)
 
 
-def render_parts(scene: FillContext, parts: Sequence[Variants]) -> BlockText:
-    """The parts one after another, each in one of its variants."""
+def render_parts(context: FillContext, parts: Sequence[Variants]) -> BlockText:
+    """The parts in order, each in one of its variants."""
     prose = BlockText()
     for part in parts:
         if part == "":
             prose.start_paragraph()
         else:
-            prose.add(render_variant(scene, part), scene)
+            prose.add(render_variant(context, part), context)
     return prose
 
 
 def split_parts(text: str) -> list[Variants]:
-    """Authored prose as parts: wrapped lines joined, list lines and blank lines kept."""
+    """Split authored prose into parts: wrapped lines joined, list lines and blank lines kept."""
     parts: list[Variants] = []
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
         if number:
@@ -164,7 +164,7 @@ def split_parts(text: str) -> list[Variants]:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """A whole day: the file's text, and each block with its place in it."""
+    """A day file: its text, and each block with its offset."""
 
     day: int
     text: str
@@ -179,7 +179,7 @@ class LogPage:
         )
 
     def find_passage(self, offset: int, block: DayBlock, words: re.Pattern[str]) -> TextSpan:
-        """The first sentence of a block that holds the words, or the first of all."""
+        """The first sentence of a block that matches, else its first sentence."""
         spans = list(find_sentence_spans(block.text)) or [(0, len(block.text))]
         holds = (span for span in spans if words.search(block.text[slice(*span)]))
         start, end = next(holds, spans[0])
@@ -189,7 +189,7 @@ class LogPage:
 
 
 def build_page(day: int, blocks: Sequence[DayBlock], sessions: Sequence[str]) -> LogPage:
-    """The day file: sessions in their order, each with its blocks in theirs."""
+    """Build the day file: sessions in order, each with its blocks in order."""
     pieces = [FRONT_MATTER]
     length = len(FRONT_MATTER)
     placed: list[tuple[int, DayBlock]] = []
@@ -216,7 +216,7 @@ def _find_sentence(text: str, at: int) -> tuple[int, int]:
 
 
 def find_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where each sentence of a block's text begins and ends."""
+    """Start and end of each sentence of a block's text."""
     line_start = 0
     for line in text.split("\n"):
         at = line_start
@@ -229,7 +229,7 @@ def find_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def record_page(page: LogPage) -> None:
-    """Every value, step and change of access on the page, with the sentence that tells it."""
+    """Enter every value, step and access change of the page into the ledger, with its sentence."""
     for offset, block in page.blocks:
         for telling in block.tellings:
             _record_value(
@@ -240,9 +240,9 @@ def record_page(page: LogPage) -> None:
             thread.last_named = page.day
             when = thread.whens.get(block.step)
             span = page.find_passage(offset, block, _match_any(when.cue if when else []))
-            thread.happenings[block.step] = StepEvent(block.step, span)
+            thread.events[block.step] = StepEvent(block.step, span)
             _record_access(thread, block, page, offset)
-            # A sentence drawn and thrown away may have taken a canary with it.
+            # A canary may have been drawn for a sentence that was then discarded.
             thread.canaries = [
                 canary
                 for canary in thread.canaries
@@ -251,7 +251,7 @@ def record_page(page: LogPage) -> None:
 
 
 def _match_any(words: list[str]) -> re.Pattern[str]:
-    """Any of the words, whole and in either case; with none given, anything."""
+    """Match any of the words, whole and in any case; without words, match anything."""
     ways = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words)
     return re.compile(ways, re.IGNORECASE)
 
@@ -276,7 +276,7 @@ def _record_value(thread: Thread, telling: ValueMention, span: TextSpan, block: 
             attribute=telling.slot,
             value=value,
             learned=span.day,
-            told=span,
+            span=span,
             true_from=span.day if value.day is None else value.day,
             supersedes=facts[-1] if facts else None,
         )

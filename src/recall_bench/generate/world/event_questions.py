@@ -1,4 +1,4 @@
-"""When something happened, how long it took, and which came first."""
+"""Questions about events: dates, durations, order, and monthly tallies."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -27,55 +27,55 @@ _TRIPLE = (
     "In what order did these happen: {a}; {b}; {c}?",
 )
 _NEAREST, _FARTHEST = 4, 220
-"""Days between two events worth asking the order of."""
+"""Fewest and most days between two events whose order is asked."""
 
 
-def ask_step_dates(thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
+def ask_step_dates(thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
     """The date of each step, and the days from the first step to it."""
     for step, when in thread.whens.items():
-        happening = thread.happenings.get(step)
-        if happening is None or not when.cue or desk.is_isolated(happening.told.session):
+        event = thread.events.get(step)
+        if event is None or not when.cue or context.is_isolated(event.span.session):
             continue
         if when.ask:
-            yield _draft_date(thread, step, desk)
-        first = thread.happenings[thread.first_step]
+            yield _draft_date(thread, step, context)
+        first = thread.events[thread.first_step]
         is_spanned = (
             step != thread.first_step
             and is_traceable(thread, thread.first_step)
-            and not desk.is_isolated(first.told.session)
+            and not context.is_isolated(first.span.session)
         )
         if when.gap and is_spanned:
-            yield _draft_gap(thread, step, desk)
+            yield _draft_gap(thread, step, context)
 
 
-def _draft_date(thread: Thread, step: str, desk: QuestionContext) -> LedgerQuestion:
-    happening = thread.happenings[step]
-    value = format_date(happening.day, desk.stage.dates)
+def _draft_date(thread: Thread, step: str, context: QuestionContext) -> LedgerQuestion:
+    event = thread.events[step]
+    value = format_date(event.day, context.world.dates)
     return LedgerQuestion(
         category=TEMPORAL,
         kind=f"{TEMPORAL}/date",
-        wordings=desk.render_wordings(thread, thread.whens[step].ask),
+        wordings=context.render_wordings(thread, thread.whens[step].ask),
         reference=format_sentence(f"On {value.text}"),
-        evidence=[happening.told],
-        known_from=happening.day,
+        evidence=[event.span],
+        known_from=event.day,
         query={"op": "date", "thread": thread.key, "step": step},
         atoms=[value.text],
-        aliases=desk.list_aliases(value, happening.day),
-        distractors=desk.list_distractors(value),
+        aliases=context.list_aliases(value, event.day),
+        distractors=context.list_distractors(value),
         about=[thread.name],
         is_authored=thread.is_authored,
     )
 
 
-def _draft_gap(thread: Thread, step: str, desk: QuestionContext) -> LedgerQuestion:
-    first, last = thread.happenings[thread.first_step], thread.happenings[step]
+def _draft_gap(thread: Thread, step: str, context: QuestionContext) -> LedgerQuestion:
+    first, last = thread.events[thread.first_step], thread.events[step]
     days = last.day - first.day
     return LedgerQuestion(
         category=TEMPORAL,
         kind=f"{TEMPORAL}/gap",
-        wordings=desk.render_wordings(thread, thread.whens[step].gap),
+        wordings=context.render_wordings(thread, thread.whens[step].gap),
         reference=format_sentence(f"{days} day{'s' if days > 1 else ''}"),
-        evidence=[first.told, last.told],
+        evidence=[first.span, last.span],
         known_from=last.day,
         query={"op": "gap", "thread": thread.key, "step": step},
         atoms=[str(days)],
@@ -93,67 +93,67 @@ class _TimedEvent:
     name: str
     step: str
     phrase: str
-    told: TextSpan
+    span: TextSpan
     is_authored: bool
 
 
 class OrderQuestions:
-    """Asks which of several events came first; remembers the latest events to pair with.
+    """Asks for the order of events; remembers the latest events to pair with.
 
-    Events of one process are never paired: their running numbers would tell the order.
+    Events of one process are never paired: their running numbers would give away the order.
     """
 
     def __init__(self, size: int = 80) -> None:
         self._events: deque[_TimedEvent] = deque(maxlen=size)
 
-    def ask_orders(self, thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
-        """A question or two that set an event of this thread among earlier ones."""
-        for event in _list_events(thread, desk):
-            yield from self._ask_with_earlier(event, desk)
+    def ask_orders(self, thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
+        """Questions that compare an event of this thread with earlier ones."""
+        for event in _list_events(thread, context):
+            yield from self._ask_with_earlier(event, context)
             self._events.append(event)
 
     def _ask_with_earlier(
-        self, event: _TimedEvent, desk: QuestionContext
+        self, event: _TimedEvent, context: QuestionContext
     ) -> Iterator[LedgerQuestion]:
         fit = [
             other
             for other in self._events
             if other.source != event.source
-            and _NEAREST <= abs(other.told.day - event.told.day) <= _FARTHEST
+            and _NEAREST <= abs(other.span.day - event.span.day) <= _FARTHEST
         ]
         if not fit:
             return
-        other = desk.chance.choose(fit)
-        yield _draft_order([event, other], desk)
+        other = context.chance.choose(fit)
+        yield _draft_order([event, other], context)
         apart = [
             third
             for third in fit
-            if third.source != other.source and abs(third.told.day - other.told.day) >= _NEAREST
+            if third.source != other.source and abs(third.span.day - other.span.day) >= _NEAREST
         ]
         if apart:
-            yield _draft_order([event, other, desk.chance.choose(apart)], desk)
+            yield _draft_order([event, other, context.chance.choose(apart)], context)
 
 
-def _list_events(thread: Thread, desk: QuestionContext) -> Iterator[_TimedEvent]:
+def _list_events(thread: Thread, context: QuestionContext) -> Iterator[_TimedEvent]:
     for step, when in thread.whens.items():
-        happening = thread.happenings.get(step)
-        if happening and when.cue and when.phrase and not desk.is_isolated(happening.told.session):
-            phrase = desk.render_phrase(thread, when.phrase)
+        event = thread.events.get(step)
+        if event and when.cue and when.phrase and not context.is_isolated(event.span.session):
+            phrase = context.render_phrase(thread, when.phrase)
             yield _TimedEvent(
                 thread=thread.key,
                 source=thread.source,
                 name=thread.name,
                 step=step,
                 phrase=phrase,
-                told=happening.told,
+                span=event.span,
                 is_authored=thread.is_authored,
             )
 
 
-def _draft_order(events: list[_TimedEvent], desk: QuestionContext) -> LedgerQuestion:
-    listed = desk.chance.shuffle(events)
+def _draft_order(events: list[_TimedEvent], context: QuestionContext) -> LedgerQuestion:
+    listed = context.chance.shuffle(events)
     names = dict(zip("abc", (event.phrase for event in listed), strict=False))
-    by_date = sorted(events, key=lambda event: event.told.day)
+    by_date = sorted(events, key=lambda event: event.span.day)
     phrases = [event.phrase for event in by_date]
     is_pair = len(events) == 2
     reference = phrases[0] if is_pair else "First " + ", then ".join(phrases)
@@ -163,8 +163,8 @@ def _draft_order(events: list[_TimedEvent], desk: QuestionContext) -> LedgerQues
         kind=f"{TEMPORAL}/order{len(events)}",
         wordings=asked,
         reference=format_sentence(reference),
-        evidence=[event.told for event in by_date],
-        known_from=by_date[-1].told.day,
+        evidence=[event.span for event in by_date],
+        known_from=by_date[-1].span.day,
         query={
             "op": "order",
             "events": [[event.thread, event.step, event.phrase] for event in listed],
@@ -188,27 +188,31 @@ _SlotFacts = list[tuple[Thread, LedgerFact]]
 
 
 def ask_tallies(
-    process: RoutineProcess, month: str, threads: list[Thread], last_day: int, desk: QuestionContext
+    process: RoutineProcess,
+    month: str,
+    threads: list[Thread],
+    last_day: int,
+    context: QuestionContext,
 ) -> Iterator[LedgerQuestion]:
-    """The tallies of one process for one month that is over on `last_day`."""
+    """The tallies of one process for a month that ends on `last_day`."""
     first = process.steps[0]
-    if not (first.when and first.when.cue) or desk.is_isolated(first.session or process.session):
+    if not (first.when and first.when.cue) or context.is_isolated(first.session or process.session):
         return
-    tally = _MonthTally(process, month, last_day, desk)
+    tally = _MonthTally(process, month, last_day, context)
     tallies = process.tallies
     if tallies.count and len(threads) in _COUNTED:
         yield tally.draft_count(tallies.count, threads)
     for slot, asks in tallies.total.items():
-        if len(threads) in _SUMMED and (told := _collect_first_values(threads, slot)):
-            yield tally.draft_total(asks, slot, told)
+        if len(threads) in _SUMMED and (facts := _collect_first_values(threads, slot)):
+            yield tally.draft_total(asks, slot, facts)
     for op, extremes in (("highest", tallies.highest), ("lowest", tallies.lowest)):
         for slot, asks in extremes.items():
-            if len(threads) in _COMPARED and (told := _collect_first_values(threads, slot)):
-                yield from tally.draft_extreme(op, asks, slot, told)
+            if len(threads) in _COMPARED and (facts := _collect_first_values(threads, slot)):
+                yield from tally.draft_extreme(op, asks, slot, facts)
 
 
 def _collect_first_values(threads: list[Thread], slot: str) -> _SlotFacts:
-    """The slot's number in each thread; nothing if one of them told it late, or twice."""
+    """The slot's number in each thread; empty if one thread stated it late or twice."""
     found: _SlotFacts = []
     for thread in threads:
         facts = thread.list_facts(slot)
@@ -218,50 +222,50 @@ def _collect_first_values(threads: list[Thread], slot: str) -> _SlotFacts:
     return found
 
 
-def _get_amount(told: tuple[Thread, LedgerFact]) -> Decimal:
-    return told[1].value.amount or Decimal(0)
+def _get_amount(pair: tuple[Thread, LedgerFact]) -> Decimal:
+    return pair[1].value.amount or Decimal(0)
 
 
 class _MonthTally:
-    """Words the tallies of one process for one month."""
+    """Drafts the tallies of one process for one month."""
 
     def __init__(
-        self, process: RoutineProcess, month: str, last_day: int, desk: QuestionContext
+        self, process: RoutineProcess, month: str, last_day: int, context: QuestionContext
     ) -> None:
         self._process = process
         self._month = month
         self._last_day = last_day
-        self._desk = desk
+        self._context = context
 
     def draft_count(self, asks: list[str], threads: list[Thread]) -> LedgerQuestion:
-        """How many there were."""
+        """The number of threads."""
         number = len(threads)
-        told = [thread.happenings[thread.first_step].told for thread in threads]
-        draft = self._draft_tally("count", asks, told)
+        spans = [thread.events[thread.first_step].span for thread in threads]
+        draft = self._draft_tally("count", asks, spans)
         draft.reference = format_sentence(str(number))
         draft.atoms = [str(number)]
         draft.distractors = [str(number + off) for off in (-2, -1, 1, 2) if number + off > 0]
         return draft
 
-    def draft_total(self, asks: list[str], slot: str, told: _SlotFacts) -> LedgerQuestion:
-        """What they came to."""
-        value = sum_values([fact.value for _, fact in told])
-        draft = self._draft_tally("total", asks, [fact.told for _, fact in told], slot)
+    def draft_total(self, asks: list[str], slot: str, facts: _SlotFacts) -> LedgerQuestion:
+        """The sum of the slot."""
+        value = sum_values([fact.value for _, fact in facts])
+        draft = self._draft_tally("total", asks, [fact.span for _, fact in facts], slot)
         draft.reference = format_sentence(value.text)
         draft.atoms = [value.text]
-        draft.aliases = self._desk.list_aliases(value)
-        draft.distractors = self._desk.list_distractors(value)
+        draft.aliases = self._context.list_aliases(value)
+        draft.distractors = self._context.list_distractors(value)
         return draft
 
     def draft_extreme(
-        self, op: str, asks: list[str], slot: str, told: _SlotFacts
+        self, op: str, asks: list[str], slot: str, facts: _SlotFacts
     ) -> Iterator[LedgerQuestion]:
-        """Which stood out; nothing if two did."""
-        ranked = sorted(told, key=_get_amount, reverse=op == "highest")
+        """The thread with the extreme value; nothing if two share it."""
+        ranked = sorted(facts, key=_get_amount, reverse=op == "highest")
         if _get_amount(ranked[0]) == _get_amount(ranked[1]):
             return
         winner, fact = ranked[0]
-        draft = self._draft_tally(op, asks, [fact.told for _, fact in told], slot)
+        draft = self._draft_tally(op, asks, [fact.span for _, fact in facts], slot)
         draft.reference = format_sentence(f"{winner.name}, at {fact.value.text}")
         draft.atoms = [winner.name, fact.value.text]
         draft.distractors = [thread.name for thread, _ in ranked[1:4]]

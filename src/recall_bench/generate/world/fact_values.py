@@ -1,4 +1,4 @@
-"""Values: how they are drawn, written, varied by a seed, and told apart from near misses."""
+"""Values and dates of the story: drawing, formatting, varying by seed, near misses."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ STYLES = ("day-first", "month-first", "iso")
 
 
 class Dates:
-    """The calendar of one story, in one persona's hand."""
+    """The calendar of one story, in the persona's date style."""
 
     def __init__(self, epoch: date, style: str) -> None:
         self.epoch = epoch
@@ -32,7 +32,7 @@ class Dates:
         return _format_date(self.get_date(day), self.style)
 
     def format_heading(self, day: int) -> str:
-        """The same with its weekday before it."""
+        """The date with its weekday in front."""
         at = self.get_date(day)
         joint = ", " if self.style == "month-first" else " "
         return f"{_WEEKDAYS[at.weekday()]}{joint}{self.format_day(day)}"
@@ -71,14 +71,14 @@ def _format_date(at: date, style: str) -> str:
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _SAME_YEAR = 150
-"""Days around a telling within which nobody takes a date for that of another year."""
+"""Days from the mention within which a date without its year is unambiguous."""
 
 _NUMERIC = frozenset({"number", "money", "percent"})
 
 
 @dataclass(frozen=True, slots=True)
 class FactValue:
-    """One value of a slot as the text writes it, with what is needed to reckon with it."""
+    """One value of a slot as the text writes it, with the number or day behind it."""
 
     kind: str
     text: str
@@ -86,7 +86,7 @@ class FactValue:
     day: int | None = None
     """The story day of a date."""
     others: tuple[str, ...] = ()
-    """Values it could have been, for distractors."""
+    """Other values it could have had, for distractors."""
 
 
 def format_number(kind: str, amount: Decimal, *, unit: str = "", currency: str = "$") -> FactValue:
@@ -102,7 +102,7 @@ def format_number(kind: str, amount: Decimal, *, unit: str = "", currency: str =
 
 
 def draw_amount(bounds: Sequence[float], chance: RandomStream) -> Decimal:
-    """A number on the grid from low to high; the third bound is the grid's step, 1 if absent."""
+    """A number on the grid from low to high; the third bound is the step, 1 if absent."""
     low, high, *rest = (Decimal(str(bound)) for bound in bounds)
     step = rest[0] if rest else Decimal(1)
     amount = low + step * chance.draw_between(0, int((high - low) / step))
@@ -134,12 +134,12 @@ def parse_value(kind: str, written: str) -> FactValue:
 
 
 def draw_variation(value: FactValue, chance: RandomStream) -> FactValue:
-    """Another value of the same make, for another seed: `$640M` becomes, say, `$710M`."""
+    """Another value of the same form, for another seed: `$640M` becomes, say, `$710M`."""
     return scale_value(value, Decimal(chance.draw_between(72, 138)) / 100, chance)
 
 
 def scale_value(value: FactValue, factor: Decimal, chance: RandomStream) -> FactValue:
-    """The value times a factor, written as it was; times and codes just change."""
+    """The value times a factor, in the same form; times and codes change at random."""
     if value.kind in _NUMERIC and (found := _NUMBER.search(value.text)):
         number = Decimal(found[0].replace(",", ""))
         step = _find_precision(found[0])
@@ -159,7 +159,7 @@ def scale_value(value: FactValue, factor: Decimal, chance: RandomStream) -> Fact
 def list_near_values(
     value: FactValue, dates: Dates, chance: RandomStream, count: int = 3
 ) -> tuple[str, ...]:
-    """Plausible values that are wrong."""
+    """Plausible but wrong values."""
     if value.others:
         pool = [other for other in value.others if other != value.text]
         return tuple(chance.shuffle(pool)[:count])
@@ -176,10 +176,10 @@ def list_near_values(
     return tuple(found)
 
 
-def list_spellings(value: FactValue, dates: Dates, told: int | None = None) -> tuple[str, ...]:
-    """Other ways to write the same value; a date goes without its year near the day it is told."""
+def list_spellings(value: FactValue, dates: Dates, told_on: int | None = None) -> tuple[str, ...]:
+    """Other ways to write the same value; dates near the mention may omit the year."""
     if value.day is not None:
-        is_near = told is not None and abs(value.day - told) < _SAME_YEAR
+        is_near = told_on is not None and abs(value.day - told_on) < _SAME_YEAR
         return dates.list_spellings(value.day, without_year=is_near)
     plain = value.text.replace(",", "") if value.kind in _NUMERIC else value.text
     ways = [plain] if plain != value.text else []
@@ -193,7 +193,7 @@ def list_spellings(value: FactValue, dates: Dates, told: int | None = None) -> t
 
 
 def sum_values(values: Sequence[FactValue]) -> FactValue:
-    """The sum of numbers of one make, written as they are."""
+    """The sum of numbers of one form, in the same form."""
     first = values[0]
     amount = sum((value.amount or Decimal(0) for value in values), Decimal(0))
     found = _NUMBER.search(first.text)
@@ -213,7 +213,7 @@ def _parse_magnitude(written: str, found: re.Match[str]) -> Decimal:
 
 
 def _find_precision(written: str) -> Decimal:
-    """The worth of the last digit that is not a filling zero: 10 for 640, 0.1 for 1.2."""
+    """The place value of the last digit that is not a trailing zero: 10 for 640, 0.1 for 1.2."""
     plain = written.replace(",", "")
     if "." in plain:
         return Decimal(1).scaleb(-len(plain.partition(".")[2]))
@@ -222,7 +222,7 @@ def _find_precision(written: str) -> Decimal:
 
 
 def _count_decimals(number: Decimal) -> int:
-    """How many digits stand after the point, filling zeros aside."""
+    """Digits after the decimal point, trailing zeros not counted."""
     return len(f"{number:f}".partition(".")[2].rstrip("0"))
 
 

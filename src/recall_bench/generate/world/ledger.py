@@ -1,7 +1,7 @@
-"""The ledger: every dated truth of a world, where it was told, and who may know it.
+"""The ledger: every dated fact of a world, where it is stated, and who may know it.
 
-It is bitemporal. A fact says when it is true and when it was learned, and the two differ
-wherever something is found out late.
+It is bitemporal: a fact says when it is true and when it is learned, and the two differ where
+something is found out late.
 """
 
 from collections.abc import Iterator
@@ -24,39 +24,39 @@ class TextSpan:
 
 @dataclass(slots=True)
 class LedgerFact:
-    """One dated truth: the value of one attribute of one subject."""
+    """One dated fact: the value of one attribute of one subject."""
 
     subject: str
     """The key of its thread."""
     attribute: str
     value: FactValue
     learned: int
-    """The day it was told."""
-    told: TextSpan
+    """The day it is stated."""
+    span: TextSpan
     true_from: int
     true_until: int | None = None
-    """The last day it holds; None while nothing replaces it."""
+    """The last day it is true; None while nothing supersedes it."""
     supersedes: "LedgerFact | None" = None
     restated: list[TextSpan] = field(default_factory=list)
-    """Where it was told again, value and all."""
+    """Where it is stated again with its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """A step of a thread that came to pass."""
+    """A step of a thread that happened."""
 
     step: str
-    told: TextSpan
+    span: TextSpan
 
     @property
     def day(self) -> int:
-        """The story day of it."""
-        return self.told.day
+        """Its story day."""
+        return self.span.day
 
 
 @dataclass(frozen=True, slots=True)
 class PlantedCanary:
-    """A string planted in one session on one day, and found nowhere else."""
+    """A unique string planted in one session on one day."""
 
     text: str
     session: str
@@ -65,7 +65,7 @@ class PlantedCanary:
 
 @dataclass(slots=True)
 class SessionAccess:
-    """That a session was let in on a secret, and perhaps shut out again."""
+    """A session's access to a secret, and its end if it was revoked."""
 
     session: str
     granted: TextSpan
@@ -74,7 +74,7 @@ class SessionAccess:
 
 @dataclass(slots=True)
 class Thread:
-    """One subject with its attributes and its history: an arc, or one run of a process."""
+    """One subject with its attributes and history: an arc, or one run of a process."""
 
     key: str
     source: str
@@ -84,17 +84,17 @@ class Thread:
     session: str
     slots: dict[str, FactSlot]
     whens: dict[str, StepTiming]
-    held: dict[str, list[FactValue]]
-    """Slot to its values so far, told or not; the last is in force."""
+    slot_values: dict[str, list[FactValue]]
+    """Slot to its values so far, stated or not; the last is current."""
     is_authored: bool = False
     optional: dict[str, ProcessStep] = field(default_factory=dict)
-    """Steps it might or might not take, for questions of whether it did."""
+    """Steps that may or may not happen, for questions whether they did."""
     facts: dict[str, list[LedgerFact]] = field(default_factory=dict)
-    happenings: dict[str, StepEvent] = field(default_factory=dict)
+    events: dict[str, StepEvent] = field(default_factory=dict)
     first_step: str = ""
     canaries: list[PlantedCanary] = field(default_factory=list)
     revealed: dict[str, TextSpan] = field(default_factory=dict)
-    """Slot to the telling in an open session that ended its secrecy."""
+    """Slot to the sentence in an open session that ended its secrecy."""
     forgotten: dict[str, TextSpan] = field(default_factory=dict)
     access: dict[str, list[SessionAccess]] = field(default_factory=dict)
     last_named: int = 0
@@ -104,13 +104,13 @@ class Thread:
     @property
     def began(self) -> int:
         """The day of its first step."""
-        return self.happenings[self.first_step].day
+        return self.events[self.first_step].day
 
     def list_facts(self, slot: str) -> list[LedgerFact]:
-        """The slot's facts in the order in which they held."""
+        """The slot's facts in the order in which they were true."""
         return self.facts.get(slot, [])
 
     def iterate_current(self) -> Iterator[tuple[str, LedgerFact]]:
-        """Each slot that was told, with its latest fact."""
+        """Each stated slot with its latest fact."""
         for slot, facts in self.facts.items():
             yield slot, facts[-1]

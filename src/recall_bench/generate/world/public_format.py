@@ -1,4 +1,4 @@
-"""The records of a world as the public format writes them."""
+"""The files of a world in the public format: persona, arcs, ledger, questions, lexicon."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,22 +12,25 @@ from recall_bench.generate.world.sources import FactSlot, ProcessStep, WorldSour
 
 
 class LexiconWriter:
-    """Collects the names of threads as they come up, and writes the file."""
+    """Collects the names of threads and renders lexicon.json.
 
-    def __init__(self, play: Simulation, sources: WorldSources) -> None:
-        self._play = play
+    The lexicon holds what a reader needs to look things up: names, cues and kinds, but no values.
+    """
+
+    def __init__(self, simulation: Simulation, sources: WorldSources) -> None:
+        self._simulation = simulation
         self._sources = sources
         self._threads: list[tuple[str, str, str]] = []
 
     def add(self, key: str, source: str, name: str) -> None:
-        """A thread that has begun."""
+        """Add a thread that has started."""
         self._threads.append((key, source, name))
 
     def render(self) -> str:
-        """The file's text."""
+        """The text of the file."""
         content = {
-            "epoch": self._play.dates.epoch.isoformat(),
-            "people": self._play.cast.surfaces,
+            "epoch": self._simulation.dates.epoch.isoformat(),
+            "people": self._simulation.cast.surfaces,
             "sessions": {
                 session.id: {
                     "isolated": session.isolated,
@@ -51,18 +54,18 @@ class LexiconWriter:
                     found.append(
                         (f"{process.id}.{name}", self._build_slot(slot, self._list_options(slot)))
                     )
-        for plot in self._play.plots:
-            for name, slot in plot.arc.facts.items():
+        for active in self._simulation.active_arcs:
+            for name, slot in active.arc.facts.items():
                 if slot.cue:
-                    value = plot.versions[name][0]
+                    value = active.versions[name][0]
                     options = list(value.others) if value.kind == "choice" else []
                     entry = self._build_slot(slot, options) | {"kind": value.kind}
-                    found.append((f"{plot.arc.id}.{name}", entry))
+                    found.append((f"{active.arc.id}.{name}", entry))
         return found
 
     def _list_options(self, slot: FactSlot) -> list[str]:
         if isinstance(slot.choice, str):
-            return self._play.stage.words[slot.choice.removeprefix("@")]
+            return self._simulation.world.words[slot.choice.removeprefix("@")]
         return slot.choice or []
 
     def _build_slot(self, slot: FactSlot, options: list[str]) -> dict[str, object]:
@@ -160,13 +163,13 @@ _MEASURED: dict[str, str] = {
     "information-boundary/refuse": "medium",  # 38% of 259
     "information-boundary/refuse/named": "hard",  # 7% of 270
 }
-"""Kind of question to difficulty, as `benchmarks/difficulty.py` prints it."""
+"""Kind of question to difficulty, measured on the baselines by `benchmarks/difficulty.py`."""
 
 
 def get_difficulty(kind: str) -> str:
-    """The difficulty of a kind of question; medium where it was never measured.
+    """The difficulty of a kind of question; medium if it was never measured.
 
-    A kind ends in `/named` where the question calls its subject by the name the text uses.
+    A kind ends in `/named` if the question uses the name that the text uses for its subject.
     """
     return _MEASURED.get(kind, "medium")
 
@@ -190,26 +193,28 @@ _ARC_KEYS = (
 
 
 def build_persona_file(sources: WorldSources) -> Mapping[str, object]:
-    """persona.yaml, without what only the simulator needs."""
+    """persona.yaml without the keys only the simulator needs."""
     return {key: part for key, part in sources.persona_file.items() if key != "alternatives"}
 
 
-def build_arcs_file(sources: WorldSources, play: Simulation, days: int) -> Mapping[str, object]:
-    """The arcs that begin within the story, as the public format has them."""
-    plots = {plot.arc.id: plot for plot in play.plots}
+def build_arcs_file(
+    sources: WorldSources, simulation: Simulation, days: int
+) -> Mapping[str, object]:
+    """The arcs that start within the story, in the public format."""
+    active_arcs = {active.arc.id: active for active in simulation.active_arcs}
     arcs = []
     for raw in sources.story_file["arcs"]:
         if raw["directives"][0]["day"] > days:
             continue
-        plot = plots[raw["id"]]
+        active = active_arcs[raw["id"]]
         entry = {key: raw[key] for key in _ARC_KEYS if raw.get(key) is not None}
         entry["endDay"] = min(raw["endDay"], days)
-        thread = plot.thread
-        final = {name: list(known) for name, known in plot.versions.items()}
-        scene = FillContext(play.stage, raw["startDay"], replace(thread, held=final))
+        thread = active.thread
+        final = {name: list(known) for name, known in active.versions.items()}
+        context = FillContext(simulation.world, raw["startDay"], replace(thread, slot_values=final))
         for key in ("wrongBelief", "correctedBelief", "title", "description"):
             if key in entry:
-                entry[key] = play.stage.deck.render(get_template(entry[key]), scene).text
+                entry[key] = simulation.world.picker.render(get_template(entry[key]), context).text
         entry["directives"] = [
             {"day": directive["day"], "event": directive["event"]}
             for directive in raw["directives"]
@@ -217,7 +222,7 @@ def build_arcs_file(sources: WorldSources, play: Simulation, days: int) -> Mappi
         ]
         arcs.append(entry)
     return {
-        "epoch": play.dates.epoch.isoformat(),
+        "epoch": simulation.dates.epoch.isoformat(),
         "gaps": True,
         "away": [span for span in sources.story.away if span[0] <= days],
         "sessions": sources.story_file.get("sessions"),
@@ -226,7 +231,7 @@ def build_arcs_file(sources: WorldSources, play: Simulation, days: int) -> Mappi
 
 
 def build_ledger_entries(thread: Thread) -> Iterator[Mapping[str, object]]:
-    """Each fact of a thread for ledger.jsonl: what was true, and when and where it was told."""
+    """Each fact of a thread for ledger.jsonl: what was true, and when and where it is stated."""
     for slot, facts in thread.facts.items():
         for fact in facts:
             yield {
@@ -237,9 +242,9 @@ def build_ledger_entries(thread: Thread) -> Iterator[Mapping[str, object]]:
                 "true_from": fact.true_from,
                 "true_until": fact.true_until,
                 "learned": fact.learned,
-                "session": fact.told.session,
-                "start": fact.told.start,
-                "end": fact.told.end,
+                "session": fact.span.session,
+                "start": fact.span.start,
+                "end": fact.span.end,
                 "arc": thread.source if thread.is_authored else None,
                 "supersedes": fact.supersedes.value.text if fact.supersedes else None,
                 "is_secret": thread.slots[slot].secret,

@@ -1,4 +1,4 @@
-"""A question before it is chosen, and what every maker of questions may look up."""
+"""A candidate question, the context it is drafted in, and the choice of its wording."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,16 @@ from recall_bench.generate.world.sources import WorldSession
 from recall_bench.generate.world.templates import capitalise
 
 Query = dict[str, object]
-"""How the answer is derived from the text, for a reader who knows no answer."""
+"""How the answer follows from the text, for the verifier."""
 
 
 @dataclass(slots=True)
 class LedgerQuestion:
-    """A question with its truth; several wordings, of which one will be asked."""
+    """A candidate question with its truth; one of its wordings is used."""
 
     category: str
     kind: str
-    """Which query it is, within its category: what its difficulty goes by."""
+    """The kind of query within its category; it determines the difficulty."""
     wordings: list[str]
     reference: str
     evidence: list[TextSpan]
@@ -43,23 +43,23 @@ class LedgerQuestion:
     is_synthesis: bool = False
     is_authored: bool = False
     about: list[str] = field(default_factory=list)
-    """The names of the threads it is about, as the text has them."""
+    """The names of its threads, as the text writes them."""
     secret: str | None = None
-    """The secret it is about: questions about one secret are asked together or not at all."""
+    """The secret it is about; questions about one secret are kept or dropped together."""
 
     def list_unspoilt(self) -> list[str]:
-        """The wordings that do not hold the answer themselves."""
-        told = [_match_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
+        """The wordings that do not contain the answer."""
+        answers = [_match_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
         if self.query["op"] == "order":
             return self.wordings
-        return [way for way in self.wordings if not any(atom.search(way) for atom in told)]
+        return [way for way in self.wordings if not any(atom.search(way) for atom in answers)]
 
 
 @dataclass(slots=True)
 class QuestionContext:
-    """What makers of questions look up and draw from."""
+    """What questions are drafted from: cast, sessions, links, wording distance."""
 
-    stage: WorldContext
+    world: WorldContext
     cast: Cast
     sessions: Mapping[str, WorldSession]
     links: Mapping[str, list[str]]
@@ -67,9 +67,9 @@ class QuestionContext:
     chance: RandomStream
 
     def render_wordings(self, thread: Thread, asks: Sequence[str], **extra: str) -> list[str]:
-        """Every way to ask about the thread, all by its own name or all by what questions call it.
+        """Every wording of a question, all with the thread's own name or all with its paraphrases.
 
-        The farther the wording is to be from the text, the less often it is the name.
+        The larger the wanted distance from the text, the rarer the name.
         """
         is_named = self.chance.is_hit(1 - self.distance)
         names = [thread.name] if is_named else list(thread.called)
@@ -80,14 +80,14 @@ class QuestionContext:
         return ways
 
     def render_phrase(self, thread: Thread, source: str) -> str:
-        """A piece of a question about the thread that does not say when it began."""
-        began = self.stage.dates.format_day(thread.began)
+        """A phrase for the thread that does not give away its start date."""
+        began = self.world.dates.format_day(thread.began)
         timeless = [way for way in thread.called if began not in way]
         it = timeless[0] if timeless else thread.name
         return self._fill_template(thread, source, {"it": it}, is_sentence=False)
 
     def render_answer(self, thread: Thread, slot: str, value: FactValue) -> str:
-        """The reference for a slot's value."""
+        """The reference answer for a slot's value."""
         source = thread.slots[slot].answer
         if source is None:
             return format_sentence(value.text)
@@ -95,23 +95,23 @@ class QuestionContext:
             self._fill_template(thread, source, {slot: value.text, "it": thread.called[0]})
         )
 
-    def list_aliases(self, value: FactValue, told: int | None = None) -> list[str]:
-        """Other right ways to give the value that was told on this day."""
+    def list_aliases(self, value: FactValue, told_on: int | None = None) -> list[str]:
+        """Other correct ways to write the value that was stated on this day."""
         if value.kind == "person" and value.text in self.cast.people:
             return [way for way in self.cast.surfaces[value.text] if way != value.text]
-        return list(fact_values.list_spellings(value, self.stage.dates, told))
+        return list(fact_values.list_spellings(value, self.world.dates, told_on))
 
     def list_distractors(self, value: FactValue) -> list[str]:
-        """Plausible values that are wrong."""
-        return list(fact_values.list_near_values(value, self.stage.dates, self.chance))
+        """Plausible but wrong values."""
+        return list(fact_values.list_near_values(value, self.world.dates, self.chance))
 
     def is_isolated(self, session: str) -> bool:
-        """Whether what is said there stays there."""
+        """Whether the session is isolated from all others."""
         found = self.sessions.get(session)
         return found is not None and found.isolated
 
     def list_outsiders(self, session: str, day: int) -> list[str]:
-        """Open sessions with somebody in them who takes no part in this one."""
+        """Open sessions with a participant who is not in this one."""
         insiders = set(self.sessions[session].participants)
         return [
             other.id
@@ -126,32 +126,32 @@ class QuestionContext:
     def _fill_template(
         self, thread: Thread, source: str, extra: dict[str, str], *, is_sentence: bool = True
     ) -> str:
-        scene = FillContext(self.stage, thread.last_named, thread, extra=extra)
-        text = self.stage.deck.render(get_template(source), scene).text
+        context = FillContext(self.world, thread.last_named, thread, extra=extra)
+        text = self.world.picker.render(get_template(source), context).text
         return text[:1].upper() + text[1:] if is_sentence else text
 
 
 def _match_whole(atom: str) -> re.Pattern[str]:
-    """The atom standing by itself: the 2 of `2 days`, not that of `2024`."""
+    """Match the atom as a whole: the 2 of `2 days`, not that of `2024`."""
     return re.compile(
         rf"(?<![\w-])(?<!\d[.,:]){re.escape(atom)}(?![\w-])(?![.,:]\d)", re.IGNORECASE
     )
 
 
 def format_sentence(text: str) -> str:
-    """Text with a full stop, and with a capital unless it starts with an identifier."""
+    """Text with a full stop, and capitalised unless it starts with an identifier."""
     capital = capitalise(text)
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
 def is_traceable(thread: Thread, step: str) -> bool:
-    """Whether the text shows by a cue that the step came to pass."""
+    """Whether the text shows the step by a cue."""
     when = thread.whens.get(step)
     return when is not None and bool(when.cue)
 
 
 def is_askable(thread: Thread, slot: str) -> bool:
-    """Whether the slot is asked about and open to whoever asks."""
+    """Whether the slot is asked about and public."""
     spec = thread.slots[slot]
     return bool(spec.ask) and not spec.secret and slot not in thread.forgotten
 
@@ -163,20 +163,20 @@ _COMMON = frozenset(
     "which who whom whose why will with would".split()
 )
 _SPREAD = 0.5
-"""How much of the range of wordings chance moves about in, around the distance asked for."""
+"""Width of the random variation around the wanted distance."""
 
 
-def measure_overlap(question: str, told: str) -> float:
-    """The share of a question's content words that the telling sentences use as well."""
+def measure_overlap(question: str, text: str) -> float:
+    """The share of a question's content words that the text contains."""
     asked = _extract_words(question)
-    return len(asked & _extract_words(told)) / len(asked) if asked else 0.0
+    return len(asked & _extract_words(text)) / len(asked) if asked else 0.0
 
 
 def choose_wording(draft: LedgerQuestion, distance: float, chance: RandomStream) -> str:
-    """The wording at about the distance wanted."""
-    told = " ".join(span.text for span in draft.evidence)
+    """A wording at about the wanted distance from the evidence."""
+    text = " ".join(span.text for span in draft.evidence)
     ways = sorted(
-        dict.fromkeys(draft.list_unspoilt()), key=lambda way: (-measure_overlap(way, told), way)
+        dict.fromkeys(draft.list_unspoilt()), key=lambda way: (-measure_overlap(way, text), way)
     )
     drift = (chance.draw_below(1000) / 1000 - 0.5) * _SPREAD
     place = min(max(distance + drift, 0.0), 0.999)

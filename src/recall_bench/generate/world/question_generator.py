@@ -1,4 +1,4 @@
-"""Watches the play and asks about it."""
+"""Drafts questions during the simulation and selects them by quota."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -45,19 +45,19 @@ _QUOTAS = {
     "information-boundary": 2,
 }
 _BALANCED = frozenset({"synthesis/count", "temporal-reasoning/gap"})
-"""Where the answer is a small number, no constant must be right too often."""
+"""Kinds whose answer is a small number: no constant answer may be right too often."""
 
 _ARREARS = 3
-"""How many windows' worth of an unfilled quota is made up for later."""
+"""Windows of unfilled quota that may be made up later."""
 
 _AUTHORED_QUOTA = 3
-"""Questions on the authored story, of each category in each window."""
+"""Questions on the authored story per category and window."""
 
 
 class QuestionQuotas:
-    """Collects drafts and lets some of them through, window by window.
+    """Collects drafts and selects some of them, window by window.
 
-    Drafts about one secret go together and count as one: whoever may not know, and whoever may.
+    All drafts about one secret are kept together and count as one.
     """
 
     def __init__(self, seed: int) -> None:
@@ -69,7 +69,7 @@ class QuestionQuotas:
         self._given: Counter[tuple[str, str]] = Counter()
 
     def add_drafts(self, drafts: Iterable[LedgerQuestion]) -> None:
-        """Consider the drafts on one thread for the window at hand."""
+        """Consider the drafts of one thread for the current window."""
         for group in _group_by_secret(drafts):
             first = group[0]
             if first.is_authored:
@@ -79,7 +79,7 @@ class QuestionQuotas:
                 self._waiting[_choose_bucket(first)].append(group)
 
     def close_window(self) -> Iterator[LedgerQuestion]:
-        """What this window asks; whatever is left over is dropped."""
+        """The selection of this window; the rest is dropped."""
         for bucket, quota in _QUOTAS.items():
             self._owed[bucket] = min(self._owed[bucket] + quota, quota * _ARREARS)
             for group in self._order_waiting(bucket):
@@ -92,14 +92,14 @@ class QuestionQuotas:
             self._waiting[bucket] = []
 
     def _order_waiting(self, bucket: str) -> list[list[LedgerQuestion]]:
-        """What waits, by chance; small numbers by how seldom they were the answer."""
+        """Waiting drafts in random order; small numbers by how rarely they were the answer."""
         waiting = self._chance.shuffle(self._waiting[bucket])
         if bucket not in _BALANCED:
             return waiting
         return sorted(waiting, key=lambda group: self._given[bucket, group[0].reference])
 
     def select_authored_questions(self) -> Iterator[LedgerQuestion]:
-        """Questions on the authored story, spread over the windows in which they arise."""
+        """Questions on the authored story, spread over its windows."""
         for key in sorted(self._authored):
             chosen = 0
             for group in self._chance.shuffle(self._authored[key]):
@@ -110,7 +110,7 @@ class QuestionQuotas:
                     yield from fresh
 
     def _keep_new(self, group: list[LedgerQuestion]) -> list[LedgerQuestion]:
-        """Those of a group that give nothing away and that nobody has asked from there yet."""
+        """The drafts of a group that do not contain their answer and are not asked yet."""
         fresh = []
         for draft in group:
             since = draft.known_from if draft.secret else None
@@ -139,12 +139,12 @@ def _choose_bucket(draft: LedgerQuestion) -> str:
 
 
 class LedgerQuestionGenerator:
-    """Turns what has been played into questions, holding on to no more than it still needs."""
+    """Turns simulated days into questions, keeping only the threads it still needs."""
 
     def __init__(
-        self, desk: QuestionContext, processes: dict[str, RoutineProcess], seed: int
+        self, context: QuestionContext, processes: dict[str, RoutineProcess], seed: int
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._processes = processes
         self._selection = QuestionQuotas(seed)
         self._order = OrderQuestions()
@@ -152,37 +152,37 @@ class LedgerQuestionGenerator:
         self._open: dict[str, Thread] = {}
         self._ageing: list[tuple[int, str, Thread]] = []
         self._month = ""
-        self._begun: dict[str, list[Thread]] = {}
+        self._started: dict[str, list[Thread]] = {}
         self._window = 0
         self._day = 0
 
-    def observe_day(self, played: SimulatedDay) -> Iterator[LedgerQuestion]:
-        """Take note of a day; whatever is to be asked of a window that is over comes out."""
-        day = played.page.day
+    def observe_day(self, simulated: SimulatedDay) -> Iterator[LedgerQuestion]:
+        """Process a day; yields the questions of a window that has ended."""
+        day = simulated.page.day
         self._close_month(day)
         if (day - 1) // WINDOW > self._window:
             self._window = (day - 1) // WINDOW
             yield from self._selection.close_window()
         self._day = day
-        for thread in played.begun:
+        for thread in simulated.started:
             self._open[thread.key] = thread
             if not thread.is_authored:
-                self._begun.setdefault(thread.source, []).append(thread)
-        for thread in played.ended:
+                self._started.setdefault(thread.source, []).append(thread)
+        for thread in simulated.ended:
             self._open.pop(thread.key, None)
             self._draft_questions(thread)
         self._draft_old_questions(day)
 
     def finish(self) -> Iterator[LedgerQuestion]:
-        """What is left to ask once the last day is played."""
+        """The remaining questions after the last day."""
         for thread in self._open.values():
-            if thread.happenings:
+            if thread.events:
                 self._draft_questions(thread)
         yield from self._selection.close_window()
         yield from self._selection.select_authored_questions()
 
     def _draft_questions(self, thread: Thread) -> None:
-        desk = self._desk
+        context = self._context
         for make in (
             ask_values,
             ask_changed_values,
@@ -190,9 +190,9 @@ class LedgerQuestionGenerator:
             ask_optional_steps,
             ask_secrets,
         ):
-            self._selection.add_drafts(make(thread, desk))
-        self._selection.add_drafts(self._order.ask_orders(thread, desk))
-        self._selection.add_drafts(self._crossings.ask_shared_values(thread, desk))
+            self._selection.add_drafts(make(thread, context))
+        self._selection.add_drafts(self._order.ask_orders(thread, context))
+        self._selection.add_drafts(self._crossings.ask_shared_values(thread, context))
         heappush(self._ageing, (thread.last_named + SILENCE, thread.key, thread))
 
     def _draft_old_questions(self, day: int) -> None:
@@ -201,15 +201,15 @@ class LedgerQuestionGenerator:
             if thread.last_named + SILENCE > day:
                 heappush(self._ageing, (thread.last_named + SILENCE, thread.key, thread))
                 continue
-            self._selection.add_drafts(ask_old_values(thread, self._desk))
+            self._selection.add_drafts(ask_old_values(thread, self._context))
 
     def _close_month(self, day: int) -> None:
-        month = self._desk.stage.dates.get_month(day)
+        month = self._context.world.dates.get_month(day)
         if month == self._month:
             return
-        for source, threads in self._begun.items():
+        for source, threads in self._started.items():
             process = self._processes[source]
-            drafts = ask_tallies(process, self._month, threads, self._day, self._desk)
+            drafts = ask_tallies(process, self._month, threads, self._day, self._context)
             self._selection.add_drafts(drafts)
-        self._begun = {}
+        self._started = {}
         self._month = month

@@ -1,7 +1,7 @@
-"""Seeded chance that gives the same draws on every machine and every Python.
+"""Seeded random draws that are the same on every machine and every Python version.
 
-Each purpose draws from a stream of its own, named by a path of labels. What one purpose draws
-never moves another, so a new sentence in one process leaves every other process as it was.
+Each purpose has its own stream, named by labels. Draws for one purpose never shift another, so a
+new sentence in one process leaves every other process as it was.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _GAMMA = 0x9E3779B97F4A7C15
 
 
 class RandomStream:
-    """One stream of draws: splitmix64 over a state hashed from the labels."""
+    """One stream: splitmix64 over a state hashed from the labels."""
 
     __slots__ = ("_state",)
 
@@ -32,23 +32,23 @@ class RandomStream:
         return z ^ (z >> 31)
 
     def draw_below(self, bound: int) -> int:
-        """A whole number from 0 up to but not including the bound."""
+        """An integer from 0 up to but not including the bound."""
         return self.draw_bits() * bound >> 64
 
     def draw_between(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+        """An integer from low to high, both included."""
         return low + self.draw_below(high - low + 1)
 
     def is_hit(self, probability: float) -> bool:
-        """Whether something of this probability comes to pass."""
+        """True with this probability."""
         return self.draw_bits() < probability * (_MASK + 1)
 
-    def choose(self, things: Sequence[T]) -> T:
-        """One of the things."""
-        return things[self.draw_below(len(things))]
+    def choose(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        return items[self.draw_below(len(items))]
 
     def choose_by_weight(self, weights: Sequence[int]) -> int:
-        """The index of one of the weights, each as likely as it is heavy; they are not all 0."""
+        """An index, drawn in proportion to its weight; at least one weight is above 0."""
         rest = self.draw_below(sum(weights))
         for index, weight in enumerate(weights):
             rest -= weight
@@ -56,9 +56,9 @@ class RandomStream:
                 return index
         raise ValueError("all weights are 0")
 
-    def shuffle(self, things: Sequence[T]) -> list[T]:
-        """The things in another order."""
-        order = list(things)
+    def shuffle(self, items: Sequence[T]) -> list[T]:
+        """A copy in random order."""
+        order = list(items)
         for i in range(len(order) - 1, 0, -1):
             j = self.draw_below(i + 1)
             order[i], order[j] = order[j], order[i]
@@ -66,10 +66,10 @@ class RandomStream:
 
 
 class ShuffleBag:
-    """Gives each of some alternatives once, in a new order every round.
+    """Draws each index once per round, in a new order every round.
 
-    A list of six sentences drawn from a bag repeats none within six draws, where plain chance
-    would repeat one every third time.
+    Six sentences drawn from a bag repeat none within six draws; independent draws would repeat one
+    every third time.
     """
 
     __slots__ = ("_chance", "_left", "_size")
@@ -80,7 +80,7 @@ class ShuffleBag:
         self._left: list[int] = []
 
     def draw(self) -> int:
-        """The index of the next alternative."""
+        """The next index."""
         if self._size == 1:
             return 0
         if not self._left:

@@ -1,4 +1,4 @@
-"""The everyday: processes that begin, go on for some days, and end."""
+"""The routine: processes that start, run for some days and end, and the values of their slots."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,43 +24,43 @@ _WHOLE = 100
 
 
 class SerialNumbers:
-    """The running numbers of one process, which never go back."""
+    """The running numbers of one process, always increasing."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
         self._drawn: dict[str, int] = {}
 
     def draw(self, name: str, start: int, chance: RandomStream) -> int:
-        """A number a little beyond the last one that was kept."""
+        """A number a little above the last kept one."""
         self._drawn[name] = self._last.get(name, start) + chance.draw_between(1, 7)
         return self._drawn[name]
 
     def keep(self) -> None:
-        """The numbers drawn last are in use now."""
+        """Mark the numbers drawn last as used."""
         self._last |= self._drawn
 
 
 class SlotSampler:
     """Draws values for the slots of one process."""
 
-    def __init__(self, stage: WorldContext, process: RoutineProcess) -> None:
-        self._stage = stage
+    def __init__(self, world: WorldContext, process: RoutineProcess) -> None:
+        self._world = world
         self._process = process
         self.serials = SerialNumbers()
 
     def draw_all(
         self, day: int, chance: RandomStream, like: dict[str, list[FactValue]] | None
     ) -> dict[str, list[FactValue]]:
-        """A first value for every slot; `like` lends what is not asked, to make a double."""
-        held: dict[str, list[FactValue]] = {}
+        """A first value for every slot; slots that are not asked about copy `like`, if given."""
+        slot_values: dict[str, list[FactValue]] = {}
         for name, slot in self._process.slots.items():
             is_lent = like is not None and not (slot.ask or slot.not_)
             is_lent = is_lent and slot.get_kind() in {"choice", "person"}
             if is_lent and like is not None:
-                held[name] = [like[name][0]]
+                slot_values[name] = [like[name][0]]
             else:
-                held[name] = [self.draw_value(name, slot, day, chance, held)]
-        return held
+                slot_values[name] = [self.draw_value(name, slot, day, chance, slot_values)]
+        return slot_values
 
     def draw_other(
         self,
@@ -68,30 +68,30 @@ class SlotSampler:
         began: int,
         today: int,
         chance: RandomStream,
-        held: dict[str, list[FactValue]],
+        slot_values: dict[str, list[FactValue]],
     ) -> FactValue | None:
-        """A value the slot has not had yet, moved the way it moves; None if there is none."""
-        had = {value.text for value in held[name]}
+        """A new value of the slot, moved in its direction; None if there is none."""
+        had = {value.text for value in slot_values[name]}
         slot = self._process.slots[name]
         for _ in range(_VALUE_TRIES):
-            value = self.draw_value(name, slot, began, chance, held)
+            value = self.draw_value(name, slot, began, chance, slot_values)
             is_past = value.day is not None and began < value.day <= today
             if value.text in had or is_past:
                 continue
-            if _is_valid_move(held[name][-1], value, slot.moves):
+            if _is_valid_move(slot_values[name][-1], value, slot.moves):
                 return value
-        return self._draw_beyond(held[name][-1], slot, chance) if slot.moves else None
+        return self._draw_beyond(slot_values[name][-1], slot, chance) if slot.moves else None
 
     def _draw_beyond(
         self, old: FactValue, slot: FactSlot, chance: RandomStream
     ) -> FactValue | None:
-        """A value beyond the old one the way it moves, where its range leaves no room."""
+        """A value beyond the old one in its direction, where its range leaves no room."""
         way = 1 if slot.moves == "up" else -1
         if old.day is not None:
             low, high = (slot.date or [0, 2])[:2]
             pushed = old.day + way * chance.draw_between(1, max(2, high - low))
             return fact_values.format_date(
-                self._stage.find_workday(max(1, pushed), way), self._stage.dates
+                self._world.find_workday(max(1, pushed), way), self._world.dates
             )
         bounds = slot.number or slot.money or slot.percent
         if old.amount is None or bounds is None:
@@ -112,7 +112,7 @@ class SlotSampler:
         slot: FactSlot,
         day: int,
         chance: RandomStream,
-        held: dict[str, list[FactValue]],
+        slot_values: dict[str, list[FactValue]],
     ) -> FactValue:
         """A value for the slot."""
         match slot.get_kind():
@@ -125,7 +125,7 @@ class SlotSampler:
             case "date":
                 return self._draw_date(slot.date or [0, 0], day, chance)
             case "person":
-                return self._draw_person(slot, chance, held)
+                return self._draw_person(slot, chance, slot_values)
             case "choice":
                 return self._draw_choice(slot, chance)
             case _:
@@ -141,30 +141,30 @@ class SlotSampler:
                 number = self.serials.draw(name, slot.serial or 0, chance)
                 return FactValue("serial", str(number), amount=Decimal(number))
         raise Malformed(
-            self._stage.where,
+            self._world.where,
             f"slot {name} of {self._process.id} has no kind; give it one, such as number or choice",
         )
 
     def _draw_date(self, bounds: list[int], day: int, chance: RandomStream) -> FactValue:
-        """A day so far from today; one to come is no weekend."""
+        """A day within the bounds from today; a future day is a working day."""
         low, high = bounds[:2]
         drawn = max(1, day + chance.draw_between(low, high))
         return fact_values.format_date(
-            self._stage.find_workday(drawn) if drawn > day else drawn, self._stage.dates
+            self._world.find_workday(drawn) if drawn > day else drawn, self._world.dates
         )
 
     def _draw_person(
-        self, slot: FactSlot, chance: RandomStream, held: dict[str, list[FactValue]]
+        self, slot: FactSlot, chance: RandomStream, slot_values: dict[str, list[FactValue]]
     ) -> FactValue:
         groups = [slot.person] if isinstance(slot.person, str) else slot.person or []
-        taken = {value.text for name in slot.not_ for value in held.get(name, [])}
-        people = [person.name for person in self._stage.cast.list_group(*groups)]
+        taken = {value.text for name in slot.not_ for value in slot_values.get(name, [])}
+        people = [person.name for person in self._world.cast.list_group(*groups)]
         free = [name for name in people if name not in taken]
         if not free:
             raise Malformed(
-                self._stage.where,
-                f"{self._process.id} wants somebody of {', '.join(groups)}, and nobody is left "
-                "there; give more of the cast that group",
+                self._world.where,
+                f"{self._process.id} needs a person of {', '.join(groups)}, and all are taken"
+                "; add more of the cast to that group",
             )
         return FactValue("person", chance.choose(free), others=tuple(people))
 
@@ -172,17 +172,17 @@ class SlotSampler:
         options = slot.choice or []
         if isinstance(options, str):
             name = options.removeprefix("@")
-            if name not in self._stage.words:
+            if name not in self._world.words:
                 raise Malformed(
-                    self._stage.where,
+                    self._world.where,
                     f"{self._process.id} chooses from the list {options}, which is missing; add it",
                 )
-            options = self._stage.words[name]
+            options = self._world.words[name]
         return FactValue("choice", chance.choose(options), others=tuple(options))
 
 
 def _is_valid_move(old: FactValue, new: FactValue, way: str | None) -> bool:
-    """Whether the value went the way it may go: up, down, or either."""
+    """Whether the change goes in the allowed direction: up, down, or any."""
     if way is None:
         return True
     before = old.amount if old.day is None else Decimal(old.day)
@@ -197,28 +197,28 @@ _NAME_TRIES = 12
 
 @dataclass(slots=True)
 class ProcessRun:
-    """One run of a process while it goes on."""
+    """One active run of a process."""
 
     thread: Thread
     process: RoutineProcess
     steps: list[ProcessStep]
-    """What is still to come, in order."""
+    """The remaining steps, in order."""
     due: int
     started: int
 
 
 class RoutineSimulator:
-    """Starts runs of processes and tells their steps."""
+    """Starts runs of processes and renders their steps."""
 
     def __init__(
-        self, stage: WorldContext, routine: Routine, *, taken: Iterable[str], distractors: float
+        self, world: WorldContext, routine: Routine, *, taken: Iterable[str], distractors: float
     ) -> None:
-        self._stage = stage
+        self._world = world
         self._distractors = distractors
         self.processes = {process.id: process for process in routine.processes}
-        self._draws = {process.id: SlotSampler(stage, process) for process in routine.processes}
+        self._draws = {process.id: SlotSampler(world, process) for process in routine.processes}
         self._chances = {
-            process.id: RandomStream(stage.seed, "process", process.id)
+            process.id: RandomStream(world.seed, "process", process.id)
             for process in routine.processes
         }
         self._counts = dict.fromkeys(self.processes, 0)
@@ -227,42 +227,42 @@ class RoutineSimulator:
         self.running: list[ProcessRun] = []
 
     def start(self, process_id: str, day: int) -> ProcessRun | None:
-        """A new run of the process; None if no name is left that nobody has."""
+        """A new run of the process; None if no unused name was drawn."""
         process = self.processes[process_id]
         chance = self._chances[process_id]
         like = self._last.get(process_id)
         is_wanted = like is not None and chance.is_hit(self._distractors)
         for attempt in range(_NAME_TRIES):
-            is_double = is_wanted and attempt == 0
-            held = self._draws[process_id].draw_all(day, chance, like if is_double else None)
-            run = self._build_run(process, held, day)
+            is_copy = is_wanted and attempt == 0
+            slot_values = self._draws[process_id].draw_all(day, chance, like if is_copy else None)
+            run = self._build_run(process, slot_values, day)
             if run is not None:
-                self._last[process_id] = held
+                self._last[process_id] = slot_values
                 self._draws[process_id].serials.keep()
                 self.running.append(run)
                 return run
         return None
 
     def list_due(self, day: int) -> Iterator[ProcessRun]:
-        """Runs with a step to tell by this day, the most overdue first."""
+        """Runs with a step due by this day, the most overdue first."""
         waiting = (run for run in self.running if run.due <= day)
         yield from sorted(waiting, key=lambda run: (run.due, run.thread.key))
 
     def render_step(self, run: ProcessRun, day: int) -> DayBlock:
-        """The next step of the run, as a block."""
+        """Render the next step of the run as a block."""
         step = run.steps.pop(0)
         chance = self._chances[run.process.id]
         for name in step.changes:
             draw = self._draws[run.process.id]
-            value = draw.draw_other(name, run.started, day, chance, run.thread.held)
+            value = draw.draw_other(name, run.started, day, chance, run.thread.slot_values)
             if value is not None:
-                run.thread.held[name].append(value)
+                run.thread.slot_values[name].append(value)
         session = step.session or run.process.session
-        scene = FillContext(self._stage, day, run.thread, session)
+        context = FillContext(self._world, day, run.thread, session)
         if not run.thread.first_step:
             run.thread.first_step = step.id
-        heading = render_variant(scene, step.heading).text
-        prose = render_parts(scene, step.text)
+        heading = render_variant(context, step.heading).text
+        prose = render_parts(context, step.text)
         run.steps = [later for later in run.steps if not _is_contrary(later, step)]
         self._schedule_next(run, day, chance)
         return DayBlock(
@@ -286,7 +286,7 @@ class RoutineSimulator:
             self.running.remove(run)
 
     def _build_run(
-        self, process: RoutineProcess, held: dict[str, list[FactValue]], day: int
+        self, process: RoutineProcess, slot_values: dict[str, list[FactValue]], day: int
     ) -> ProcessRun | None:
         thread = Thread(
             key=f"{process.id}-{self._counts[process.id] + 1:04}",
@@ -296,16 +296,16 @@ class RoutineSimulator:
             session=process.session,
             slots=process.slots,
             whens={step.id: step.when for step in process.steps if step.when is not None},
-            held=held,
+            slot_values=slot_values,
             optional={step.id: step for step in process.steps if step.did},
         )
-        scene = FillContext(self._stage, day, thread)
-        thread.name = self._stage.deck.render(get_template(process.name), scene).text
+        context = FillContext(self._world, day, thread)
+        thread.name = self._world.picker.render(get_template(process.name), context).text
         if _hash_name(thread.name) in self._used:
             return None
         variants = [process.called] if isinstance(process.called, str) else process.called
         ways = dict.fromkeys(
-            self._stage.deck.render(get_template(way), scene).text for way in variants
+            self._world.picker.render(get_template(way), context).text for way in variants
         )
         thread.called = tuple(ways)
         if any(_hash_name(way) in self._used for way in ways):
@@ -320,5 +320,5 @@ def _hash_name(name: str) -> bytes:
 
 
 def _is_contrary(later: ProcessStep, step: ProcessStep) -> bool:
-    """Whether a later step would tell what was to be forgotten, or forget what everybody knows."""
+    """Whether a later step would reveal what was to be forgotten, or forget what is public."""
     return bool(set(later.reveals) & set(step.forgets) or set(later.forgets) & set(step.reveals))

@@ -1,4 +1,4 @@
-"""The play: day by day, what happens is decided, told, and entered in the ledger."""
+"""The simulation: each day's events are drawn, written down, and entered in the ledger."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ from recall_bench.generate.world.sources import (
 from recall_bench.generate.world.templates import AlternativePicker
 
 _WORDS = {"quiet": (60, 170), "normal": (330, 640), "busy": (520, 850), "dense": (850, 1250)}
-"""How many words a day aims at, by its level."""
+"""Target range of words, by level of the day."""
 
 _SWINGS: dict[str, tuple[tuple[str, float], ...]] = {
     "off": (("quiet", 0.12),),
@@ -47,11 +47,11 @@ _SWINGS: dict[str, tuple[tuple[str, float], ...]] = {
     "busy": (("dense", 0.16), ("normal", 0.1)),
     "dense": (),
 }
-"""What a day of one level may turn out to be instead, and how often."""
+"""Levels a day may have instead of its usual one, with their probabilities."""
 
 
 class DayPace:
-    """The level of each day and the words it aims at."""
+    """Draws the level of each day and its target number of words."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class DayPace:
         self._chance = RandomStream(seed, "days")
 
     def draw_level(self, day: int, *, is_due: bool) -> str:
-        """The day's level; a day on which something must be told is never off."""
+        """The day's level; a day with something due is never off."""
         if any(first <= day <= last for first, last in self._away):
             return "quiet" if is_due else "off"
         usual = self._week[self._dates.get_weekday(day)]
@@ -83,31 +83,31 @@ class DayPace:
         return "quiet" if level == "off" and is_due else level
 
     def draw_word_count(self, level: str) -> int:
-        """How many words a day of this level aims at."""
+        """The target number of words of a day."""
         low, high = _WORDS[level]
         return int(self._chance.draw_between(low, high) * self._density)
 
 
 _MENTION_DELAY = 10
-"""Days a mention may wait for its turn."""
+"""Days a mention may be delayed before it is dropped."""
 
 _ECHO, _RESTATE = "echo", "restate"
 
 
 class SideNotes:
-    """Writes what carries no new fact."""
+    """Writes text without new facts: datelines, small topics, later mentions of threads."""
 
-    def __init__(self, stage: WorldContext, voice: Voice, *, restatements: float) -> None:
-        self._stage = stage
+    def __init__(self, world: WorldContext, voice: Voice, *, restatements: float) -> None:
+        self._world = world
         self._voice = voice
         self._restatements = restatements
-        self._chance = RandomStream(stage.seed, "asides")
+        self._chance = RandomStream(world.seed, "asides")
         self._waiting: list[tuple[int, int, str]] = []
         self._runs: dict[int, ProcessRun] = {}
         self._count = 0
 
     def render_dateline(self, day: int) -> DayBlock:
-        """How the day opens; it gives the date."""
+        """The opening block, which gives the date."""
         topic = self._pick_topic("datelines", self._voice.datelines)
         return self._render_topic(topic, day, PRINCIPAL)
 
@@ -120,18 +120,18 @@ class SideNotes:
         return self._render_topic(topic, day, topic.session)
 
     def plan_mentions(self, run: ProcessRun, day: int) -> None:
-        """Plan whether and when a run that has ended is spoken of again."""
+        """Decide whether and when an ended run is mentioned again."""
         if run.process.echoes and self._chance.is_hit(0.35):
             self._plan_mention(run, day + self._chance.draw_between(2, 60), _ECHO)
         is_kept = not any(step.forgets for step in run.process.steps)
         if run.process.restates and is_kept and self._chance.is_hit(self._restatements):
             self._plan_mention(run, day + self._chance.draw_between(14, 100), _RESTATE)
 
-    def render_loose_ends(self, day: int, plots: list[ActiveArc]) -> Iterator[DayBlock]:
-        """Things come back to: at most one in a session, so that no two threads are named together.
+    def render_loose_ends(self, day: int, active_arcs: list[ActiveArc]) -> Iterator[DayBlock]:
+        """Mentions that are due: at most one per session, so that no block names two threads.
 
-        What finds its session taken waits for another day, and is let go if that is too long: a
-        thread that has been silent for months must not come up again.
+        A mention whose session is taken waits for another day and is dropped after too long: a
+        thread silent for months must not come up again.
         """
         taken: set[str] = set()
         waiting: list[tuple[int, int, str]] = []
@@ -149,11 +149,11 @@ class SideNotes:
                 yield self._render_mention(self._runs.pop(number), kind, day)
         for mention in waiting:
             heappush(self._waiting, mention)
-        for plot in plots:
-            session = plot.arc.primary_session
-            if session not in taken and self._is_ripple_due(plot, day):
+        for active in active_arcs:
+            session = active.arc.primary_session
+            if session not in taken and self._is_ripple_due(active, day):
                 taken.add(session)
-                yield self._render_loose_end(session, plot.thread, plot.ripples.pop(), day)
+                yield self._render_loose_end(session, active.thread, active.ripples.pop(), day)
 
     def _render_mention(self, run: ProcessRun, kind: str, day: int) -> DayBlock:
         lines = run.process.echoes if kind == _ECHO else run.process.restates
@@ -163,21 +163,21 @@ class SideNotes:
         self, session: str, thread: Thread, lines: Variants, day: int
     ) -> DayBlock:
         thread.last_named = day
-        prose = render_parts(FillContext(self._stage, day, thread, session), [lines])
+        prose = render_parts(FillContext(self._world, day, thread, session), [lines])
         return DayBlock(
             session=session,
-            heading=render_variant(FillContext(self._stage, day), self._voice.loose_ends).text,
+            heading=render_variant(FillContext(self._world, day), self._voice.loose_ends).text,
             text=prose.text,
             tellings=tuple(prose.tellings),
         )
 
-    def _is_ripple_due(self, plot: ActiveArc, day: int) -> bool:
-        if not (plot.ripples and plot.is_active(day) and plot.thread.happenings):
+    def _is_ripple_due(self, active: ActiveArc, day: int) -> bool:
+        if not (active.ripples and active.is_active(day) and active.thread.events):
             return False
-        if plot.thread.last_named == day:
+        if active.thread.last_named == day:
             return False
-        length = max(1, plot.arc.end_day - plot.arc.start_day)
-        return self._chance.is_hit(1.2 * len(plot.arc.ripples) / length)
+        length = max(1, active.arc.end_day - active.arc.start_day)
+        return self._chance.is_hit(1.2 * len(active.arc.ripples) / length)
 
     def _plan_mention(self, run: ProcessRun, day: int, kind: str) -> None:
         self._count += 1
@@ -185,114 +185,116 @@ class SideNotes:
         heappush(self._waiting, (day, self._count, kind))
 
     def _pick_topic(self, name: str, topics: list[VoiceTopic]) -> VoiceTopic:
-        return topics[self._stage.deck.pick_index(name, 0, len(topics))]
+        return topics[self._world.picker.pick_index(name, 0, len(topics))]
 
     def _render_topic(self, topic: VoiceTopic, day: int, session: str) -> DayBlock:
-        scene = FillContext(self._stage, day)
+        context = FillContext(self._world, day)
         parts: list[Variants] = [topic.text] if isinstance(topic.text, str) else list(topic.text)
-        heading = render_variant(scene, topic.heading).text or self._stage.dates.format_heading(day)
-        return DayBlock(session=session, heading=heading, text=render_parts(scene, parts).text)
+        heading = render_variant(context, topic.heading).text or self._world.dates.format_heading(
+            day
+        )
+        return DayBlock(session=session, heading=heading, text=render_parts(context, parts).text)
 
 
 _MOST_STARTS = 24
 _MAX_DELAY = 4
-"""Days a step waits for a day with room, before it goes into one without."""
+"""Days a step waits for room before it goes into a full day."""
 _OVERFULL = 1.4
-"""How far beyond its words a day is filled even so."""
+"""How far beyond its target a day may then be filled."""
 
 
 @dataclass(slots=True)
 class SimulatedDay:
-    """One day as it was played: its page, and the threads that began or ended with it."""
+    """One simulated day: its page, and the threads that started or ended on it."""
 
     page: LogPage
-    begun: list[Thread] = field(default_factory=list)
+    started: list[Thread] = field(default_factory=list)
     ended: list[Thread] = field(default_factory=list)
 
 
 class Simulation:
-    """A persona's life under one seed. It holds the threads that go on, not those that ended."""
+    """A persona's story under one seed; it holds active threads only, not ended ones."""
 
-    def __init__(self, sources: WorldSources, knobs: WorldOptions, epoch: date) -> None:
+    def __init__(self, sources: WorldSources, options: WorldOptions, epoch: date) -> None:
         persona = sources.persona
-        self._knobs = knobs
-        # Two stories of one persona under one seed have nothing drawn alike.
-        self.seed = RandomStream(knobs.seed, persona.id, sources.arcs_name).draw_bits()
+        self._options = options
+        # Two stories of one persona under one seed share no draws.
+        self.seed = RandomStream(options.seed, persona.id, sources.arcs_name).draw_bits()
         self.dates = Dates(epoch, persona.dates)
         self.cast = Cast(persona.cast)
-        self.stage = WorldContext(
+        self.world = WorldContext(
             seed=self.seed,
-            is_authored=knobs.seed == 0,
+            is_authored=options.seed == 0,
             cast=self.cast,
             words={**sources.voice.words, **sources.routine.words},
             dates=self.dates,
-            deck=AlternativePicker(self.seed),
+            picker=AlternativePicker(self.seed),
             where=persona.id,
             week=persona.week,
         )
         self.sessions: dict[str, WorldSession] = {
             session.id: session for session in persona.sessions
         }
-        self.plots = build_arcs(sources.story.arcs, self.stage)
-        threads = [plot.thread for plot in self.plots]
-        self.player = RoutineSimulator(
-            self.stage,
+        self.active_arcs = build_arcs(sources.story.arcs, self.world)
+        threads = [active.thread for active in self.active_arcs]
+        self.routine = RoutineSimulator(
+            self.world,
             sources.routine,
             taken=[name for thread in threads for name in (thread.name, *thread.called)],
-            distractors=knobs.distractors,
+            distractors=options.distractors,
         )
-        self._asides = SideNotes(self.stage, sources.voice, restatements=knobs.restatements)
+        self._side_notes = SideNotes(self.world, sources.voice, restatements=options.restatements)
         self._pace = DayPace(
-            persona.week, sources.story.away, self.dates, seed=self.seed, density=knobs.density
+            persona.week, sources.story.away, self.dates, seed=self.seed, density=options.density
         )
         self._picks = RandomStream(self.seed, "picks")
-        self._due = _group_by_day(self.plots)
+        self._due = _group_by_day(self.active_arcs)
 
     def simulate_days(self) -> Iterator[SimulatedDay]:
         """Every day that has a page, in order."""
-        for day in range(1, self._knobs.days + 1):
+        for day in range(1, self._options.days + 1):
             level = self._pace.draw_level(day, is_due=day in self._due)
             if level != "off":
                 yield self._simulate_day(day, level)
 
     def _simulate_day(self, day: int, level: str) -> SimulatedDay:
-        desk = _DayDraft(self._pace.draw_word_count(level))
-        desk.add(self._asides.render_dateline(day))
-        for plot, name, directive in self._due.get(day, ()):
-            desk.add(render_directive(plot, name, directive, self.stage))
-            if plot.thread.first_step == name:
-                desk.begun.append(plot.thread)
-            if name == f"d{len(plot.arc.directives) - 1:02}":
-                desk.ended.append(plot.thread)
-        for run in list(self.player.list_due(day)):
+        draft = _DayDraft(self._pace.draw_word_count(level))
+        draft.add(self._side_notes.render_dateline(day))
+        for active, name, directive in self._due.get(day, ()):
+            draft.add(render_directive(active, name, directive, self.world))
+            if active.thread.first_step == name:
+                draft.started.append(active.thread)
+            if name == f"d{len(active.arc.directives) - 1:02}":
+                draft.ended.append(active.thread)
+        for run in list(self.routine.list_due(day)):
             is_late = run.due <= day - _MAX_DELAY
-            if not desk.is_full or (is_late and not desk.is_overfull):
-                self._render_step(run, day, desk)
-        desk.add(self._asides.render_small_topic(day, is_quiet=level == "quiet"))
-        self._start_runs(day, level, desk)
-        for block in self._asides.render_loose_ends(day, self.plots):
-            desk.add(block)
-        sheet = build_page(day, desk.blocks, tuple(self.sessions))
-        record_page(sheet)
-        return SimulatedDay(sheet, desk.begun, desk.ended)
+            if not draft.is_full or (is_late and not draft.is_overfull):
+                self._render_step(run, day, draft)
+        draft.add(self._side_notes.render_small_topic(day, is_quiet=level == "quiet"))
+        self._start_runs(day, level, draft)
+        for block in self._side_notes.render_loose_ends(day, self.active_arcs):
+            draft.add(block)
+        page = build_page(day, draft.blocks, tuple(self.sessions))
+        record_page(page)
+        return SimulatedDay(page, draft.started, draft.ended)
 
-    def _start_runs(self, day: int, level: str, desk: "_DayDraft") -> None:
+    def _start_runs(self, day: int, level: str, draft: "_DayDraft") -> None:
         if level == "quiet" and self._picks.is_hit(0.6):
             return
         today: dict[str, int] = {}
         for _ in range(_MOST_STARTS):
-            choice = None if desk.is_full else self._pick_process(day, today)
+            choice = None if draft.is_full else self._pick_process(day, today)
             if choice is None:
                 return
             today[choice] = today.get(choice, 0) + 1
-            run = self.player.start(choice, day)
+            run = self.routine.start(choice, day)
             if run is not None:
-                desk.begun.append(run.thread)
-                self._render_step(run, day, desk)
+                draft.started.append(run.thread)
+                self._render_step(run, day, draft)
 
     def _pick_process(self, day: int, today: dict[str, int]) -> str | None:
         names, weights = [], []
-        for process in self.player.processes.values():
+        for process in self.routine.processes.values():
             if self._is_open(process.session, day):
                 names.append(process.id)
                 already = today.get(process.id, 0)
@@ -305,21 +307,21 @@ class Simulation:
             return True
         return found.first_day <= day and (found.last_day is None or day <= found.last_day)
 
-    def _render_step(self, run: ProcessRun, day: int, desk: "_DayDraft") -> None:
-        desk.add(self.player.render_step(run, day))
+    def _render_step(self, run: ProcessRun, day: int, draft: "_DayDraft") -> None:
+        draft.add(self.routine.render_step(run, day))
         if run.thread.is_over:
-            desk.ended.append(run.thread)
-            self._asides.plan_mentions(run, day)
+            draft.ended.append(run.thread)
+            self._side_notes.plan_mentions(run, day)
 
 
 class _DayDraft:
-    """The blocks of a day as they come in, up to about so many words."""
+    """The blocks of a day under construction, up to about the target number of words."""
 
     def __init__(self, target: int) -> None:
         self._target = target
         self._words = 0
         self.blocks: list[DayBlock] = []
-        self.begun: list[Thread] = []
+        self.started: list[Thread] = []
         self.ended: list[Thread] = []
 
     @property
@@ -340,7 +342,7 @@ def _group_by_day(
     found: list[ActiveArc],
 ) -> dict[int, list[tuple[ActiveArc, str, AuthoredDirective]]]:
     due: dict[int, list[tuple[ActiveArc, str, AuthoredDirective]]] = {}
-    for plot in found:
-        for day, name, directive in iterate_directives(plot):
-            due.setdefault(day, []).append((plot, name, directive))
+    for active in found:
+        for day, name, directive in iterate_directives(active):
+            due.setdefault(day, []).append((active, name, directive))
     return due

@@ -1,4 +1,4 @@
-"""The four files a world is played from, as records; what is wrong with them, with its line."""
+"""The four source files of a world as records, and the options of a simulation."""
 
 import re
 from pathlib import Path
@@ -23,18 +23,18 @@ class _SourceRecord(
     forbid_unknown_fields=True,
     rename={"not_": "not", "is_": "is", "or_": "or", "with_": "with"},
 ):
-    """Something our own files hold: a key nobody knows is a slip."""
+    """Part of our own files: an unknown key is an error."""
 
 
 class _PublicSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Something the public format holds: unknown keys are for other programs."""
+    """Part of the public format: unknown keys belong to other programs."""
 
 
 Variants = str | list[str]
 
 
 class FactSlot(_SourceRecord, frozen=True, kw_only=True):
-    """One attribute of a thread, and how it is asked about."""
+    """One attribute of a thread, and the questions about it."""
 
     number: list[float] | None = None
     money: list[float] | None = None
@@ -64,14 +64,14 @@ class FactSlot(_SourceRecord, frozen=True, kw_only=True):
     both: list[str] = []
 
     def get_kind(self) -> str:
-        """What kind of value it holds."""
+        """The kind of value it holds; "" if none is given."""
         if self.kind is not None:
             return self.kind
         return next((kind for kind in KINDS if getattr(self, kind) is not None), "")
 
 
 class StepTiming(_SourceRecord, frozen=True, kw_only=True):
-    """How the day of a step is asked about."""
+    """Questions about the day of a step."""
 
     cue: list[str] = []
     phrase: str | None = None
@@ -80,7 +80,7 @@ class StepTiming(_SourceRecord, frozen=True, kw_only=True):
 
 
 class ProcessStep(_SourceRecord, frozen=True, kw_only=True):
-    """One moment of a process: what is told, and what it does to the facts."""
+    """One step of a process: its text and its effect on the facts."""
 
     id: str
     heading: Variants = []
@@ -97,7 +97,7 @@ class ProcessStep(_SourceRecord, frozen=True, kw_only=True):
 
 
 class MonthlyTallies(_SourceRecord, frozen=True, kw_only=True):
-    """Questions over all threads of a process that began in one month."""
+    """Questions over all threads of a process that started in one month."""
 
     count: list[str] = []
     total: dict[str, list[str]] = {}
@@ -106,7 +106,7 @@ class MonthlyTallies(_SourceRecord, frozen=True, kw_only=True):
 
 
 class RoutineProcess(_SourceRecord, frozen=True, kw_only=True):
-    """Work of one kind that comes up again and again."""
+    """A recurring kind of work."""
 
     id: str
     session: str
@@ -130,7 +130,7 @@ class Routine(_SourceRecord, frozen=True, kw_only=True):
 
 
 class VoiceTopic(_SourceRecord, frozen=True, kw_only=True):
-    """A small topic that carries no fact."""
+    """A small topic without facts."""
 
     text: list[Variants] | str
     heading: Variants = ""
@@ -148,7 +148,7 @@ class Voice(_SourceRecord, frozen=True, kw_only=True):
 
 
 class AuthoredDirective(_PublicSource, frozen=True, kw_only=True):
-    """Something that has to happen on a certain day, and how it is told."""
+    """An event on a given day, and its text."""
 
     day: int
     event: str
@@ -180,7 +180,7 @@ class AuthoredArc(_PublicSource, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuthoredStory(_PublicSource, frozen=True, kw_only=True):
-    """The authored arcs, and the days on which nobody writes."""
+    """The authored arcs, and the days without a log."""
 
     arcs: list[AuthoredArc]
     epoch: str | None = None
@@ -189,7 +189,7 @@ class AuthoredStory(_PublicSource, frozen=True, kw_only=True):
 
 
 class CastEntry(_PublicSource, frozen=True, kw_only=True):
-    """Somebody of the cast."""
+    """A person of the cast."""
 
     name: str
     role: str
@@ -211,7 +211,7 @@ class WorldSession(_PublicSource, frozen=True, kw_only=True, rename="camel"):
 
 
 class WorldPersona(_PublicSource, frozen=True, kw_only=True):
-    """Who the days are about, as far as the simulator needs to know."""
+    """The persona, as far as the simulator needs it."""
 
     id: str
     name: str
@@ -232,7 +232,7 @@ class WorldPersona(_PublicSource, frozen=True, kw_only=True):
 
 
 class WorldSources(msgspec.Struct, frozen=True, kw_only=True):
-    """All four files of one persona, and the two public ones as they were written."""
+    """The four files of one persona, and the raw content of the two public ones."""
 
     folder: Path
     arcs_name: str
@@ -248,11 +248,11 @@ T = TypeVar("T")
 
 
 def read_sources(folder: Path, arcs: str) -> WorldSources:
-    """The sources in this folder; UsageError if one is missing, Malformed if one is wrong."""
+    """Read the four files; UsageError if one is missing, Malformed if one is wrong."""
     for name in ("persona.yaml", arcs, "routine.yaml", "voice.yaml"):
         if not (folder / name).is_file():
             raise UsageError(
-                f"{folder.name} has no {name}, so there is nothing to play; "
+                f"{folder.name} has no {name}, so it cannot be simulated; "
                 "a world needs persona.yaml, its arcs, routine.yaml and voice.yaml"
             )
     persona = _read_document(folder, "persona.yaml")
@@ -290,15 +290,15 @@ def _convert_record(document: Document, shape: type[T]) -> T:
 
 
 class WorldOptions(Record, frozen=True, kw_only=True):
-    """Everything that decides the bytes of a world besides its sources."""
+    """Everything besides the sources that determines the bytes of a world."""
 
     days: int = 1000
     seed: int = 0
     density: float = 1.0
-    """How many words a day holds, relative to the usual."""
+    """Words per day, relative to the default."""
     distance: float = 0.5
-    """How far a question's wording is from the text's: 0 the nearest there is, 1 the farthest."""
+    """Distance of a question's wording from the text: 0 the nearest available, 1 the farthest."""
     distractors: float = 0.25
-    """The share of threads that look like an earlier one and differ in what is asked."""
+    """Share of threads that resemble an earlier one and differ in what is asked."""
     restatements: float = 0.15
-    """The chance that a thread's values are told once more, weeks later."""
+    """Probability that a thread's values are stated once more, weeks later."""

@@ -1,7 +1,7 @@
-"""Templates: text with alternatives and placeholders, and the marks a filled one leaves.
+"""Templates: text with alternatives and placeholders, and the positions of filled values.
 
 `[a|b]` is one of two, `{fee}` a value, `{owner.they}` a form of it. A bracket without a bar is
-just a bracket.
+plain text.
 """
 
 import re
@@ -19,7 +19,7 @@ _VOWEL = re.compile(r"[aeio]|u(?!ni|se|su|ti|ro)|8|11\b|18\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A hole in the text: which value, and in which form."""
+    """A placeholder: which value, in which form."""
 
     name: str
     form: str = ""
@@ -27,7 +27,7 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """One of several pieces of text; `number` tells them apart within their template."""
+    """One of several pieces of text; `number` identifies it within its template."""
 
     number: int
     pieces: "tuple[tuple[Node, ...], ...]"
@@ -38,36 +38,36 @@ Node = str | Placeholder | Alternatives
 
 @dataclass(frozen=True, slots=True)
 class TextTemplate:
-    """A parsed template. Two with equal source draw their alternatives alike."""
+    """A parsed template; equal sources share one sequence of alternatives."""
 
     source: str
     nodes: tuple[Node, ...]
 
     def list_placeholders(self) -> Iterator[Placeholder]:
-        """Every hole anywhere in it."""
+        """Every placeholder, nested ones included."""
         return _iterate_placeholders(self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderValue:
-    """What goes into a hole: the text, and what it states, if it is a fact."""
+    """The text of a placeholder, and the slot it states if it is a fact."""
 
     text: str
     states: str | None = None
-    """The slot it is the current value of."""
+    """The slot whose current value it is."""
 
 
 class PlaceholderResolver(Protocol):
-    """Knows what the holes mean at one moment of one thread."""
+    """Fills placeholders for one thread on one day."""
 
-    def fill(self, hole: Placeholder) -> PlaceholderValue:
-        """What goes into the hole."""
+    def fill(self, placeholder: Placeholder) -> PlaceholderValue:
+        """The text of the placeholder."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ValueMark:
-    """Where a value stands in a piece of text."""
+    """The position of a value in a text."""
 
     slot: str
     start: int
@@ -76,32 +76,32 @@ class ValueMark:
 
 @dataclass(frozen=True, slots=True)
 class FilledText:
-    """A filled template."""
+    """A filled template with the positions of its values."""
 
     text: str
     marks: tuple[ValueMark, ...] = ()
 
 
 def parse_template(source: str) -> TextTemplate:
-    """The template this text is; it has no wrong form: what is not a placeholder is text."""
+    """Parse a template; nothing is malformed: what is no placeholder is text."""
     return TextTemplate(source, _TemplateParser(source).parse_all())
 
 
 class AlternativePicker:
-    """Draws alternatives so that all are used before one comes back."""
+    """Picks alternatives so that all are used before one repeats."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._bags: dict[tuple[str, int, int], ShuffleBag] = {}
 
-    def render(self, template: TextTemplate, filler: PlaceholderResolver) -> FilledText:
-        """The template with every choice made and every hole filled."""
-        teller = _TemplateRenderer(self, template.source, filler)
-        teller.render_nodes(template.nodes)
-        return FilledText("".join(teller.pieces), tuple(teller.marks))
+    def render(self, template: TextTemplate, resolver: PlaceholderResolver) -> FilledText:
+        """The template with every alternative picked and every placeholder filled."""
+        renderer = _TemplateRenderer(self, template.source, resolver)
+        renderer.render_nodes(template.nodes)
+        return FilledText("".join(renderer.pieces), tuple(renderer.marks))
 
     def pick_index(self, source: str, number: int, size: int) -> int:
-        """Which of `size` alternatives comes next at this place."""
+        """The next of `size` alternatives at this place."""
         key = (source, number, size)
         bag = self._bags.get(key)
         if bag is None:
@@ -112,10 +112,12 @@ class AlternativePicker:
 
 
 class _TemplateRenderer:
-    def __init__(self, deck: AlternativePicker, source: str, filler: PlaceholderResolver) -> None:
-        self._deck = deck
+    def __init__(
+        self, picker: AlternativePicker, source: str, resolver: PlaceholderResolver
+    ) -> None:
+        self._picker = picker
         self._source = source
-        self._filler = filler
+        self._resolver = resolver
         self._length = 0
         self.pieces: list[str] = []
         self.marks: list[ValueMark] = []
@@ -129,11 +131,11 @@ class _TemplateRenderer:
             else:
                 size = len(node.pieces)
                 self.render_nodes(
-                    node.pieces[self._deck.pick_index(self._source, node.number, size)]
+                    node.pieces[self._picker.pick_index(self._source, node.number, size)]
                 )
 
-    def _fill_placeholder(self, hole: Placeholder) -> None:
-        filling = self._filler.fill(hole)
+    def _fill_placeholder(self, placeholder: Placeholder) -> None:
+        filling = self._resolver.fill(placeholder)
         text = filling.text
         before = "".join(self.pieces[-3:])[-_LOOK_BACK:]
         if _STARTS_SENTENCE.search(before):
@@ -152,7 +154,7 @@ class _TemplateRenderer:
 
 
 def capitalise(text: str) -> str:
-    """The text with a capital, unless its first word is an identifier: `ledger-api2` stays."""
+    """Capitalise the text unless its first word is an identifier such as `ledger-api2`."""
     is_word = re.match(r"[a-z]+(?:[’'-][a-z]+)*(?=[\s,.;:!?]|$)", text)
     return text[0].upper() + text[1:] if is_word else text
 
@@ -214,7 +216,7 @@ class _TemplateParser:
 
 
 def _join_text(nodes: list[Node]) -> tuple[Node, ...]:
-    """The nodes with neighbouring text run together."""
+    """Merge neighbouring text nodes."""
     joined: list[Node] = []
     for node in nodes:
         if isinstance(node, str) and joined and isinstance(joined[-1], str):

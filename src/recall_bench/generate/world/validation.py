@@ -1,4 +1,4 @@
-"""What the simulator can see is wrong with sources before it plays them."""
+"""Problems in the sources of a world that show before it is simulated."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -34,13 +34,13 @@ _SHAPES = {
     "time": r"^\d\d?:\d\d$",
     "number": r"\d",
 }
-"""What a value of each kind looks like."""
+"""The form of a value of each kind."""
 
 _BUILT_IN = frozenset({"name", "today", "began", "canary", "it"})
 
 
 def find_source_problems(sources: WorldSources) -> list[BenchError]:
-    """Everything wrong with the sources that can be seen without playing them."""
+    """Every problem that shows without simulating."""
     checker = _SourceChecker(sources)
     found: list[BenchError] = []
     for process in sources.routine.processes:
@@ -71,7 +71,7 @@ class _SourceChecker:
 
     def check_process(self, process: RoutineProcess) -> Iterator[str]:
         yield from self._check_session(process.session)
-        told: dict[str, list[str]] = {}
+        told_in: dict[str, list[str]] = {}
         for step in process.steps:
             if step.session is not None:
                 yield from self._check_session(step.session)
@@ -83,22 +83,22 @@ class _SourceChecker:
                 yield f"step {step.id} has `did` and no cue under `when`; add one"
             retold = {*step.changes, *step.reveals}
             for slot in _find_stated_slots(texts, process.slots) - retold:
-                told.setdefault(slot, []).append(step.id)
-        yield from _find_repeats(told)
+                told_in.setdefault(slot, []).append(step.id)
+        yield from _find_repeats(told_in)
         yield from self._check_texts("echoes", process.echoes, process.slots)
         yield from self._check_texts("restates", process.restates, process.slots)
         for slot in _find_stated_slots(process.echoes, process.slots):
-            yield f"an echo tells {slot}, which is asked about; leave the value out"
-        yield from self._check_slots(process.slots, told)
+            yield f"an echo states {slot}, which is asked about; leave the value out"
+        yield from self._check_slots(process.slots, told_in)
         yield from self._check_tallies(process)
         for way in _flatten_variants([process.called, process.name]):
-            for hole in parse_template(way).list_placeholders():
-                if hole.name in process.slots and process.slots[hole.name].ask:
-                    yield f"`{way}` gives away {hole.name}, which is asked about"
+            for placeholder in parse_template(way).list_placeholders():
+                if placeholder.name in process.slots and process.slots[placeholder.name].ask:
+                    yield f"`{way}` gives away {placeholder.name}, which is asked about"
 
     def check_arc(self, arc: AuthoredArc) -> Iterator[str]:
         yield from self._check_session(arc.primary_session)
-        told: dict[str, list[str]] = {}
+        told_in: dict[str, list[str]] = {}
         for number, directive in enumerate(arc.directives):
             label = f"day {directive.day}"
             if directive.session is not None:
@@ -106,20 +106,20 @@ class _SourceChecker:
             if not arc.start_day <= directive.day <= arc.end_day:
                 yield f"{label} lies outside the arc; move it, or the arc's ends"
             if any(first <= directive.day <= last for first, last in self._away):
-                yield f"{label} falls into a time away; move it"
+                yield f"{label} is a day away; move it"
             if number and directive.day < arc.directives[number - 1].day:
-                yield f"{label} stands after a later directive; put them in order"
+                yield f"{label} comes after a later directive; put them in order"
             yield from self._check_texts(label, [directive.text], arc.facts)
             yield from self._check_headings(label, directive.heading, arc.facts)
             yield from self._check_cues(label, directive.when.cue if directive.when else [])
             retold = {*directive.changes, *directive.reveals, *directive.grants}
             for slot in _find_stated_slots([directive.text], arc.facts) - retold:
-                told.setdefault(slot, []).append(label)
-        yield from _find_repeats(told)
+                told_in.setdefault(slot, []).append(label)
+        yield from _find_repeats(told_in)
         yield from self._check_texts("ripples", arc.ripples, arc.facts)
         for slot in _find_stated_slots(arc.ripples, arc.facts):
-            yield f"a ripple tells {slot}, which is asked about; leave the value out"
-        yield from self._check_slots(arc.facts, told)
+            yield f"a ripple states {slot}, which is asked about; leave the value out"
+        yield from self._check_slots(arc.facts, told_in)
         yield from self._check_people(arc)
         yield from self._check_versions(arc)
         yield from self._check_values(arc)
@@ -158,9 +158,13 @@ class _SourceChecker:
         self, label: str, heading: Variants, slots: dict[str, FactSlot]
     ) -> Iterator[str]:
         for way in _flatten_variants([heading]):
-            for hole in parse_template(way).list_placeholders():
-                if hole.name in slots and slots[hole.name].ask and not hole.form:
-                    yield f"the heading of {label} tells {hole.name}, which is asked about"
+            for placeholder in parse_template(way).list_placeholders():
+                if (
+                    placeholder.name in slots
+                    and slots[placeholder.name].ask
+                    and not placeholder.form
+                ):
+                    yield f"the heading of {label} states {placeholder.name}, which is asked about"
             yield from self._check_placeholders(label, way, slots)
 
     def _check_texts(
@@ -169,42 +173,49 @@ class _SourceChecker:
         for text in texts:
             yield from self._check_placeholders(label, text, slots)
             for sentence in _split_sentences(text):
-                for hole in parse_template(sentence).list_placeholders():
-                    slot = slots.get(hole.name)
-                    if slot is None or not slot.cue or _is_form(hole):
+                for placeholder in parse_template(sentence).list_placeholders():
+                    slot = slots.get(placeholder.name)
+                    if slot is None or not slot.cue or _is_form(placeholder):
                         continue
-                    if not _is_cue_near(sentence, hole, slot.cue):
+                    if not _is_cue_near(sentence, placeholder, slot.cue):
                         yield (
-                            f"{label} tells {hole.name} without one of its cues "
+                            f"{label} states {placeholder.name} without one of its cues "
                             f"({'; '.join(slot.cue)}): {sentence[:90]!r}"
                         )
 
     def _check_placeholders(
         self, label: str, text: str, slots: dict[str, FactSlot]
     ) -> Iterator[str]:
-        for hole in parse_template(text).list_placeholders():
-            name = hole.name
+        for placeholder in parse_template(text).list_placeholders():
+            name = placeholder.name
             if name in slots or name in _BUILT_IN or name.startswith(("n:", "t:", "date:")):
                 continue
             if name.startswith("@") and (name[1:] in self._words or name[1:] in self._groups):
                 continue
             yield f"{label} holds {{{name}}}, which nothing defines"
 
-    def _check_slots(self, slots: dict[str, FactSlot], told: dict[str, list[str]]) -> Iterator[str]:
+    def _check_slots(
+        self, slots: dict[str, FactSlot], told_in: dict[str, list[str]]
+    ) -> Iterator[str]:
         for name, slot in slots.items():
             if slot.ask and not slot.cue:
                 yield f"{name} is asked about and has no cue; add one"
             yield from self._check_cues(name, slot.cue)
             yield from self._check_sampling(name, slot)
-            if slot.ask and name not in told:
-                yield f"{name} is asked about and never told"
+            if slot.ask and name not in told_in:
+                yield f"{name} is asked about and never stated"
             if slot.with_ and slot.with_ not in slots:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
-                for hole in parse_template(way).list_placeholders():
-                    known = hole.name in slots or hole.name in {"it", "date", "name", "began"}
+                for placeholder in parse_template(way).list_placeholders():
+                    known = placeholder.name in slots or placeholder.name in {
+                        "it",
+                        "date",
+                        "name",
+                        "began",
+                    }
                     if not known:
-                        yield f"a question for {name} holds {{{hole.name}}}, which nothing defines"
+                        yield f"a question for {name} holds {{{placeholder.name}}}, which nothing defines"
 
     def _check_sampling(self, name: str, slot: FactSlot) -> Iterator[str]:
         if slot.same is None and slot.get_kind() not in KINDS:
@@ -214,7 +225,7 @@ class _SourceChecker:
         groups = [slot.person] if isinstance(slot.person, str) else slot.person or []
         for group in groups:
             if group not in self._groups:
-                yield f"{name} is somebody of {group}, and nobody in the cast is"
+                yield f"{name} is a person of {group}, and no one in the cast is"
 
     def _check_cues(self, label: str, cues: list[str]) -> Iterator[str]:
         for cue in cues:
@@ -233,30 +244,30 @@ class _SourceChecker:
                 yield f"tallies {slot}, which is not a slot"
 
 
-def _find_repeats(told: dict[str, list[str]]) -> Iterator[str]:
-    for slot, places in told.items():
+def _find_repeats(told_in: dict[str, list[str]]) -> Iterator[str]:
+    for slot, places in told_in.items():
         if len(places) > 1:
-            yield f"{slot} is told more than once, in {' and '.join(places)}; echo it instead"
+            yield f"{slot} is stated more than once, in {' and '.join(places)}; echo it instead"
 
 
 def _find_unknown_keys(story: dict[str, Any]) -> Iterator[str]:
-    """Keys that neither the public format nor the simulator knows: slips, most likely."""
+    """Keys that neither the public format nor the simulator knows: likely typos."""
     for arc in story["arcs"]:
         for key in arc.keys() - _KNOWN_ARC_KEYS:
-            yield f"arc {arc['id']} has the key {key}, which nobody knows"
+            yield f"arc {arc['id']} has the unknown key {key}; correct it"
         for directive in arc["directives"]:
             for key in directive.keys() - _DIRECTIVE_KEYS:
                 day = directive["day"]
-                yield f"arc {arc['id']}, day {day} has the key {key}, which nobody knows"
+                yield f"arc {arc['id']}, day {day} has the unknown key {key}; correct it"
 
 
 def _find_nested_names(alternatives: dict[str, list[str]]) -> Iterator[str]:
-    """Names of two things of which one stands inside the other, so that a seed confuses them."""
+    """Names that occur inside the name of another thing, so that renaming would confuse them."""
     names = [(thing, name) for thing, others in alternatives.items() for name in [thing, *others]]
     for thing, name in names:
         for other, whole in names:
             if thing != other and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", whole):
-                yield f"{name}, for {thing}, stands in {whole}, for {other}; rename one"
+                yield f"{name}, for {thing}, is part of {whole}, for {other}; rename one"
 
 
 def _find_crowding(arcs: list[AuthoredArc]) -> Iterator[str]:
@@ -274,34 +285,34 @@ def _flatten_variants(parts: Iterable[Variants]) -> Iterator[str]:
 
 
 def _find_stated_slots(texts: Iterable[str], slots: dict[str, FactSlot]) -> set[str]:
-    """The asked slots whose current value some text gives."""
+    """The asked slots whose current value one of the texts states."""
     return {
-        hole.name
+        placeholder.name
         for text in texts
-        for hole in parse_template(text).list_placeholders()
-        if hole.name in slots and slots[hole.name].ask and not _is_form(hole)
+        for placeholder in parse_template(text).list_placeholders()
+        if placeholder.name in slots and slots[placeholder.name].ask and not _is_form(placeholder)
     }
 
 
-def _is_form(hole: Placeholder) -> bool:
-    """Whether it is a pronoun or an old value rather than the value itself."""
-    return hole.form not in {"", "full", "short"}
+def _is_form(placeholder: Placeholder) -> bool:
+    """Whether it is a pronoun or an old value rather than the current value."""
+    return placeholder.form not in {"", "full", "short"}
 
 
 def _split_sentences(text: str) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n|\n(?=[->|] )", text):
         joined = " ".join(paragraph.split())
-        # A placeholder starts a sentence like a capital does; the splitter looks for one.
+        # The splitter looks for a capital; a placeholder starts a sentence as well.
         marked = re.sub(r"(?<=[.!?] )\{", "X{", joined)
         for sentence in split_sentences(marked):
             yield re.sub(r"X\{", "{", sentence)
 
 
-def _is_cue_near(sentence: str, hole: Placeholder, cues: list[str]) -> bool:
-    form = f".{hole.form}" if hole.form else ""
+def _is_cue_near(sentence: str, placeholder: Placeholder, cues: list[str]) -> bool:
+    form = f".{placeholder.form}" if placeholder.form else ""
     lowered = sentence.lower()
     for cue in cues:
-        wanted = cue.lower().replace("_", f"{{{hole.name}{form}}}".lower())
+        wanted = cue.lower().replace("_", f"{{{placeholder.name}{form}}}".lower())
         if wanted in lowered:
             return True
     return False
