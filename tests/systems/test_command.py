@@ -1,17 +1,14 @@
 """A system may be a program that reads requests and writes replies as lines of JSON."""
 
 import shlex
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import anyio
 import pytest
 
-from recall_bench.core import child_process
 from recall_bench.core.errors import (
     BenchError,
     NotAnAnswer,
@@ -27,10 +24,10 @@ from recall_bench.systems.resolver import resolve_system
 from recall_bench.systems.transports.command_system import start_command_system
 from recall_bench.systems.transports.remote_system import RemoteSystem
 from tests.conftest import episode
+from tests.processes import is_running, wait_until_gone
 from tests.systems import command_child
 from tests.systems.asking import answered
 from tests.systems.diary import question
-from tests.systems.processes import all_end, runs
 
 pytestmark = pytest.mark.anyio
 
@@ -267,7 +264,7 @@ async def test_a_child_that_ignores_everything_is_ended_and_another_started(
         with anyio.move_on_after(0.1) as overrun:
             await memory.answer(Q)
         assert overrun.cancelled_caught
-        all_end(pids())
+        wait_until_gone(pids())
 
         with pytest.raises(SystemStuck, match="did not answer any more and was ended"):
             await memory.answer(Q)
@@ -302,9 +299,9 @@ async def test_closing_ends_the_child_and_all_it_started(
     monkeypatch.setattr("recall_bench.systems.transports.command_system._CLOSE_TIMEOUT_S", 0.1)
     async with started("spawn", "deaf") as system:
         await opened(system)
-        assert all(map(runs, pids()[-2:]))
+        assert all(map(is_running, pids()[-2:]))
 
-    all_end(pids())
+    wait_until_gone(pids())
 
 
 async def test_a_cancelled_run_ends_them_too(pids: Callable[[], list[int]]) -> None:
@@ -314,7 +311,7 @@ async def test_a_cancelled_run_ends_them_too(pids: Callable[[], list[int]]) -> N
             scope.cancel()
             await system.close()
 
-        all_end(pids())
+        wait_until_gone(pids())
 
 
 async def test_what_a_dead_child_left_behind_holds_nobody_up(pids: Callable[[], list[int]]) -> None:
@@ -325,7 +322,7 @@ async def test_what_a_dead_child_left_behind_holds_nobody_up(pids: Callable[[], 
         with pytest.raises(SystemGone, match="ended with signal 9"):
             await memory.answer(Q)
 
-    all_end(pids())
+    wait_until_gone(pids())
 
 
 @pytest.mark.parametrize(
@@ -370,13 +367,3 @@ def test_an_address_among_its_arguments_makes_no_program_a_server() -> None:
 
     with pytest.raises(UsageError, match="there is no program 'no-such-program'"):
         resolve_system(Settings(adapter=target))
-
-
-def test_on_windows_the_whole_tree_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[tuple[str, ...]] = []
-    monkeypatch.setattr(child_process, "sys", SimpleNamespace(platform="win32"))
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: ran.append(command))
-
-    child_process._kill_group(4711)
-
-    assert ran == [("taskkill", "/T", "/F", "/PID", "4711")]

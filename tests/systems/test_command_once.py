@@ -14,9 +14,9 @@ from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, Syste
 from recall_bench.core.memory import Asker, Clock, Memory, RetrievalReply
 from recall_bench.systems.transports.once_system import OnceMemory, OnceSystem, build_once_system
 from tests.conftest import episode
+from tests.processes import SPAWNING_SCRIPT, read_pids, wait_until_gone
 from tests.systems.diary import question
 from tests.systems.finder import GREP
-from tests.systems.processes import SPAWNS, all_end, noted_pids
 
 pytestmark = pytest.mark.anyio
 
@@ -210,23 +210,23 @@ async def test_a_program_that_overruns_is_ended_with_all_it_started(tmp_path: Pa
     system = build_once_system(f"once:{path}", {}, timeout_s=2.0)
     memory = await system.open("ada")
 
-    with pytest.raises(SystemTimeout, match=r"found nothing within 1.95 s: slow$"):
+    with pytest.raises(SystemTimeout, match=r"did not end within 1.95 s: slow$"):
         await memory.answer(question("cat"))
 
-    all_end(noted_pids(tmp_path))
+    wait_until_gone(read_pids(tmp_path))
     await system.close()
 
 
 async def test_a_run_that_gives_up_ends_them_too(write: Write, tmp_path: Path) -> None:
-    text = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNS}"
+    text = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNING_SCRIPT}"
     memory = await write(text).open("ada")
 
     async with anyio.create_task_group() as group:
         group.start_soon(memory.answer, question("cat"))
-        pids = await anyio.to_thread.run_sync(noted_pids, tmp_path)
+        pids = await anyio.to_thread.run_sync(read_pids, tmp_path)
         group.cancel_scope.cancel()
 
-    all_end(pids)
+    wait_until_gone(pids)
 
 
 async def test_what_it_started_and_left_behind_holds_nobody_up(
@@ -242,13 +242,13 @@ async def test_what_it_started_and_left_behind_holds_nobody_up(
     reply = await found(memory, "cat")
 
     assert len(reply.passages) == 2
-    all_end(noted_pids(tmp_path))
+    wait_until_gone(read_pids(tmp_path))
 
 
 async def test_a_flood_of_output_is_read_and_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.transports.command_program._OUTPUT_LIMIT", 1 << 20)
+    monkeypatch.setattr("recall_bench.systems.transports.once_system._OUTPUT_LIMIT", 1 << 20)
     memory = await write("print('x' * (3 << 20))").open("ada")
 
     with pytest.raises(NotAnAnswer, match="printed more than 1 MB"):

@@ -13,9 +13,9 @@ from recall_bench.systems.transports.command_program import CommandProgram
 from recall_bench.systems.transports.command_system import CommandTransport
 from tests.commands import Invoke, Shown
 from tests.gardener import ADAPTER, write_persona
+from tests.processes import is_running, wait_until, wait_until_gone
 from tests.systems import command_child
 from tests.systems.finder import GREP
-from tests.systems.processes import all_end, runs, until
 
 PYTHON = shlex.quote(sys.executable)
 CHILD = f"command:{PYTHON} -I -S {command_child.__file__}"
@@ -131,7 +131,7 @@ def test_a_child_that_dies_ends_the_run_and_the_same_command_continues(
     assert len(before) == 6
     assert failures("broken") == []
     assert answers("broken") == answers("whole")
-    all_end(noted(pids))
+    wait_until_gone(noted(pids))
 
 
 def test_a_question_that_hangs_is_one_failure(
@@ -161,7 +161,7 @@ def test_a_child_that_freezes_costs_one_question_and_is_replaced(
     assert shown.code == 0, shown.err
     assert failures("r") == ["SystemTimeout", "SystemTimeout"]
     assert len(answers("r")) == 13
-    all_end(noted(pids))
+    wait_until_gone(noted(pids))
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_a_frozen_child_takes_its_saved_states_with_it_and_the_same_command_cont
     assert "snapshot was lost; run the same command again" in broken.err
     assert failures("r") == ["SystemTimeout"]
     assert len(answers("r")) == 14
-    all_end(noted(pids))
+    wait_until_gone(noted(pids))
 
 
 @pytest.mark.slow
@@ -199,10 +199,12 @@ def test_a_harness_that_is_killed_leaves_no_process_and_the_same_command_continu
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as harness:
-        until(lambda: Path("cut/journal.jsonl").exists() and len(answers_so_far("cut")) == 6, "six")
-        assert all(map(runs, noted(pids)[-2:]))
+        wait_until(
+            lambda: Path("cut/journal.jsonl").exists() and len(answers_so_far("cut")) == 6, "six"
+        )
+        assert all(map(is_running, noted(pids)[-2:]))
         harness.kill()
-    all_end(noted(pids))
+    wait_until_gone(noted(pids))
     resumed(invoke, command)
 
     assert answers("cut") == answers("whole")

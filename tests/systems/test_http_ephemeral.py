@@ -12,10 +12,10 @@ import pytest
 from recall_bench.core.errors import SystemGone
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.transports.ephemeral_server import EphemeralServer, find_free_port
+from tests.processes import is_running, read_pids, wait_until, wait_until_gone
 from tests.systems.asking import answered
 from tests.systems.ephemeral_programs import DIES, SERVES, SLEEPS, SPAWNS, python
 from tests.systems.http_servers import saying
-from tests.systems.processes import all_end, noted_pids, runs, until
 from tests.systems.python_adapters import QUESTION
 
 SERVER = python(SERVES, "{port}", "--state={state_dir}", "--config={config}")
@@ -67,7 +67,7 @@ async def test_it_is_the_same_for_those_with_an_event_loop() -> None:
 
     assert seen["argv"] == [f"--state={seen['cwd']}/state", f"--config={seen['cwd']}"]
     assert pid is not None
-    all_end([pid])
+    wait_until_gone([pid])
 
 
 def test_a_server_that_starts_slowly_is_waited_for() -> None:
@@ -94,7 +94,7 @@ def test_one_that_never_becomes_healthy_is_ended_and_its_log_quoted(tmp_path: Pa
     log = tmp_path / "server.log"
 
     def never(_url: str) -> bool:
-        until(lambda: "loading" in log.read_text(), "its first line")
+        wait_until(lambda: "loading" in log.read_text(), "its first line")
         return False
 
     server = EphemeralServer(
@@ -104,14 +104,14 @@ def test_one_that_never_becomes_healthy_is_ended_and_its_log_quoted(tmp_path: Pa
     with pytest.raises(SystemGone, match=r"is not ready after 0\.001 s;") as gone:
         server.__enter__()
 
-    all_end(noted_pids(tmp_path))
+    wait_until_gone(read_pids(tmp_path))
     assert str(gone.value).endswith(f"the last lines of {log}:\n  loading")
 
 
 def test_one_that_is_up_but_unhealthy_says_with_which_status(tmp_path: Path) -> None:
     server = EphemeralServer(SERVER, folder=tmp_path, health="/never", ready_timeout_s=600)
     server._start()
-    until(lambda: not server._is_up() and server._last_reply == "status 503", "its reply")
+    wait_until(lambda: not server._is_up() and server._last_reply == "status 503", "its reply")
 
     server._deadline = 0
 
@@ -188,11 +188,11 @@ def test_a_port_that_somebody_takes_in_between_is_given_up_for_another(tmp_path:
 
 def test_leaving_ends_what_it_started_even_if_all_refuse(tmp_path: Path) -> None:
     with EphemeralServer(python(SPAWNS + SERVES, "{port}"), folder=tmp_path) as server:
-        pids = noted_pids(tmp_path)
+        pids = read_pids(tmp_path)
         assert server.pid == pids[0]
-        assert all(map(runs, pids))
+        assert all(map(is_running, pids))
 
-    all_end(pids)
+    wait_until_gone(pids)
 
 
 @pytest.mark.anyio
@@ -201,17 +201,17 @@ async def test_giving_up_the_wait_ends_it(tmp_path: Path) -> None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.__aenter__)
-        await anyio.to_thread.run_sync(until, (tmp_path / "pids").exists, "the start")
+        await anyio.to_thread.run_sync(wait_until, (tmp_path / "pids").exists, "the start")
         tasks.cancel_scope.cancel()
 
-    all_end(noted_pids(tmp_path))
+    wait_until_gone(read_pids(tmp_path))
 
 
 def test_one_that_died_under_way_keeps_its_log() -> None:
     with EphemeralServer(python(SERVES, "{port}")) as server:
         assert server._child is not None
         server._child.process.kill()
-        until(lambda: not server.is_running, "its end")
+        wait_until(lambda: not server.is_running, "its end")
         words = server.describe_end()
 
     assert words.startswith("it ended with code -9; the last lines of ")
@@ -252,5 +252,5 @@ async def test_an_adapter_can_have_one_for_each_memory() -> None:
         await memory.close()
     await system.close()
 
-    all_end([int(pid) for pid, _ in said])
+    wait_until_gone([int(pid) for pid, _ in said])
     assert len({cwd for _, cwd in said}) == 2

@@ -24,9 +24,9 @@ from recall_bench.systems.transports.http_system import (
 )
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
+from tests.processes import list_children, read_pids, wait_until, wait_until_gone
 from tests.systems.diary import EPISODES, question
 from tests.systems.ephemeral_programs import DIES, SERVES, SPAWNS, python
-from tests.systems.processes import all_end, children, noted_pids, until
 from tests.test_docs import blocks
 
 FRAGILE = """
@@ -240,14 +240,14 @@ def run(tmp_path: Path, invoke: Invoke) -> Callable[[Path], Shown]:
 
 
 def test_the_documented_server_can_be_run(documented: Path, run: Callable[[Path], Shown]) -> None:
-    before = children()
+    before = list_children()
 
     shown = run(documented)
 
     assert shown.code == 0, shown.err
     assert "most-words" in Path("r/result.json").read_text()
     assert str(documented.parent) not in Path("r/journal.jsonl").read_text()
-    assert children() == before
+    assert list_children() == before
 
 
 def test_a_run_whose_server_dies_ends_with_its_last_words_and_is_continued_by_the_same_command(
@@ -255,7 +255,7 @@ def test_a_run_whose_server_dies_ends_with_its_last_words_and_is_continued_by_th
 ) -> None:
     (documented.parent / "fragile.py").write_text(FRAGILE)
     documented.write_text(documented.read_text().replace("memory_server.py", "fragile.py"))
-    before = children()
+    before = list_children()
 
     broken, mended = run(documented), run(documented)
 
@@ -263,7 +263,7 @@ def test_a_run_whose_server_dies_ends_with_its_last_words_and_is_continued_by_th
     assert "it ended with code 9; the last lines of" in broken.err
     assert "out of memory" in broken.err
     assert mended.code == 0, mended.err
-    assert children() == before
+    assert list_children() == before
 
 
 @pytest.mark.anyio
@@ -280,12 +280,12 @@ async def test_it_is_started_at_the_first_call_and_gone_after_the_last(tmp_path:
     first = int((tmp_path / "pid").read_text())
     await carrier.close()
     await carrier.close()
-    all_end([first])
+    wait_until_gone([first])
     await carrier.call(wire.HealthRequest(), wire.HealthReply)
     second = int((tmp_path / "pid").read_text())
     await carrier.close()
 
-    all_end([second])
+    wait_until_gone([second])
     assert first != second
 
 
@@ -296,17 +296,17 @@ async def test_one_that_dies_under_way_is_gone_with_its_last_words_and_not_repla
     program = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNS}{SERVES}"
     carrier = StartedServerTransport(HttpServerSpec(command=tuple(python(program, "{port}"))))
     await carrier.call(wire.HealthRequest(), wire.HealthReply)
-    pids = noted_pids(tmp_path)
+    pids = read_pids(tmp_path)
     os.kill(pids[0], signal.SIGKILL)
 
     for _ in range(2):
         with pytest.raises(SystemGone, match="died under way: it ended with code -9") as gone:
             await carrier.call(wire.HealthRequest(), wire.HealthReply)
         assert "listening soon" in str(gone.value)
-    assert noted_pids(tmp_path) == pids
+    assert read_pids(tmp_path) == pids
     await carrier.close()
 
-    all_end(pids)
+    wait_until_gone(pids)
 
 
 def test_one_that_does_not_come_up_ends_the_command_with_its_last_words(
@@ -331,8 +331,8 @@ async def test_a_run_that_is_cancelled_leaves_nothing_running(tmp_path: Path) ->
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(carrier.call, wire.HealthRequest(), wire.HealthReply)
-        await anyio.to_thread.run_sync(until, (tmp_path / "pids").exists, "the start")
+        await anyio.to_thread.run_sync(wait_until, (tmp_path / "pids").exists, "the start")
         tasks.cancel_scope.cancel()
     await carrier.close()
 
-    all_end(noted_pids(tmp_path))
+    wait_until_gone(read_pids(tmp_path))

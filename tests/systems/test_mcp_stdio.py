@@ -17,9 +17,9 @@ from recall_bench.systems.mcp.mcp_memory import McpMemory
 from recall_bench.systems.mcp.mcp_system import McpSystem, start_mcp_system
 from recall_bench.testing import check_system
 from tests.conftest import episode
+from tests.processes import is_running, list_children, wait_until_gone
 from tests.systems.mcp_asking import asked
 from tests.systems.mcp_maps import child_map
-from tests.systems.processes import all_end, children, runs
 
 pytestmark = pytest.mark.anyio
 
@@ -205,12 +205,12 @@ async def test_each_memory_has_a_server_of_its_own_that_ends_with_it(tmp_path: P
 
     found = await texts(one)
     await one.close()
-    one_runs, two_runs = map(runs, pids)
+    one_runs, two_runs = map(is_running, pids)
     await system.close()
 
     assert found == [FIG]
     assert (one_runs, two_runs) == (False, True)
-    assert not runs(pids[1])
+    assert not is_running(pids[1])
     assert not one.folder.exists()
     assert not two.folder.exists()
 
@@ -238,7 +238,7 @@ async def test_a_server_with_state_elsewhere_offers_no_copies(tmp_path: Path) ->
 
 async def test_a_tool_the_server_lacks_is_named_before_anything_is_fed(tmp_path: Path) -> None:
     search = {"tool": "search", "arguments": {"query": "{question}"}}
-    before = children()
+    before = list_children()
 
     with pytest.raises(
         UsageError,
@@ -246,7 +246,7 @@ async def test_a_tool_the_server_lacks_is_named_before_anything_is_fed(tmp_path:
     ):
         await start_mcp_system(child_map(tmp_path, search=search))
 
-    assert children() == before
+    assert list_children() == before
 
 
 async def test_a_program_that_is_not_there_is_gone(tmp_path: Path) -> None:
@@ -265,12 +265,12 @@ async def test_a_server_that_never_greets_is_not_waited_for(tmp_path: Path) -> N
     path = child_map(tmp_path, "mute")
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("server:\n", "server:\n  start_timeout_s: 0.5\n"), "utf-8")
-    before = children()
+    before = list_children()
 
     with pytest.raises(SystemGone, match=r"did not greet us within 0\.5 s"):
         await start_mcp_system(path)
 
-    assert children() == before
+    assert list_children() == before
 
 
 async def test_a_server_that_prints_beside_its_messages_is_borne_with(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ async def test_a_server_that_hangs_is_ended_and_its_memory_lost(tmp_path: Path) 
         await memory.answer(asked(NAME))
 
     assert patience.cancelled_caught
-    assert not runs(pid)
+    assert not is_running(pid)
     await system.close()
 
 
@@ -347,12 +347,12 @@ async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
     memory = await told(system, "The cat is Fig.")
     helper = int((memory.folder / "helper").read_text(encoding="utf-8"))
 
-    was_there = runs(helper)
+    was_there = is_running(helper)
     await memory.close()
     await system.close()
 
     assert was_there
-    all_end([helper])
+    wait_until_gone([helper])
 
 
 @pytest.mark.slow

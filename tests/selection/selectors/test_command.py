@@ -10,8 +10,8 @@ import pytest
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.systems.selectors.user_selectors import CommandSelector, build_command_selector
+from tests.processes import SPAWNING_SCRIPT, read_pids, wait_until_gone
 from tests.selection.selectors.memories import MEMORIES, memory, names, written
-from tests.systems.processes import SPAWNS, all_end, noted_pids
 
 pytestmark = pytest.mark.anyio
 
@@ -125,7 +125,7 @@ async def test_a_program_that_hangs_is_ended_and_quoted(script: Script) -> None:
 
 def spawning(folder: Path, timeout_s: float | None) -> CommandSelector:
     """Starts a child, and heeds no request to end; nor does the child."""
-    target = f"command:{shlex.join([sys.executable, '-I', '-S', '-c', SPAWNS])}"
+    target = f"command:{shlex.join([sys.executable, '-I', '-S', '-c', SPAWNING_SCRIPT])}"
     return build_command_selector(target, {}, folder=folder, timeout_s=timeout_s)
 
 
@@ -133,16 +133,16 @@ async def test_what_a_hanging_program_started_ends_with_it(tmp_path: Path) -> No
     with pytest.raises(SystemTimeout):
         await names(spawning(tmp_path, 1.0), "?")
 
-    all_end(noted_pids(tmp_path))
+    wait_until_gone(read_pids(tmp_path))
 
 
 async def test_a_run_that_gives_up_ends_the_program(tmp_path: Path) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(names, spawning(tmp_path, None), "?")
-        pids = await anyio.to_thread.run_sync(noted_pids, tmp_path)
+        pids = await anyio.to_thread.run_sync(read_pids, tmp_path)
         group.cancel_scope.cancel()
 
-    all_end(pids)
+    wait_until_gone(pids)
 
 
 @pytest.mark.parametrize("text", ["true", "head -c 10 >/dev/null; echo memory/coffee.md"])

@@ -32,6 +32,7 @@ from recall_bench.core.child_process import (
     LineSplitter,
     LineTooLong,
     StderrTail,
+    collect_stderr,
     quote_bytes,
     start_process,
 )
@@ -389,7 +390,7 @@ class StdioEndpoint:
         async with anyio.create_task_group() as pumps:
             pumps.start_soon(self._read_messages, child, heard)
             pumps.start_soon(self._write_messages, child, told, heard)
-            pumps.start_soon(self._collect_stderr, child)
+            pumps.start_soon(collect_stderr, child.process.stderr, self._stderr_tail)
             try:
                 yield hears, tells
             finally:
@@ -508,10 +509,3 @@ class StdioEndpoint:
                     self.is_closed = True
                     await heard.aclose()
                     return
-
-    async def _collect_stderr(self, child: ChildProcess) -> None:
-        try:
-            while child.process.stderr is not None:
-                self._stderr_tail.feed(await child.process.stderr.receive())
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return

@@ -9,18 +9,15 @@ import inspect
 import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
-import anyio
-from anyio.abc import ByteSendStream
 from msgspec import Meta
 
-from recall_bench.core.child_process import ChildProcess, StderrTail, quote_bytes, start_process
-from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.child_process import quote_bytes
+from recall_bench.core.errors import NotAnAnswer, UsageError
 from recall_bench.core.memory import UNDECLARED, SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.user_code import describe_error, digest_source, import_target, split_target
@@ -31,12 +28,9 @@ from recall_bench.systems.python.python_memory import unwrap_outcome
 from recall_bench.systems.python.worker_thread import WorkerThread
 from recall_bench.systems.selectors.selector import MemorySelection
 from recall_bench.systems.transports.command_program import (
-    DRAIN_S,
     CommandProgram,
-    ProgramExit,
-    collect_output,
-    collect_tail,
     find_program,
+    run_program,
 )
 
 _NAME = re.compile(r"memory/[^\x00-\x1f]*[^\x00-\x1f/]\.md")
@@ -301,12 +295,15 @@ class CommandChooser:
         anything but names, SystemGone if it cannot be started at all.
         """
         program = self._selector.program
-        ended = await _run_program(self._selector, prompt.encode())
-        if ended.code != 0:
-            how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.format_last()}")
-        if len(ended.out) > _OUTPUT_LIMIT:
-            raise NotAnAnswer(f"{program.name} printed more than {_OUTPUT_LIMIT >> 20} MB")
+        ended = await run_program(
+            program,
+            program.command[1:],
+            folder=self._selector.folder,
+            environ=os.environ,
+            output_limit=_OUTPUT_LIMIT,
+            stdin=prompt.encode(),
+            timeout_s=self._selector.timeout_s,
+        )
         try:
             lines = ended.out.decode("utf-8").splitlines()
         except UnicodeDecodeError as error:
@@ -319,47 +316,3 @@ class CommandChooser:
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-async def _run_program(selector: CommandSelector, text: bytes) -> ProgramExit:
-    """Run the program to its end. However this ends, nothing of its process group outlives it."""
-    child = await _start_program(selector)
-    process, timeout_s = child.process, selector.timeout_s
-    out, last_words = bytearray(), StderrTail()
-    overran = False
-    try:
-        with anyio.move_on_after(timeout_s) as limit:
-            async with anyio.create_task_group() as pipes:
-                pipes.start_soon(_feed, process.stdin, text)
-                pipes.start_soon(collect_output, process.stdout, out, _OUTPUT_LIMIT)
-                pipes.start_soon(collect_tail, process.stderr, last_words)
-                await process.wait()
-                pipes.cancel_scope.deadline = anyio.current_time() + DRAIN_S
-        overran = limit.cancelled_caught
-    finally:
-        await child.end(grace_s=0)
-    if overran:
-        raise SystemTimeout(
-            f"{selector.program.name} did not end within {timeout_s:g} s{last_words.format_last()}"
-        )
-    return ProgramExit(code=process.returncode or 0, out=bytes(out), last_words=last_words)
-
-
-async def _start_program(selector: CommandSelector) -> ChildProcess:
-    program = selector.program
-    try:
-        return await start_process(program.command, folder=selector.folder, environ=os.environ)
-    except OSError as error:
-        raise SystemGone(
-            f"{program.name} cannot be started ({error.strerror}); when that is mended, run the "
-            "same command again"
-        ) from error
-
-
-async def _feed(stream: ByteSendStream | None, text: bytes) -> None:
-    if stream is None:
-        return
-    # A program that does not want to read it all is free not to.
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        await stream.send(text)
-        await stream.aclose()

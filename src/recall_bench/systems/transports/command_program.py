@@ -4,15 +4,12 @@ import errno
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-import anyio
-from anyio.abc import ByteReceiveStream
-
-from recall_bench.core.child_process import DEVNULL, ChildProcess, StderrTail, start_process
+from recall_bench.core.child_process import ProcessExit, run_process
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.core.memory import UNDECLARED
 
@@ -98,84 +95,46 @@ def _digest_files(words: Sequence[str]) -> str:
     return digest.hexdigest()[:12]
 
 
-_OUTPUT_LIMIT = 64 * 1024 * 1024
-
-DRAIN_S = 1.0
-"""How long a program that ended may leave its output open, which what it started may hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramExit:
-    """How a program ended, and what it said."""
-
-    code: int
-    out: bytes
-    last_words: StderrTail
-
-
 async def run_program(
-    program: CommandProgram, words: Sequence[str], *, folder: Path, timeout_s: float | None
-) -> ProgramExit:
-    """Run a program with these words in a folder, with nothing on its standard input.
+    program: CommandProgram,
+    words: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+    output_limit: int,
+    stdin: bytes = b"",
+    timeout_s: float | None = None,
+) -> ProcessExit:
+    """Run a program to a successful end; its whole process group is gone afterwards.
 
-    However this ends, nothing of its process group outlives it. SystemTimeout when it takes
-    longer than it may.
+    SystemFault if it fails, SystemTimeout if it takes too long, NotAnAnswer if it prints too much,
+    SystemGone if it cannot be started.
     """
-    child = await _start_program(program, words, folder)
-    out, last_words = bytearray(), StderrTail()
-    overran = False
     try:
-        with anyio.move_on_after(timeout_s) as limit:
-            async with anyio.create_task_group() as readers:
-                readers.start_soon(collect_output, child.process.stdout, out, _OUTPUT_LIMIT)
-                readers.start_soon(collect_tail, child.process.stderr, last_words)
-                await child.process.wait()
-                readers.cancel_scope.deadline = anyio.current_time() + DRAIN_S
-        overran = limit.cancelled_caught
-    finally:
-        await child.end(grace_s=0)
-    if overran:
-        raise SystemTimeout(
-            f"{program.name} found nothing within {timeout_s:g} s{last_words.format_last()}"
-        )
-    if len(out) > _OUTPUT_LIMIT:
-        raise NotAnAnswer(f"{program.name} printed more than {_OUTPUT_LIMIT >> 20} MB")
-    return ProgramExit(code=child.process.returncode or 0, out=bytes(out), last_words=last_words)
-
-
-async def _start_program(
-    program: CommandProgram, words: Sequence[str], folder: Path
-) -> ChildProcess:
-    try:
-        return await start_process(
+        ended = await run_process(
             (program.command[0], *words),
             folder=folder,
-            environ=build_environment(folder),
-            stdin=DEVNULL,
+            environ=environ,
+            output_limit=output_limit,
+            stdin=stdin,
+            timeout_s=timeout_s,
         )
     except (OSError, ValueError) as error:
-        # Text that no argument can hold is this question's trouble; all else is every question's.
+        # A text that no argument can hold fails this question; anything else fails all of them.
         if isinstance(error, ValueError) or error.errno == errno.E2BIG:
             message = f"{program.name} cannot be given this question as an argument: {error}"
             raise SystemFault(message) from error
         raise SystemGone(
-            f"{program.name} cannot be started ({error.strerror}); when that is mended, run the "
+            f"{program.name} cannot be started ({error.strerror}); when that is fixed, run the "
             "same command again"
         ) from error
-
-
-async def collect_output(stream: ByteReceiveStream | None, out: bytearray, limit: int) -> None:
-    """Keep what a program prints, up to one byte beyond the limit, which tells of more."""
-    if stream is None:
-        return
-    async for piece in stream:
-        # The rest is read and thrown away: a program that cannot write does not end.
-        out += piece[: max(0, limit + 1 - len(out))]
-
-
-async def collect_tail(stream: ByteReceiveStream | None, last_words: StderrTail) -> None:
-    """Keep the end of what a program says on the side."""
-    if stream is None:
-        return
-    async for piece in stream:
-        last_words.feed(piece)
+    if ended.code is None:
+        raise SystemTimeout(
+            f"{program.name} did not end within {timeout_s:g} s{ended.stderr.format_last()}"
+        )
+    if ended.code != 0:
+        how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
+        raise SystemFault(f"{program.name} ended with {how}{ended.stderr.format_last()}")
+    if len(ended.out) > output_limit:
+        raise NotAnAnswer(f"{program.name} printed more than {output_limit >> 20} MB")
+    return ended

@@ -15,6 +15,7 @@ from recall_bench.core.child_process import (
     LineSplitter,
     LineTooLong,
     StderrTail,
+    collect_stderr,
     quote_bytes,
     start_process,
 )
@@ -75,7 +76,6 @@ class CommandSession:
         self._name = name
         self._stdin = _require_pipe(child.process.stdin)
         self._stdout = _require_pipe(child.process.stdout)
-        self._stderr = _require_pipe(child.process.stderr)
         self._grace_s = grace_s
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Envelope]] = {}
@@ -85,7 +85,10 @@ class CommandSession:
         self._activity = anyio.Event()
         self._stderr_tail = StderrTail()
         self._ending: Callable[[], BenchError] | None = None
-        self._readers = [_start_task(self._read_stdout()), _start_task(self._collect_stderr())]
+        self._readers = [
+            _start_task(self._read_stdout()),
+            _start_task(collect_stderr(child.process.stderr, self._stderr_tail)),
+        ]
         self._waiting = _start_task(self._wait_for_exit())
 
     @property
@@ -203,13 +206,6 @@ class CommandSession:
             raise _UnexpectedLine(f"{quote_bytes(line)}, with an id that no open request has")
         if not reply.done():
             reply.set_result(envelope)
-
-    async def _collect_stderr(self) -> None:
-        try:
-            async for piece in self._stderr:
-                self._stderr_tail.feed(piece)
-        except anyio.ClosedResourceError:
-            return
 
     async def _wait_for_exit(self) -> None:
         code = await self._child.process.wait()

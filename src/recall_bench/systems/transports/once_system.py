@@ -16,17 +16,20 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from recall_bench.core.child_process import quote_bytes
-from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, UsageError
+from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.memory import Asker, Clock, Memory, Passage, RetrievalReply, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
+    build_environment,
     find_program,
     run_program,
 )
 
 DEFAULT_ARGUMENTS = ("--home", "{home}", "--query", "{query}", "--k", "{k}")
 DEFAULT_K = 10
+
+_OUTPUT_LIMIT = 64 * 1024 * 1024
 
 _PLACEHOLDER = re.compile(r"\{(home|query|k|date|session)\}")
 _DAY_FILE = re.compile(r"day-(\d{4,})\.md")
@@ -166,18 +169,20 @@ class OnceMemory:
             for word in self._system.arguments
         ]
         ended = await run_program(
-            program, words, folder=self.home, timeout_s=self._system.timeout_s
+            program,
+            words,
+            folder=self.home,
+            environ=build_environment(self.home),
+            output_limit=_OUTPUT_LIMIT,
+            timeout_s=self._system.timeout_s,
         )
-        if ended.code != 0:
-            how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.format_last()}")
         try:
             hits = msgspec.json.decode(ended.out, type=ProgramReply).hits
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise NotAnAnswer(
                 f"{program.name} printed {quote_bytes(ended.out)} where "
                 '{"hits": [{"path", "score", "snippet"}]} was expected '
-                f"({error}){ended.last_words.format_last()}"
+                f"({error}){ended.stderr.format_last()}"
             ) from error
         return RetrievalReply(passages=tuple(map(self._build_passage, hits)))
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 
-SPAWNS = """
+SPAWNING_SCRIPT = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = os.fork()
@@ -20,40 +20,40 @@ time.sleep(600)
 """
 """Ignores the request to end, and so does the child it starts; `pids` names both."""
 
-SPAWNING = (sys.executable, "-c", SPAWNS)
+SPAWNING_COMMAND = (sys.executable, "-c", SPAWNING_SCRIPT)
 
 
-def runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether there is such a process that has not ended."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     status = Path(f"/proc/{pid}/stat")
-    # A zombie has ended; whoever inherited it has just not noticed.
+    # A zombie has ended; its parent has not noticed yet.
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
+def wait_until(holds: Callable[[], bool], what: str) -> None:
     """Return as soon as something holds; the test fails if it never does."""
-    deadline = monotonic() + PATIENCE_S
+    deadline = monotonic() + TIMEOUT_S
     while not holds():
         assert monotonic() < deadline, f"waited in vain for {what}"
         sleep(0.01)
 
 
-def noted_pids(folder: Path) -> list[int]:
-    """What `SPAWNS` wrote down, once it did."""
-    until((folder / "pids").exists, "the program's note of its processes")
+def read_pids(folder: Path) -> list[int]:
+    """The pids that `SPAWNING_SCRIPT` wrote, once it did."""
+    wait_until((folder / "pids").exists, "the program's note of its processes")
     return [int(word) for word in (folder / "pids").read_text().split()]
 
 
-def all_end(pids: list[int]) -> None:
+def wait_until_gone(pids: list[int]) -> None:
     """Return once none of them runs."""
-    until(lambda: not any(map(runs, pids)), f"the end of {pids}")
+    wait_until(lambda: not any(map(is_running, pids)), f"the end of {pids}")
 
 
-def children() -> set[str]:
+def list_children() -> set[str]:
     """The processes that this one has started and not seen end, where the system lists them."""
     return {
         pid
