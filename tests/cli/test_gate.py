@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from recall_bench.core.verdict import JudgeCard
-from tests.analysis.simulated import LABELS, questions, write_run
+from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.commands import Invoke
 from tests.reporting.conftest import trial
 

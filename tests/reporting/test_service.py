@@ -20,7 +20,7 @@ from tests.reporting.conftest import (
     trial,
 )
 from tests.reporting.test_export import exported
-from tests.reporting.test_judging_report import fact
+from tests.reporting.test_run_facts import fact
 
 UNTOLD = SystemCard(name="deaf", version="1", asker=Asker.UNTOLD)
 

@@ -1,0 +1,86 @@
+"""Every chart becomes two files, whole and without the network."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from recall_bench.core.errors import UsageError
+from recall_bench.reporting.charts import ChartColours, ChartTheme, build_charts, draw_charts
+from recall_bench.reporting.charts.theme import PAPERS
+from recall_bench.reporting.run_report import RunReport
+from tests.reporting.charts.sample_report import empty_report, sampled_report
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def report() -> RunReport:
+    """Two charts: where misses come from."""
+    return empty_report().replace(attribution=sampled_report(3).attribution)
+
+
+def test_each_chart_is_a_png_and_an_svg(report: RunReport, tmp_path: Path) -> None:
+    written = draw_charts(report, tmp_path / "charts")
+
+    names = [
+        f"{chart.name}{suffix}" for chart in build_charts(report) for suffix in (".png", ".svg")
+    ]
+    assert [path.name for path in written] == names
+    assert sorted(path.name for path in (tmp_path / "charts").iterdir()) == sorted(names)
+    for path in written:
+        start = b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<svg"
+        assert path.read_bytes().startswith(start)
+
+
+def test_an_svg_tells_its_title_and_its_summary(report: RunReport, tmp_path: Path) -> None:
+    draw_charts(report, tmp_path)
+
+    for chart in build_charts(report):
+        root = ElementTree.fromstring((tmp_path / f"{chart.name}.svg").read_bytes())
+        assert root.attrib["role"] == "img"
+        assert [root[0].tag, root[0].text] == [f"{SVG}title", chart.title]
+        assert [root[1].tag, root[1].text] == [f"{SVG}desc", chart.summary]
+
+
+def test_a_drawing_has_the_ground_and_the_colours_asked_for(
+    report: RunReport, tmp_path: Path
+) -> None:
+    looks = [
+        (ChartTheme.LIGHT, ChartColours.STANDARD),
+        (ChartTheme.DARK, ChartColours.COLOUR_BLIND),
+    ]
+    drawings = []
+    for theme, colours in looks:
+        draw_charts(report, tmp_path, theme=theme, colours=colours)
+        drawings.append((tmp_path / "failure-tree.svg").read_text())
+
+    for (theme, _), drawing in zip(looks, drawings, strict=True):
+        assert f'fill="{PAPERS[theme].background}"' in drawing
+    assert "#5e3dd6" not in drawings[0]
+    assert "#5e3dd6" in drawings[1]
+
+
+def test_drawing_again_gives_the_same_bytes(report: RunReport, tmp_path: Path) -> None:
+    first = [path.read_bytes() for path in draw_charts(report, tmp_path / "one")]
+    again = [path.read_bytes() for path in draw_charts(report, tmp_path / "two")]
+
+    assert first == again
+
+
+def test_nothing_to_draw_writes_nothing(tmp_path: Path) -> None:
+    assert draw_charts(empty_report(), tmp_path / "charts") == ()
+    assert not (tmp_path / "charts").exists()
+
+
+def test_a_folder_that_is_a_file_is_said_in_a_sentence(report: RunReport, tmp_path: Path) -> None:
+    (tmp_path / "charts").write_text("")
+
+    with pytest.raises(UsageError, match=r"failure-tree\.png: cannot be written"):
+        draw_charts(report, tmp_path / "charts")
+
+
+@pytest.mark.slow
+def test_all_charts_of_a_long_run_can_be_drawn(tmp_path: Path) -> None:
+    report = sampled_report(143)
+    assert len(draw_charts(report, tmp_path)) == 2 * len(build_charts(report))

@@ -1,0 +1,342 @@
+"""In a real browser the page shows what the run holds, by mouse and by keyboard, and stays silent.
+
+Silent: nothing on the console, no error, and no request but the one for the file itself.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.reporting.pages.conftest import Visiting
+from tests.reporting.pages.sample_pages import SENTENCE, ada_run, page_of
+from tests.reporting.pages.test_round_trip import three
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    return page_of(ada_run(folder / "run").open(), folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page_without_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bare")
+    return page_of(ada_run(folder / "run").open(), folder / "report.html", {})
+
+
+def test_it_renders_every_section_and_chart_and_says_nothing(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+
+    assert seen.text("h1") == "scripted 1"
+    assert seen.text(".headline .figure") == "3.60 of 6"
+    assert seen.page.locator("main > section").count() == 7
+    for chart in seen.page.locator("[data-chart]").all():
+        chart.scroll_into_view_if_needed()
+        chart.locator("svg").wait_for()
+    assert seen.page.locator("[data-chart]").count() > 3
+    assert seen.heard == []
+
+
+def test_the_heatmap_tells_what_a_cell_stands_on(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+
+    seen.page.locator('[role="gridcell"].cell').first.hover()
+
+    seen.shows("#tooltip", "factual recall at 2d")
+    seen.shows("#tooltip", "6.00 of 6")
+    seen.shows("#tooltip", "A single question says nothing about others.")
+
+
+def test_a_cell_not_measured_is_not_one_with_nothing_to_ask(page: Path, visit: Visiting) -> None:
+    """The fox was asked at four days and its answer is not judged; nobody asks for a decision."""
+    seen = visit(page)
+    row = seen.page.locator(".grid .row")
+
+    fox = row.filter(has_text="negative recall").locator(".cell")
+    decision = row.filter(has_text="decision tracking").locator(".cell")
+
+    assert "unmeasured" in (fox.nth(1).get_attribute("class") or "")
+    assert "ineligible" in (decision.nth(1).get_attribute("class") or "")
+
+
+def test_the_keyboard_walks_the_heatmap_and_lists_a_cell(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    seen.page.locator('.cell[tabindex="0"]').focus()
+
+    seen.press("ArrowRight", "ArrowDown", "Enter")
+
+    seen.shows(".count", "1 of 6 trials · 1 question")
+    assert seen.value("document.querySelector('#filter-category').value") == "temporal-reasoning"
+    assert seen.value("document.querySelector('#filter-at').value") == "4d"
+    assert seen.value("document.activeElement.id") == "trials-grid"
+
+
+def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+
+    seen.press("/")
+    seen.page.keyboard.type("PLUM")
+    seen.shows(".count", "1 of 6 trials")
+    seen.press("Escape", "Enter")
+    seen.open_trial()
+
+    seen.shows("#detail-title", "What is told of the cat?")
+    seen.shows(".answer", "The cat is Plum.")
+    seen.shows(".verdict", "gives Plum, not Fig")
+    seen.shows(".verdict", "contradicts")
+    seen.press("Escape")
+    assert seen.page.locator("dialog[open]").count() == 0
+    assert seen.value("document.activeElement.id") == "trials-grid"
+    assert seen.page.input_value("#filter-q") == "PLUM"
+    assert seen.heard == []
+
+
+def test_whoever_goes_on_at_once_has_typed_all_the_same(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+
+    seen.press("/")
+    seen.page.keyboard.type("PLUM")
+    seen.press("Escape")
+
+    assert seen.page.input_value("#filter-q") == "PLUM"
+    assert "q=PLUM" in str(seen.value("location.hash"))
+
+
+@pytest.mark.slow
+def test_one_of_several_personas_is_shown_and_listed_alone(tmp_path: Path, visit: Visiting) -> None:
+    page = page_of(three(tmp_path / "run"), tmp_path / "a.html", {})
+    seen = visit(page)
+    seen.shows(".count", "18 trials · 9 questions")
+    first = '[role="gridcell"].cell'
+    together = seen.page.locator(first).first.get_attribute("aria-label")
+
+    seen.page.select_option("#heatmap-scope", "bee")
+    alone = seen.page.locator(first).first.get_attribute("aria-label")
+    seen.page.locator(first).first.click()
+
+    assert "different questions 3" in str(together)
+    assert "different questions 1" in str(alone)
+    seen.shows(".count", "1 of 18 trials")
+    assert seen.page.input_value("#filter-persona") == "bee"
+    again = visit(page, str(seen.value("location.hash")))
+    assert again.page.input_value("#heatmap-scope") == "bee"
+    again.shows(".count", "1 of 18 trials")
+
+
+def test_a_search_reaches_questions_references_and_ids(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    found = {"second day": "2 of 6", "told fox": "2 of 6", "ada": "6 trials", "xyzzy": "0 of 6"}
+
+    for words, count in found.items():
+        seen.page.fill("#filter-q", words)
+        seen.shows(".count", count)
+
+
+def test_every_filter_counts_what_it_should(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    counts = {
+        ("category", "factual-recall"): 2,
+        ("at", "2d"): 3,
+        ("result", "full"): 2,
+        ("result", "unanswered"): 1,
+        ("result", "unjudged"): 1,
+        ("invented", "yes"): 1,
+        ("leaf", "infrastructure"): 1,
+        ("leaf", "any"): 3,
+    }
+
+    for (choice, value), count in counts.items():
+        seen.page.select_option(f"#filter-{choice}", value)
+        seen.shows(".count", f"{count} of 6 trials")
+        seen.page.wait_for_function(
+            "count => document.querySelectorAll('.trial').length === count", arg=count
+        )
+        seen.page.locator(".clear").click()
+        seen.shows(".count", "6 trials · 3 questions")
+
+
+def test_sorting_goes_up_then_down_then_back(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    chips = ".trial .chip"
+    button = seen.page.locator('[data-sort="points"] button')
+    as_asked = seen.page.locator(chips).all_inner_texts()
+
+    def shows(wanted: list[str]) -> None:
+        seen.page.wait_for_function(
+            "wanted => JSON.stringify([...document.querySelectorAll('.trial .chip')]"
+            ".map(chip => chip.innerText)) === JSON.stringify(wanted)",
+            arg=wanted,
+        )
+
+    button.click()
+    seen.page.wait_for_selector('[data-sort="points"][aria-sort="ascending"]')
+    shows(["–", "×", "1", "5", "6", "6"])
+    button.click()
+    shows(["6", "6", "5", "1", "×", "–"])
+    button.click()
+    shows(as_asked)
+
+
+def test_an_address_leads_back_to_a_trial_and_its_filters(page: Path, visit: Visiting) -> None:
+    first = visit(page)
+    first.page.select_option("#filter-at", "4d")
+    first.page.locator(".trial").filter(has_text="told of the cat").click()
+    first.open_trial()
+    address = str(first.value("location.hash"))
+
+    again = visit(page, address)
+    again.open_trial()
+
+    again.shows(".answer", "The cat is Plum.")
+    again.shows(".count", "3 of 6 trials")
+
+
+def test_an_address_that_leads_nowhere_shows_the_page(page: Path, visit: Visiting) -> None:
+    seen = visit(page, "#nowhere?open=nobody&persona=none&sort=odd&scope=strange&leaf=<b>")
+
+    seen.shows(".count", "0 of 6 trials")
+    assert seen.heard == []
+
+
+def test_the_same_question_is_stepped_through_by_checkpoint(page: Path, visit: Visiting) -> None:
+    seen = visit(page, "#questions?open=ada/cat@2d%230")
+    seen.open_trial()
+    seen.shows(".answer", "The cat is Fig.")
+
+    seen.press("ArrowRight")
+
+    seen.shows(".answer", "The cat is Plum.")
+    assert seen.text(".step.is-here small") == "4d"
+
+
+def test_the_telling_sentence_is_marked_in_its_day(page: Path, visit: Visiting) -> None:
+    """An owl in front of it, which a browser counts as two letters, moves nothing."""
+    seen = visit(page, "#questions?open=ada/cat@2d%230")
+    seen.open_trial()
+
+    assert seen.text(".day mark") == SENTENCE
+    assert "An owl came by" in seen.text(".day")
+
+
+def test_a_long_day_is_scrolled_to_what_it_tells(page: Path, visit: Visiting) -> None:
+    seen = visit(page, "#questions?open=ada/cat@2d%230")
+    seen.open_trial()
+    box = seen.page.locator(".day").first.bounding_box()
+    mark = seen.page.locator(".day mark").first.bounding_box()
+
+    assert box is not None
+    assert mark is not None
+    assert box["y"] < mark["y"] < box["y"] + box["height"] - mark["height"]
+
+
+def test_passages_say_where_they_are_from(page: Path, visit: Visiting) -> None:
+    seen = visit(page, "#questions?open=ada/cat@2d%230")
+    seen.open_trial()
+
+    assert seen.page.locator(".passage .meta").all_inner_texts() == [
+        "day 1 · score 0.912 · notes/1\nevidence day",
+        "day 2 · score 0.4",
+    ]
+    seen.shows("#detail", "1 of 1 evidence day among them")
+
+
+def test_without_the_days_it_says_how_to_give_them(
+    page_without_days: Path, visit: Visiting
+) -> None:
+    seen = visit(page_without_days, "#questions?open=ada/cat@2d%230")
+    seen.open_trial()
+
+    seen.shows("#detail", "Write the report again with --data")
+    assert seen.page.locator(".day").count() == 0
+
+
+def test_failures_and_reviews_are_told(page: Path, visit: Visiting) -> None:
+    """One after the other by the address alone, as by a link in a document."""
+    seen = visit(page, "#questions?open=ada/dog@2d%230")
+    seen.open_trial()
+    seen.shows("#detail", "Not answered: SystemTimeout. no reply within 30 s")
+    seen.shows("#detail", "Infrastructure")
+
+    seen.value("location.hash = '#questions?open=ada/fox@2d%230'")
+    seen.shows("#detail", "the first verdict was 2 of 6")
+
+    seen.value("location.hash = '#questions?open=ada/fox@4d%230'")
+    seen.shows("#detail", "Not judged: UnreadableVerdict. no JSON in it")
+
+
+def test_a_leaf_lists_its_misses_and_an_example_opens(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+
+    seen.page.locator('[data-leaf="infrastructure"]').click()
+    seen.shows(".count", "1 of 6 trials")
+    seen.page.locator(".tree .opener").filter(has_text="dog at 2d").click()
+    seen.open_trial()
+
+    seen.shows("#detail-title", "What is told of the dog?")
+
+
+def test_back_closes_what_was_opened(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    seen.page.locator(".trial").first.click()
+    seen.open_trial()
+
+    seen.page.go_back()
+
+    seen.page.wait_for_selector("dialog:not([open])", state="attached")
+    assert seen.page.locator("dialog[open]").count() == 0
+
+
+@pytest.mark.slow
+def test_theme_and_colours_are_chosen_and_charts_follow(page: Path, visit: Visiting) -> None:
+    seen = visit(page, color_scheme="dark")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    colour = "getComputedStyle(document.querySelector('.cell.s60')).backgroundColor"
+    dark, green = seen.value(ground), seen.value(colour)
+    chart = seen.page.locator("[data-chart]").first
+    chart.scroll_into_view_if_needed()
+    chart.locator("svg").wait_for()
+    before = chart.inner_html()
+
+    seen.page.select_option("#set-theme", "light")
+    seen.page.select_option("#set-colours", "colour-blind")
+
+    assert seen.value(ground) != dark
+    assert seen.value(colour) != green
+    seen.page.wait_for_function(
+        "before => document.querySelector('[data-chart]').innerHTML !== before", arg=before
+    )
+    assert seen.heard == []
+
+
+def test_a_chart_is_also_a_table(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    details = seen.page.locator("details[data-table]").first
+
+    details.locator("summary").click()
+
+    details.locator("table tbody tr").first.wait_for()
+
+
+def test_a_narrow_screen_scrolls_nothing_sideways(page: Path, visit: Visiting) -> None:
+    seen = visit(page, viewport={"width": 400, "height": 860})
+
+    assert seen.value("document.documentElement.scrollWidth") == 400
+
+
+def test_without_scripts_the_figures_are_there_in_words(page: Path, visit: Visiting) -> None:
+    seen = visit(page, is_ready=False, java_script_enabled=False)
+
+    assert "need JavaScript" in seen.text("noscript")
+    assert "2d" in seen.text("noscript table")
+    assert seen.text(".headline .figure") == "3.60 of 6"
+
+
+def test_a_browser_that_cannot_unpack_is_told_so(
+    page: Path, browser: object, visit: Visiting
+) -> None:
+    seen = visit(page, is_ready=False)
+    seen.page.add_init_script("delete window.DecompressionStream")
+
+    seen.page.reload()
+
+    seen.shows("#trouble", "too old to unpack the page")

@@ -1,0 +1,92 @@
+"""Fifty thousand trials are as easy to walk as fifty: few of them are in the document at a time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.plan import Checkpoint
+from recall_bench.core.scenario import Item
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages import write_page
+from recall_bench.runs.trials import read_trials
+from tests.reporting.charts.sample_report import sampled_report
+from tests.reporting.pages.conftest import Visiting
+from tests.reporting.conftest import INVENTED, PERFECT, Story, plan_of, question, trial
+
+pytestmark = pytest.mark.slow
+
+QUESTIONS, CHECKPOINTS = 1000, 50
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every question at every checkpoint; each hundredth trial made something up."""
+    folder = tmp_path_factory.mktemp("many")
+    scenarios: dict[str, Sequence[Item]] = {
+        "ada": [
+            question(f"q{n:04}", "synthesis" if n % 2 else "factual-recall")
+            for n in range(QUESTIONS)
+        ]
+    }
+    labels = [f"{n}d" for n in range(1, CHECKPOINTS + 1)]
+    checkpoints = tuple(Checkpoint(label=label, days=n) for n, label in enumerate(labels, start=1))
+    story = Story(folder / "run", scenarios, plan_of(scenarios, checkpoints=checkpoints))
+    for place, label in enumerate(labels):
+        for n in range(QUESTIONS):
+            verdict = INVENTED if (place + n) % 100 == 0 else PERFECT
+            story.both(trial(f"q{n:04}", label), verdict, f"At {label} it was {n * 7919 % 10007}.")
+    run = story.open()
+    table = read_trials(run)
+    assert len(table.rows) == QUESTIONS * CHECKPOINTS
+    write_page(
+        folder / "report.html",
+        sampled_report(143),
+        folder=run,
+        table=table,
+        leaves=find_leaves(table),
+        stories={},
+    )
+    return folder / "report.html"
+
+
+def test_the_document_stays_small_and_both_ends_are_reached(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+    seen.shows(".count", "50,000 trials · 1,000 questions")
+    seen.page.locator("#trials-grid").focus()
+
+    seen.press("End")
+    seen.page.wait_for_selector("#trial-49999.is-active")
+    assert int(str(seen.value("document.querySelectorAll('.trial').length"))) < 60
+    assert int(str(seen.value("document.querySelectorAll('*').length"))) < 5000
+
+    seen.press("Home")
+    seen.page.wait_for_selector("#trial-0.is-active")
+    assert seen.heard == []
+
+
+def test_filters_and_searches_reach_all_of_them(page: Path, visit: Visiting) -> None:
+    seen = visit(page, "#questions?invented=yes")
+    seen.shows(".count", "500 of 50,000 trials · 500 questions")
+
+    seen.page.select_option("#filter-invented", "")
+    seen.page.fill("#filter-q", "37d it was")
+    seen.shows(".count", "1,000 of 50,000 trials · 1,000 questions")
+    seen.page.fill("#filter-q", "37d q0999")
+    seen.shows(".count", "1 of 50,000 trials")
+
+    seen.page.locator(".trial").first.click()
+    seen.open_trial()
+    seen.shows(".answer", f"At 37d it was {999 * 7919 % 10007}.")
+    assert seen.heard == []
+
+
+def test_a_heatmap_of_many_columns_keeps_its_names_in_sight(page: Path, visit: Visiting) -> None:
+    seen = visit(page, viewport={"width": 700, "height": 900})
+    name = seen.page.locator(".grid .name").first
+    before = name.bounding_box()
+
+    seen.page.locator("#heatmap-grid").evaluate("node => { node.scrollLeft = 400; }")
+
+    assert name.bounding_box() == before
+    assert seen.page.locator(".grid .row").nth(1).locator(".cell").count() == 143

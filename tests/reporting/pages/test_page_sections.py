@@ -1,0 +1,108 @@
+"""What the page says in words is said of every case there is."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.metrics.estimate import IntervalMethod
+from recall_bench.reporting.analyses.attribution import LEAF_MEANINGS, FailureLeaf
+from recall_bench.reporting.analyses.canaries import (
+    CanaryChange,
+    CanaryQuestion,
+    CanaryWatch,
+    WatchedCanary,
+)
+from recall_bench.reporting.analyses.hallucination import CategoryRate
+from recall_bench.reporting.pages.page_body import render_header
+from recall_bench.reporting.pages.page_sections import (
+    render_canaries,
+    render_costs,
+    render_degradation,
+    render_failures,
+    render_hallucination,
+)
+from tests.reporting.charts.sample_report import estimate, sampled_report
+
+REPORT = sampled_report(3)
+
+
+def shown(parts: Iterable[str]) -> str:
+    return "\n".join(parts)
+
+
+def watched(change: CanaryChange) -> WatchedCanary:
+    canary = CanaryQuestion(
+        persona="ada",
+        question="cat",
+        text="What is the cat called?",
+        category="factual-recall",
+        digest="00",
+        asked=4,
+        hallucinated=4,
+        runs=1,
+        sizes=2,
+        repeats=2,
+    )
+    return WatchedCanary(canary=canary, change=change, asked=2, hallucinated=1)
+
+
+@pytest.mark.parametrize("change", CanaryChange)
+def test_a_canary_is_shown_whatever_became_of_it(change: CanaryChange) -> None:
+    watch = CanaryWatch(file="c.json", rule="always made up", watched=(watched(change),))
+
+    page = shown(render_canaries(watch))
+
+    assert f"change-{change.value}" in page
+    assert "What is the cat called?" in page
+    assert "1 of 2" in page
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (IntervalMethod.QUESTIONS, "The interval speaks of other questions to the same personas."),
+        (IntervalMethod.PERSONAS, "The interval speaks of other personas."),
+        (
+            IntervalMethod.AGREEMENT,
+            "Every question came to the same; the interval allows for others that would not have.",
+        ),
+        (IntervalMethod.NONE, "There are too few questions for an interval."),
+    ],
+)
+@pytest.mark.parametrize("questions", [19, 20])
+def test_how_sure_a_headline_is_is_said_in_whole_sentences(
+    method: IntervalMethod, said: str, questions: int
+) -> None:
+    found = estimate(3.9, 0.2, most=6).replace(method=method, questions=questions)
+    if method is IntervalMethod.NONE:
+        found = found.replace(low=None, high=None)
+
+    page = str(render_header(REPORT.replace(header=REPORT.header.replace(overall=found))))
+
+    doubts = questions < 20 and method is not IntervalMethod.NONE
+    ending = " With so few questions it is itself in doubt." if doubts else ""
+    assert f">{said}{ending}</p>" in page
+
+
+def test_every_leaf_is_shown_with_its_meaning() -> None:
+    leaves = tuple(each.replace(trials=3) for each in REPORT.attribution.leaves)
+    page = shown(render_failures(REPORT.attribution.replace(leaves=leaves)))
+
+    assert all(LEAF_MEANINGS[leaf] in page for leaf in FailureLeaf)
+
+
+def test_costs_and_half_lives_have_the_words_of_the_text() -> None:
+    assert "<dd>23 ms a day</dd>" in shown(render_costs(REPORT.costs, ()))
+    page = shown(render_degradation(REPORT.degradation))
+    assert "900 (720 to beyond 950)" in page
+    assert "beyond 950 (from 848)" in page
+
+
+def test_a_leak_is_said_to_count_as_made_up_where_secrets_have_a_rate() -> None:
+    guarded = CategoryRate(name=BOUNDARY, rate=estimate(0.2, 0.1), leaked=3)
+    views = REPORT.hallucination.replace(categories=(guarded,))
+
+    assert "An answer that leaks counts as made up" in shown(render_hallucination(views))
+    views = views.replace(categories=(guarded.replace(rate=None),))
+    assert "leaks" not in shown(render_hallucination(views))

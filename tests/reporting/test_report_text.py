@@ -1,0 +1,131 @@
+"""What a report says in words: no figure that nobody has, and no sign of nothing."""
+
+import pytest
+
+from recall_bench.core.plan import Trial
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.core.usage import Usage
+from recall_bench.metrics.survival import HalfLife
+from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting.analyses.hallucination import CategoryRate
+from recall_bench.reporting.formats import format_half_life, format_rise, format_slope
+from recall_bench.reporting.report_text import (
+    describe_leaks,
+    render_costs,
+    render_degradation,
+    render_failures,
+    render_hallucination,
+    render_report,
+)
+from tests.reporting.charts.sample_report import estimate, sampled_report
+
+REPORT = sampled_report(3)
+
+
+def dollars(usage: Usage | None, other: Usage | None) -> str:
+    point = REPORT.costs.points[0].replace(ingest_usage=usage, query_usage=other)
+    head, row = render_costs(REPORT.costs.replace(points=(point,)), ())
+    end = head.index("dollars") + len("dollars")
+    return row[:end].split()[-1]
+
+
+def test_calls_without_a_price_are_not_free() -> None:
+    paid, unpriced = Usage(calls=1, cost_usd=0.31), Usage(calls=4, unpriced=4)
+
+    assert dollars(paid, None) == "0.31"
+    assert dollars(paid, unpriced) == "--"
+    assert dollars(unpriced, None) == "--"
+    assert dollars(Usage(), Usage()) == "0.00"
+    assert dollars(Usage(calls=1, cost_usd=0.004), None) == "0.004"
+
+
+def test_columns_of_costs_stay_apart() -> None:
+    point = REPORT.costs.points[0].replace(
+        ingest_s_a_day=1.23e-5, query_p50_s=1.23e-5, query_p95_s=1.23e-5, index_bytes=999
+    )
+    _, row = render_costs(REPORT.costs.replace(points=(point,)), ())
+
+    assert row.split().count("0.0123") == 3
+    assert row.endswith(" 999 bytes")
+
+
+def test_a_cost_in_a_pareto_has_the_words_of_the_page() -> None:
+    shown = "\n".join(render_costs(REPORT.costs, REPORT.paretos))
+
+    assert "3.60 (3.40 to 3.84) of 6 for 900 tokens an answer" in shown
+    assert "of 6 for 410 MB" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (900, 720, 940, "900 days (720 to 940)"),
+        (900, 720, None, "900 days (720 to beyond 950)"),
+        (None, 720, None, "beyond 950 days (from 720)"),
+        (None, None, None, "beyond 950 days"),
+        (200, None, None, "200 days (no interval)"),
+        (200, None, 210, "200 days (no interval)"),
+    ],
+)
+def test_a_half_life_claims_no_end_that_is_not_known(
+    value: float | None, low: float | None, high: float | None, said: str
+) -> None:
+    found = HalfLife(value=value, low=low, high=high, followed=950)
+
+    assert format_half_life(found, unit=" days") == said
+    assert format_half_life(found) == said.replace(" days", "")
+
+
+def test_the_text_has_the_half_lives() -> None:
+    shown = "\n".join(render_degradation(REPORT.degradation))
+
+    assert "900 (720 to beyond 950)" in shown
+    assert "beyond 950 (from 848)" in shown
+
+
+def test_a_level_line_has_no_sign() -> None:
+    level = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
+
+    assert format_rise(level, scale=100, digits=2) == "0.00 (0.00 to 0.00)"
+    assert (
+        format_slope(level, scale=1, digits=2, unit=" points")
+        == "0.00 points in 100 days (0.00 to 0.00)"
+    )
+
+
+def test_no_text_has_a_sign_before_nothing() -> None:
+    course = REPORT.hallucination.overall
+    line = course.hallucination
+    assert line is not None
+    level = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
+    course = course.replace(hallucination=line.replace(slope=level, intercept=level))
+    text = render_report(REPORT.replace(hallucination=REPORT.hallucination.replace(overall=course)))
+
+    assert "0.0 % at no days · 0.00 points of 100 in 100 days (0.00 to 0.00)" in text
+    assert "-0.00" not in text
+    assert "+0.00" not in text
+
+
+def test_long_names_keep_to_the_width() -> None:
+    trials = tuple(Trial(scenario="a" * 30, item="b" * 40, checkpoint=f"{n}d") for n in (1, 2))
+    (first, *others) = REPORT.attribution.leaves
+    found = REPORT.attribution.replace(leaves=(first.replace(trials=9, examples=trials), *others))
+
+    lines = list(render_failures(found))
+
+    assert max(map(len, lines)) <= 100
+    assert sum("b" * 40 in line for line in lines) == 2
+
+
+def test_a_leak_is_said_to_count_as_made_up_where_secrets_have_a_rate() -> None:
+    views = REPORT.hallucination
+    others = tuple(each for each in views.categories if each.name != BOUNDARY)
+    guarded = CategoryRate(name=BOUNDARY, rate=estimate(0.2, 0.1), leaked=3)
+    with_rate = views.replace(categories=(*others, guarded))
+
+    assert describe_leaks(views.replace(categories=others)) is None
+    assert describe_leaks(views.replace(categories=(*others, guarded.replace(rate=None)))) is None
+    said = describe_leaks(with_rate)
+    assert str(said).endswith("of the 31 counted here, 3 are leaks in information-boundary")
+    shown = " ".join(" ".join(render_hallucination(with_rate)).split())
+    assert f"Note {said}" in shown
