@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from recall_bench.core.verdict import JudgeCard
-from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.commands import Invoke
 from tests.reporting.conftest import trial
+from tests.reporting.simulated_runs import LABELS, questions, write_run
 
 ITEMS = questions(24, "factual-recall", "synthesis")
 

@@ -18,8 +18,8 @@ from recall_bench.reporting.analyses.fact_survival import (
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable, read_trials
 from recall_bench.testing.decay import Decaying
-from tests.reporting.analyses.locker_story import write_lockers
 from tests.reporting.analyses.decay_tables import facts, forgetting, table_of
+from tests.reporting.analyses.locker_story import write_lockers
 
 PLANTED = 20.0
 

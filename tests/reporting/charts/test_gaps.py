@@ -11,8 +11,8 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
-from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, heading, layers, views
 from tests.reporting.charts.sample_report import estimate
+from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, heading, layers, views
 
 PLANE = ChartPlane(build_quantity_axis("Days", 0, 70), build_quantity_axis("Score", 0, 6))
 HOLES = ("Decision tracking", "Synthesis")

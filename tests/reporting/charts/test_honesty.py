@@ -22,8 +22,8 @@ from recall_bench.reporting.charts.plane import (
     list_ticks,
 )
 from recall_bench.reporting.pictures import estimate_width
-from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, heading, layers, views
 from tests.reporting.charts.sample_report import LAST_DAY, estimate
+from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, heading, layers, views
 
 
 def domain(view: dict[str, object], axis: str) -> list[float]:

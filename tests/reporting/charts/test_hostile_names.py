@@ -9,8 +9,8 @@ from recall_bench.reporting.analyses.hallucination import CategoryRate, RateCour
 from recall_bench.reporting.charts import Chart, build_charts, draw_charts
 from recall_bench.reporting.charts.chart_text import MAX_NAME_LENGTH, rename_duplicates, trim_name
 from recall_bench.reporting.run_report import RunReport
-from tests.reporting.charts.spec_reader import everything, views
 from tests.reporting.charts.sample_report import PERSONAS, empty_report, estimate, sampled_report
+from tests.reporting.charts.spec_reader import everything, views
 
 NASTY = (
     "<script>alert(1)</script>",

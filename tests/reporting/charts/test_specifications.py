@@ -14,8 +14,8 @@ from recall_bench.reporting.charts import (
     build_config,
 )
 from recall_bench.reporting.charts.gallery import freeze_chart
-from tests.reporting.charts.spec_reader import CHARTS, everything, layers, views
 from tests.reporting.charts.sample_report import empty_report, sampled_report
+from tests.reporting.charts.spec_reader import CHARTS, everything, layers, views
 
 SECTIONS = {"categories", "hallucination", "degradation", "attribution", "costs"}
 FEW = [chart for count in (1, 2, 143) for chart in build_charts(sampled_report(count))]
