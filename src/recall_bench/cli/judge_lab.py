@@ -87,14 +87,12 @@ def agreement_command(
         merge_repeats,
         read_corpus,
     )
-    from recall_bench.reporting.judge_charts import (
-        build_reliability_chart,
-        draw_chart,
-        find_picture_kind,
-    )
+    from recall_bench.reporting.judge_charts import write_reliability_chart
     from recall_bench.reporting.judge_tables import render_agreement
+    from recall_bench.reporting.pictures import check_picture_path
 
-    kind = None if chart is None else find_picture_kind(chart)
+    if chart is not None:
+        check_picture_path(chart)
     lab = _JudgeLab(flags)
     asked = lab.resolve_judge(judge)
     records = load_labels(judged)
@@ -107,8 +105,9 @@ def agreement_command(
         partial(measure_judge, asked, answers, scenario, memory_window=window),
     )
     click.echo(format_json(found) if as_json else render_agreement(found))
-    if chart is not None and kind is not None:
-        _write_chart(chart, draw_chart(build_reliability_chart(found), kind))
+    if chart is not None:
+        write_reliability_chart(found, chart)
+        click.echo(f"chart: {chart}", err=True)
 
 
 @judge_lab_command.command("audit", cls=MultiValueCommand)
@@ -149,9 +148,10 @@ def audit_command(
     full marks.
     """
     from recall_bench.judging.lab.audit.audit import audit_judge, build_audit_set
-    from recall_bench.reporting.judge_charts import draw_chart, find_picture_kind
+    from recall_bench.reporting.pictures import check_picture_path
 
-    kind = None if chart is None else find_picture_kind(chart)
+    if chart is not None:
+        check_picture_path(chart)
     lab = _JudgeLab(flags)
     asked = [lab.resolve_judge(judge) for judge in dict.fromkeys(judges)]
     scenarios = _load_scenarios(data, personas, arcs)
@@ -170,10 +170,11 @@ def audit_command(
         for judge in asked
     ]
     click.echo(_render_audits(reports, as_json=as_json))
-    if chart is not None and kind is not None:
-        from recall_bench.reporting.judge_charts import build_audit_chart
+    if chart is not None:
+        from recall_bench.reporting.judge_charts import write_audit_chart
 
-        _write_chart(chart, draw_chart(build_audit_chart(reports), kind))
+        write_audit_chart(reports, chart)
+        click.echo(f"chart: {chart}", err=True)
 
 
 def _load_scenarios(
@@ -304,13 +305,6 @@ def _read_judged_run(path: Path) -> "JudgedRun":
         missing=missing,
         memory_window=folder.plan.judge_memory_window,
     )
-
-
-def _write_chart(path: Path, picture: bytes) -> None:
-    from recall_bench.core.atomic_file import replace_file
-
-    replace_file(path, picture)
-    click.echo(f"chart: {path}", err=True)
 
 
 @judge_lab_command.command("calibrate")

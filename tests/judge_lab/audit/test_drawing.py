@@ -26,10 +26,10 @@ async def reports(scenario: Scenario, items: tuple[AuditItem, ...]) -> list[Audi
 async def test_a_picture_is_drawn_as_its_name_says(
     reports: list[AuditReport], tmp_path: Path
 ) -> None:
-    write_audit_chart(reports, tmp_path / "new" / "audit.png")
+    write_audit_chart(reports, tmp_path / "audit.png")
     write_audit_chart(reports[:1], tmp_path / "audit.svg")
 
-    assert (tmp_path / "new" / "audit.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "audit.svg").read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     for kind in AuditClass:
