@@ -1,9 +1,10 @@
-"""What the lab found out, as text for people: one screen, 100 columns."""
+"""Text tables of the judge lab: agreement, correction and audits, at most 104 columns wide."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import clean_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.judging.lab.audit.audit import (
@@ -52,10 +53,8 @@ def _render_agreement_heading(found: Agreement) -> Iterator[str]:
     if found.faults:
         judged += f" ({', '.join(f'{kind} {count}' for kind, count in found.faults.items())})"
     evidence = "no corpus" if found.corpus is None else f"corpus {found.corpus[:8]}"
-    answers, questions = (
-        _format_count(counts.answers, "answer"),
-        _format_count(counts.questions, "question"),
-    )
+    answers = _format_count(counts.answers, "answer")
+    questions = _format_count(counts.questions, "question")
     yield f"{answers} to {questions}, {judged}; {evidence}"
     if found.usage != Usage():
         yield format_usage(found.usage)
@@ -92,7 +91,7 @@ def render_categories(categories: Mapping[str, Mapping[str, MarkAgreement]]) -> 
             f"{_format_figure(marks[mark].auc):>11}{_format_figure(marks[mark].kappa, 2):>7}"
             for mark in SCALES
         )
-        label = _shorten(category, _AGREEMENT_LABEL)
+        label = _shorten_text(category, _AGREEMENT_LABEL - 1)
         yield f"{label:{_AGREEMENT_LABEL}}{any_mark.n:>8,}{any_mark.questions:>8,}{cells}"
 
 
@@ -153,9 +152,9 @@ def _render_correction_head(label: str) -> str:
 
 def _render_correction_row(label: str, part: MarkCorrection) -> str:
     rates, rate = part.rates, part.corrected
-    sensitivity = None if rates is None else rates.sensitivity.share
-    specificity = None if rates is None else rates.specificity.share
-    start = f"{_shorten(label, 38):38}{_format_figure(sensitivity, 2):>7}{_format_figure(specificity, 2):>7}"
+    sensitivity = _format_figure(None if rates is None else rates.sensitivity.share, 2)
+    specificity = _format_figure(None if rates is None else rates.specificity.share, 2)
+    start = f"{_shorten_text(label, 37):38}{sensitivity:>7}{specificity:>7}"
     if rate is None:
         return f"{start}{NO_VALUE:>22}{NO_VALUE:>24}"
     return (
@@ -215,12 +214,6 @@ def _join_names(names: list[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _shorten(text: str, width: int) -> str:
-    return text if len(text) < width else f"{text[: width - 2]}…"
-
-
-_NOTHING = "–"
-
 _AUDIT_LABEL = 35
 _AUDIT_CELL = 21
 _AUDIT_WIDTH = 104
@@ -248,18 +241,14 @@ def _render_audit_heading(report: AuditReport) -> Iterator[str]:
     title = f"Audit of {report.judge.name} {report.judge.version}"
     if report.judge.model:
         title += f" ({report.judge.model})"
-    yield _remove_controls(title)
+    yield clean_text(title)
     yield "═" * len(title)
     judged = "all judged" if not report.not_judged else f"{report.not_judged:,} not judged"
     if report.faults:
         judged += f" ({', '.join(f'{kind} {count}' for kind, count in report.faults.items())})"
-    yield _remove_controls(f"{report.n:,} answers about {', '.join(report.scenarios)}; {judged}")
+    yield clean_text(f"{report.n:,} answers about {', '.join(report.scenarios)}; {judged}")
     if report.usage != Usage():
-        usage = report.usage
-        yield (
-            f"{usage.calls:,} calls, {usage.input_tokens:,} tokens in, "
-            f"{usage.output_tokens:,} out, {usage.cost_usd:.4f} USD"
-        )
+        yield format_usage(report.usage)
 
 
 def _render_audit_classes(report: AuditReport) -> Iterator[str]:
@@ -278,16 +267,18 @@ def _render_audit_classes(report: AuditReport) -> Iterator[str]:
     yield rule
 
 
-def _format_audit_cell(figures: MarkFigures) -> str:
+def _format_audit_cell(figures: MarkFigures, *, has_interval: bool = True) -> str:
     """The pass rate where it has a target, with a mark beside it where the target is missed."""
     target = figures.sensitivity or figures.leniency
     if target is None:
-        return _NOTHING + "  "
+        return f"{NO_VALUE}  "
+    missed = " "
     if figures.sensitivity is not None:
-        missed = " ▼" if target.rate < MUST_PASS else "  "
-    else:
-        missed = " ▲" if target.rate >= MUST_FAIL and target.count else "  "
-    return _format_audit_share(target) + missed
+        missed = "▼" if target.rate < MUST_PASS else " "
+    elif target.rate >= MUST_FAIL:
+        missed = "▲"
+    shown = _format_audit_share(target) if has_interval else _format_audit_percent(target.rate)
+    return f"{shown} {missed}"
 
 
 def _render_audit_rates(report: AuditReport) -> Iterator[str]:
@@ -298,7 +289,7 @@ def _render_audit_rates(report: AuditReport) -> Iterator[str]:
     ):
         shares: list[AuditShare | None] = [getattr(report.marks[mark], name) for mark in SCALES]
         counts = "".join(
-            f"{_NOTHING if share is None else _format_audit_share(share):>{_AUDIT_CELL - 2}}  "
+            f"{NO_VALUE if share is None else _format_audit_share(share):>{_AUDIT_CELL - 2}}  "
             for share in shares
         )
         yield f"{f'{name}: {words}':{_AUDIT_LABEL + 6}}{counts}".rstrip()
@@ -307,7 +298,7 @@ def _render_audit_rates(report: AuditReport) -> Iterator[str]:
 def _render_audit_notes(report: AuditReport) -> Iterator[str]:
     yield (
         f"▼ passes under {MUST_PASS:.0%} of what is right; ▲ passes {MUST_FAIL:.0%} or more of "
-        f"what is wrong; {_NOTHING} readers may differ."
+        f"what is wrong; {NO_VALUE} readers may differ."
     )
     if report.missing:
         yield f"These scenarios support no answers of: {', '.join(report.missing)}."
@@ -332,7 +323,7 @@ def _render_example(example: AuditExample) -> Iterator[str]:
         f"{'pass' if example.labels[mark] else 'fail'}"
         for mark in example.wrong
     )
-    yield _remove_controls(
+    yield clean_text(
         f"{example.id} · {_shorten_text(example.recipe, _AUDIT_WIDTH - len(example.id) - 3)}"
     )
     for label, words in (
@@ -340,10 +331,10 @@ def _render_example(example: AuditExample) -> Iterator[str]:
         ("reference", example.reference),
         ("answer", example.answer or "(empty)"),
         ("marks", marks),
-        ("reason", example.reason or _NOTHING),
+        ("reason", example.reason or NO_VALUE),
     ):
         yield from textwrap.wrap(
-            _shorten_text(_remove_controls(words), _MAX_EXAMPLE),
+            _shorten_text(clean_text(words), _MAX_EXAMPLE),
             width=_AUDIT_WIDTH,
             initial_indent=f"  {label:{_INDENT - 2}}",
             subsequent_indent=" " * _INDENT,
@@ -352,11 +343,12 @@ def _render_example(example: AuditExample) -> Iterator[str]:
 
 
 def _format_audit_share(share: AuditShare) -> str:
-    return f"{_format_audit_percent(share.rate)} [{_format_audit_percent(share.low)}, {_format_audit_percent(share.high)}]"
+    low, high = _format_audit_percent(share.low), _format_audit_percent(share.high)
+    return f"{_format_audit_percent(share.rate)} [{low}, {high}]"
 
 
 def _format_audit_percent(rate: float) -> str:
-    """`0`, `99.7`, `100`: as exact as the room allows, and never rounded to a certainty."""
+    """`0`, `99.7` or `100`: one digit, and only 0 and 1 themselves round to certainty."""
     if rate in {0.0, 1.0}:
         return f"{100 * rate:.0f}"
     return f"{min(max(100 * rate, 0.1), 99.9):.1f}"
@@ -366,13 +358,7 @@ def _shorten_text(words: str, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def _remove_controls(words: str) -> str:
-    """Answers come from elsewhere: nothing in them may steer a terminal."""
-    return "".join(mark if mark.isprintable() else " " for mark in words)
-
-
 _COLUMNS_HEAD = f"passed, correctness ≥{PASS['correctness']}, in %"
-_COLUMNS_LABEL = 35
 _MIN_COLUMN = 14
 _MAX_NAME = 24
 
@@ -381,7 +367,7 @@ def render_audits(reports: Sequence[AuditReport]) -> str:
     """The correctness each judge passes by class, then every judge's error rates by mark."""
     if len({report.audit_set for report in reports}) > 1:
         raise UsageError("these audits are of different answers, so they do not compare")
-    names = [_shorten_name(format_judge(report.judge)) for report in reports]
+    names = [_shorten_text(format_judge(report.judge), _MAX_NAME) for report in reports]
     cell = max(_MIN_COLUMN, *(len(name) + 2 for name in names))
     first = reports[0]
     title = f"Audit of {len(reports)} judges"
@@ -389,9 +375,9 @@ def render_audits(reports: Sequence[AuditReport]) -> str:
         title,
         "═" * len(title),
         f"{first.n:,} answers about {', '.join(first.scenarios)}",
-        *(_render_remark(report) for report in reports if _render_remark(report)),
+        *filter(None, map(_render_remark, reports)),
         "",
-        f"{_COLUMNS_HEAD:{_COLUMNS_LABEL}}{'n':>6}" + "".join(f"{name:>{cell}}" for name in names),
+        f"{_COLUMNS_HEAD:{_AUDIT_LABEL}}{'n':>6}" + "".join(f"{name:>{cell}}" for name in names),
         *_render_class_columns(reports, cell),
         "",
         *_render_rate_columns(reports, cell),
@@ -411,7 +397,7 @@ def _render_remark(report: AuditReport) -> str:
 
 
 def _render_class_columns(reports: Sequence[AuditReport], cell: int) -> Iterator[str]:
-    rule = "─" * (_COLUMNS_LABEL + 6 + cell * len(reports))
+    rule = "─" * (_AUDIT_LABEL + 6 + cell * len(reports))
     was_right: bool | None = None
     for name, part in reports[0].classes.items():
         columns = [report.classes[name].marks["correctness"] for report in reports]
@@ -419,19 +405,11 @@ def _render_class_columns(reports: Sequence[AuditReport], cell: int) -> Iterator
         if is_right != was_right:
             yield rule
             was_right = is_right
-        cells = "".join(f"{_format_column_cell(column):>{cell}}" for column in columns)
-        yield f"{name:{_COLUMNS_LABEL}}{part.n:>6,}{cells}"
+        cells = "".join(
+            f"{_format_audit_cell(column, has_interval=False):>{cell}}" for column in columns
+        )
+        yield f"{name:{_AUDIT_LABEL}}{part.n:>6,}{cells}"
     yield rule
-
-
-def _format_column_cell(figures: MarkFigures) -> str:
-    if figures.sensitivity is not None:
-        missed = "▼" if figures.sensitivity.rate < MUST_PASS else " "
-        return f"{_format_column_percent(figures.sensitivity)} {missed}"
-    if figures.leniency is not None:
-        missed = "▲" if figures.leniency.rate >= MUST_FAIL else " "
-        return f"{_format_column_percent(figures.leniency)} {missed}"
-    return f"{NO_VALUE}  "
 
 
 def _render_rate_columns(reports: Sequence[AuditReport], cell: int) -> Iterator[str]:
@@ -443,19 +421,9 @@ def _render_rate_columns(reports: Sequence[AuditReport], cell: int) -> Iterator[
         }
         for name, shares in rows.items():
             if any(share is not None for share in shares):
-                cells = "".join(
-                    f"{_format_column_percent(share)}  ".rjust(cell) for share in shares
-                )
-                yield f"{f'{mark}, {name}':{_COLUMNS_LABEL + 6}}{cells}".rstrip()
-
-
-def _format_column_percent(share: AuditShare | None) -> str:
-    if share is None:
-        return NO_VALUE
-    if share.rate in {0.0, 1.0}:
-        return f"{100 * share.rate:.0f}"
-    return f"{min(max(100 * share.rate, 0.1), 99.9):.1f}"
-
-
-def _shorten_name(name: str) -> str:
-    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
+                shown = [
+                    NO_VALUE if share is None else _format_audit_percent(share.rate)
+                    for share in shares
+                ]
+                cells = "".join(f"{each}  ".rjust(cell) for each in shown)
+                yield f"{f'{mark}, {name}':{_AUDIT_LABEL + 6}}{cells}".rstrip()
