@@ -75,8 +75,10 @@ def build_reliability_chart(found: Agreement) -> Spec:
         "title": {
             "text": f"How far to trust {name}",
             "subtitle": [
-                f"{counts.judged:,} labelled answers to {counts.questions:,} questions. On the "
-                "dashed line the stated probabilities are right; above it the judge is too strict.",
+                (
+                    f"{counts.judged:,} labelled answers to {counts.questions:,} questions. On the "
+                    "dashed line the stated probabilities are right; above it the judge is too strict."
+                ),
                 "Bars are 95 % intervals over questions; the strip counts the answers.",
             ],
         },
@@ -206,10 +208,14 @@ def build_audit_chart(reports: Sequence[AuditReport]) -> Spec:
         "title": {
             "text": text,
             "subtitle": [
-                f"{first.n:,} answers with known marks, about {about}: the share of each class "
-                "that passes, with its 95 % interval.",
-                f"Green is the target: at least {MUST_PASS:.0%} of what is right, under "
-                f"{MUST_FAIL:.0%} of what is wrong. Both ends of the scale are stretched.",
+                (
+                    f"{first.n:,} answers with known marks, about {about}: the share of each class "
+                    "that passes, with its 95 % interval."
+                ),
+                (
+                    f"Green is the target: at least {MUST_PASS:.0%} of what is right, under "
+                    f"{MUST_FAIL:.0%} of what is wrong. Both ends of the scale are stretched."
+                ),
             ],
         },
         "data": {"values": list(_list_rows(reports, names, columns))},
