@@ -9,10 +9,19 @@ from typing import Self, TypeVar
 import anyio
 
 from recall_bench.core.budget import Budget, name_provider
-from recall_bench.core.errors import JudgeTimeout
+from recall_bench.core.errors import (
+    JudgeBusy,
+    JudgeFault,
+    JudgeGone,
+    JudgeTimeout,
+    ModelBusy,
+    ModelFault,
+    ModelGone,
+)
 from recall_bench.core.retry import BusyError, limit_time, retry
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
+from recall_bench.models.model import Model, Prompt, Reply
 
 T = TypeVar("T")
 
@@ -76,6 +85,18 @@ class JudgeCall:
             started = time.perf_counter()
             verdict = await limit_time(timeout_s, self.judge.judge(exhibit), timeout)
             return verdict, time.perf_counter() - started
+
+
+async def ask_model(model: Model, prompt: Prompt) -> Reply:
+    """The model's reply; its faults become the judge's."""
+    try:
+        return await model.complete(prompt)
+    except ModelBusy as error:
+        raise JudgeBusy(str(error), error.retry_after_s) from error
+    except ModelGone as error:
+        raise JudgeGone(str(error)) from error
+    except ModelFault as error:
+        raise JudgeFault(str(error)) from error
 
 
 async def run_workers(

@@ -1,4 +1,4 @@
-"""From a `--judge` target to a judge that can be asked."""
+"""Judges by name: from a `--judge` target to a judge, and the built-in ones that do nothing."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
 
 
 def resolve_judges(settings: Settings) -> tuple[Judge, Judge | None]:
-    """The judge and the appellate judge that the settings name, ready to be asked."""
+    """The judge and the appellate judge that the settings name."""
     judge = resolve_judge(settings.judge, settings, base_url=settings.judge_base_url)
     if settings.appellate_judge is None:
         if settings.appellate_base_url is not None:
@@ -43,8 +43,8 @@ def resolve_judge(
 ) -> Judge:
     """A built-in by name, a language model by its spec, or Python by file or `module:name`.
 
-    No model is asked anything; one that could not be asked, for want of a key, a library or a
-    program, is refused here. `base_url` sends the questions to another server.
+    No model is called. A missing key, library or program is reported here. `base_url` replaces
+    the address of the model's server.
     """
     built_in = [entry.name for entry in user_code.list_plugins("judges")]
     if target not in built_in:
@@ -53,7 +53,7 @@ def resolve_judge(
             return judge
     if base_url is not None:
         raise UsageError(
-            f"{_ADDRESS_FLAGS[flag]}: {target} is no language model and has no server; "
+            f"{_ADDRESS_FLAGS[flag]}: {target} is not a language model and has no server; "
             f"leave the address out, or name a model with {flag}"
         )
     if target in built_in:
@@ -67,7 +67,7 @@ def resolve_judge(
     if is_code_target(target):
         return _load_python_judge(target, flag)
     raise UsageError(
-        f"{flag}: nobody is called {_redact_keys(target)!r}; name a built-in judge "
+        f"{flag}: no judge named {_redact_keys(target)!r}; name a built-in judge "
         f"({', '.join(built_in)}), a model as provider:model, or Python as file.py or module:name"
     )
 
@@ -81,13 +81,13 @@ def _load_python_judge(target: str, flag: str) -> Judge:
         if (near := suggest_spelling(target)) is None:
             raise
         raise UsageError(
-            f"{flag}: there is neither a provider of models nor a module "
+            f"{flag}: there is no model provider and no module "
             f"{target.partition(':')[0]!r}; did you mean {near}?"
         ) from error
 
 
 def _redact_keys(target: str) -> str:
-    """What was typed, unless it is a key that was put in the wrong place."""
+    """The target, with any key that was typed in the wrong place masked."""
     from recall_bench.models.redaction import Redactor, list_environment_secrets
 
     return Redactor(list_environment_secrets(os.environ))(target)
@@ -96,10 +96,10 @@ def _redact_keys(target: str) -> str:
 def _make_model_judge(
     target: str, settings: Settings, flag: str, base_url: str | None
 ) -> Judge | None:
-    """The judge that asks the model this target specifies; None if it specifies none."""
+    """The rubric judge of the model that the target specifies; None if it specifies none."""
     if base_url is not None and not _ADDRESS.match(base_url):
         raise UsageError(
-            f"{_ADDRESS_FLAGS[flag]}: is no address; write it as in http://127.0.0.1:8000/v1"
+            f"{_ADDRESS_FLAGS[flag]}: is not an address; write it like http://127.0.0.1:8000/v1"
         )
     at = target if base_url is None else _replace_address(target, base_url)
     model = resolve_model(at, flag, settings)
@@ -119,13 +119,13 @@ def _make_model_judge(
 
 
 def _replace_address(target: str, base_url: str) -> str:
-    """The spec with this address in place of its own."""
+    """The model spec with this address instead of its own."""
     parts = [part for part in target.split(";") if not _ADDRESS.match(part)]
     return ";".join([*parts, base_url])
 
 
 class StubJudge:
-    """No marks for anybody, at once."""
+    """Gives no marks, at once: for trying out everything else."""
 
     card = JudgeCard(name="stub", version="1", computes=True)
 
@@ -139,12 +139,12 @@ class StubJudge:
         """Nothing to prepare."""
 
     async def judge(self, exhibit: Exhibit) -> Verdict:  # noqa: ARG002
-        """Nothing, and it says so."""
+        """No marks."""
         return Verdict.of(0, 0, 0, "stub judge: nothing was read")
 
 
 class NoJudge:
-    """Stands where a plan names a judge and no answer is judged."""
+    """The judge in the plan of a run that judges nothing."""
 
     card = JudgeCard(name="nobody", version="1", computes=True)
 
@@ -152,5 +152,5 @@ class NoJudge:
         """Nothing to prepare."""
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
-        """Nobody can be asked: a run without a judge asks for no verdict."""
-        raise JudgeFault(f"{exhibit.scenario}: nobody judges this run")
+        """Always raises JudgeFault."""
+        raise JudgeFault(f"{exhibit.scenario}: this run has no judge")

@@ -1,7 +1,6 @@
-"""A judge written in Python by somebody else: a file or an importable name.
+"""A judge written in Python by the user: a file or an importable name.
 
-This is where foreign code runs, so this is where its failures get a name: what it raises is a
-JudgeFault, what it returns is a verdict or unreadable.
+What user code raises becomes a JudgeFault; what it returns is a verdict or unreadable.
 """
 
 import inspect
@@ -27,22 +26,22 @@ from recall_bench.models.python_model import run_in_daemon_thread
 _DEFAULT_NAME = "judge"
 
 JudgeFunction = Callable[[Exhibit], object]
-"""Somebody's judge function, sync or async."""
+"""A user's judge function, sync or async."""
 
 
 @runtime_checkable
 class _JudgeObject(Protocol):
-    """Somebody's judge object. It may also have `study` and `card`."""
+    """A user's judge object. It may also have `study` and `card`."""
 
     judge: JudgeFunction
 
 
 def load_judge(target: str, config: Mapping[str, object]) -> Judge:
-    """The judge that `file.py`, `file.py:name` or `package.module:name` names, ready to judge.
+    """Load the judge that `file.py`, `file.py:name` or `package.module:name` names.
 
-    The name is a function that takes the exhibit, an object with such a method called `judge`, or
-    a class or factory that makes one of these from the configuration. A file alone means its
-    `judge`, or else its class `Judge`.
+    The name is a function that takes the exhibit, an object with a method `judge`, or a class or
+    factory that builds one of these from the configuration. A file alone means its `judge`, or
+    else its class `Judge`.
     """
     place, name = _split_judge_target(target)
     module = import_target(place, f"judge {target}")
@@ -58,8 +57,8 @@ def load_judge(target: str, config: Mapping[str, object]) -> Judge:
             f"judge {target}: {name!r} takes no settings, so {min(config)!r} has no effect; "
             "remove it, or name a class or a factory that takes config"
         )
-    grading = found.judge if isinstance(found, _JudgeObject) else found
-    if not callable(grading):
+    function = found.judge if isinstance(found, _JudgeObject) else found
+    if not callable(function):
         raise UsageError(
             f"judge {target}: {name!r} is {type(found).__name__}, neither a function nor an object "
             "with a judge method"
@@ -67,24 +66,24 @@ def load_judge(target: str, config: Mapping[str, object]) -> Judge:
     study = getattr(found, "study", None)
     if inspect.iscoroutinefunction(study):
         raise UsageError(f"judge {target}: study must not be async; make it a plain function")
-    return PythonJudge(grading, _make_card(found, module, target, config), study)
+    return PythonJudge(function, _make_card(found, module, target, config), study)
 
 
 class PythonJudge:
-    """Somebody's judge behind our contract."""
+    """A user's judge behind the Judge contract."""
 
     def __init__(
         self,
-        grading: JudgeFunction,
+        function: JudgeFunction,
         card: JudgeCard,
         study: Callable[[Scenario], object] | None = None,
     ) -> None:
         self.card = card
-        self._grading = grading
+        self._function = function
         self._study = study
 
     def study(self, scenario: Scenario) -> None:
-        """Let the judge prepare, if it wants to."""
+        """Call the user's `study`, if there is one."""
         if self._study is not None:
             with _translate_errors(
                 JudgeFault, f"judge {self.card.name} failed to study {scenario.id}"
@@ -92,7 +91,7 @@ class PythonJudge:
                 self._study(scenario)
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
-        """Ask the judge, in a thread if it is not async, and read what it returns."""
+        """Call the judge, in a thread if it is not async, and parse what it returns."""
         with _translate_errors(JudgeFault, f"judge {self.card.name} failed"):
             try:
                 returned = await self._call(exhibit)
@@ -103,16 +102,16 @@ class PythonJudge:
         return _parse_result(returned)
 
     async def _call(self, exhibit: Exhibit) -> object:
-        if _is_async(self._grading):
-            returned = self._grading(exhibit)
+        if _is_async(self._function):
+            returned = self._function(exhibit)
         else:
-            returned = await run_in_daemon_thread(partial(self._grading, exhibit))
+            returned = await run_in_daemon_thread(partial(self._function, exhibit))
         return await returned if isinstance(returned, Awaitable) else returned
 
 
 @contextmanager
 def _translate_errors(fault: type[BenchError], problem: str) -> Iterator[None]:
-    """Run somebody else's code: whatever it raises becomes the fault."""
+    """Turn whatever user code raises into the fault."""
     try:
         yield
     except BenchError:
@@ -163,7 +162,7 @@ def _make_judge(
         raise UsageError(
             f"judge {target} takes no settings, so {min(config)!r} has no effect; remove it"
         )
-    with _translate_errors(UsageError, f"judge {target} cannot be made"):
+    with _translate_errors(UsageError, f"judge {target} cannot be built"):
         return factory(config) if takes_config else factory()
 
 
@@ -179,7 +178,7 @@ def _make_card(
     return JudgeCard(name=target, version=(digest_source(module) or "undeclared") + settings)
 
 
-def _is_async(grading: JudgeFunction) -> bool:
-    return inspect.iscoroutinefunction(grading) or inspect.iscoroutinefunction(
-        getattr(grading, "__call__", None)  # noqa: B004
+def _is_async(function: JudgeFunction) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
     )

@@ -1,7 +1,6 @@
-"""What a judge says becomes a verdict in full, or a fault; never a guess.
+"""Parse a judge's reply into a verdict or fail, and cache paid verdicts on disk.
 
-`read_reply` is the compatible reading, as forgiving as the public harness's; `read_strictly` takes
-one bare JSON object and nothing else.
+`parse_reply` is as forgiving as the public harness; `parse_strict` accepts one bare JSON object.
 """
 
 import json
@@ -22,7 +21,7 @@ from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
 from recall_bench.models.model import Prompt
 
 _GROUNDED = ("grounded", "hallucination")
-"""Our word for the third mark, and the public files' word. Both mean 1 for grounded."""
+"""The third mark here and in the public files; 1 means grounded in both."""
 
 _REASON = ("reason", "reasoning")
 
@@ -30,10 +29,10 @@ _FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n?(?P<inside>.*?)\s*```", re.DOTALL)
 
 
 def parse_reply(text: str) -> Verdict:
-    """The verdict in a model's reply, read as the public harness reads it.
+    """The verdict in a model's reply, parsed as the public harness parses it.
 
-    A blank reply, which there is a content filter's refusal, is no points and grounded. A fence
-    or prose around the object is forgiven, and halves are rounded up.
+    A blank reply (a content filter's refusal there) is no points and grounded. A code fence or
+    prose around the object is ignored, and halves are rounded up.
     """
     if not text.strip():
         return Verdict.of(0, 0, 1)
@@ -47,9 +46,9 @@ def parse_reply(text: str) -> Verdict:
 
 
 def parse_strict(text: str, keys: Collection[str] | None = None) -> Verdict:
-    """The verdict that one bare JSON object spells; blanks around it are all that is forgiven.
+    """The verdict of one bare JSON object; only blanks may surround it.
 
-    Where the judge was told which keys to use, it has to use exactly those.
+    With `keys`, the object must have exactly those keys.
     """
     try:
         found = _parse_json(text, unique_keys=True)
@@ -61,7 +60,8 @@ def parse_strict(text: str, keys: Collection[str] | None = None) -> Verdict:
         raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_quote_value(text)}")
     if keys is not None and found.keys() != set(keys):
         raise UnreadableVerdict(
-            f"a verdict has exactly the keys {', '.join(keys)}; the judge gave {_quote_value(found)}"
+            f"a verdict has exactly the keys {', '.join(keys)}; "
+            f"the judge gave {_quote_value(found)}"
         )
     return parse_marks(found)
 
@@ -96,7 +96,7 @@ def _find_object(text: str) -> dict[str, object]:
 
 
 def _find_braces(text: str) -> str:
-    """From the first brace to the one that closes it; empty if none does."""
+    """The text from the first brace to its closing one; empty if it is not closed."""
     start = text.find("{")
     depth, in_string, escaped = 0, False, False
     for end, char in enumerate(text[start:] if start >= 0 else "", start):
@@ -113,7 +113,7 @@ def _find_braces(text: str) -> str:
 
 
 def _parse_json(text: str, *, unique_keys: bool = False) -> object:
-    """The JSON value; ValueError for anything else, and for what JSON does not have."""
+    """The JSON value; ValueError for anything that is not strict JSON."""
 
     def reject(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not JSON")
@@ -158,7 +158,7 @@ def _make_verdict(marks: dict[str, int], reason: str, source: object) -> Verdict
 
 
 def escape_surrogates(text: str) -> str:
-    """The text as UTF-8 can carry it: half a surrogate pair, which JSON can spell, is escaped."""
+    """The text with lone surrogates, which JSON can spell and UTF-8 cannot encode, escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -171,17 +171,17 @@ class _CachedVerdict(Record, frozen=True, kw_only=True):
     key: str
     verdict: Verdict
     check: str
-    """The verdict's digest: a mark that changed on the disk is noticed."""
+    """The verdict's digest, to detect damage on disk."""
 
 
 def make_cache_key(card: JudgeCard, prompt: Prompt) -> str:
-    """Names one case before one judge: who judges, by which rules, and all that was asked."""
+    """The digest of the judge's card and everything in the prompt."""
     asked = (card, prompt.system, prompt.user, prompt.schema)
     return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
 
 
 class VerdictCache:
-    """A folder of verdicts that several processes may share. Entries appear whole or not at all."""
+    """A folder of verdicts that several processes may share; entries are written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -189,12 +189,12 @@ class VerdictCache:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
-                f"verdicts cannot be kept in {folder} ({error.strerror or error}); "
+                f"verdicts cannot be stored in {folder} ({error.strerror or error}); "
                 "name another folder"
             ) from error
 
     def find(self, key: str) -> Verdict | None:
-        """The verdict on record; None if there is none, or what there is was damaged."""
+        """The cached verdict; None if there is none or the file is damaged."""
         try:
             entry = msgspec.json.decode(self._path(key).read_bytes(), type=_CachedVerdict)
         except (OSError, UnicodeDecodeError, msgspec.DecodeError):
@@ -202,7 +202,7 @@ class VerdictCache:
         return entry.verdict if (entry.key, entry.check) == (key, entry.verdict.digest) else None
 
     def keep(self, key: str, verdict: Verdict) -> None:
-        """Put a verdict on record, in the place of whatever was there."""
+        """Store a verdict, replacing an earlier one."""
         content = msgspec.json.encode(
             _CachedVerdict(key=key, verdict=verdict, check=verdict.digest)
         )
@@ -211,7 +211,7 @@ class VerdictCache:
             write_shared_file(path, content)
         except OSError as error:
             raise JudgeGone(
-                f"verdicts can no longer be kept in {self._folder} ({error.strerror or error}); "
+                f"verdicts can no longer be stored in {self._folder} ({error.strerror or error}); "
                 "make room or name another folder, and the same command continues"
             ) from error
 

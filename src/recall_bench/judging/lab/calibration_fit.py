@@ -1,7 +1,10 @@
-"""Fits the additive model of a calibration: a logistic regression with a ridge penalty.
+"""Train the offline judge's calibration on labelled verdicts, and test it on held-out questions.
 
-Every number bends at knots that part the training answers into equal shares. The penalty and the
-shares are fixed, not searched for.
+The model is an additive logistic regression with a ridge penalty. Every feature bends at knots that
+split the training answers into equal shares. Penalty and knots are fixed, not searched for.
+
+Reported agreement is always about questions that the judging model was not trained on: answers to
+one question are alike, and a model that has seen some of them knows the others.
 """
 
 from collections.abc import Sequence

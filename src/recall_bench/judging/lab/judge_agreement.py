@@ -1,4 +1,4 @@
-"""Measures a judge against labelled verdicts."""
+"""Measure a judge against labelled verdicts."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256

@@ -1,8 +1,10 @@
-"""Labelled verdicts: answers that somebody has already marked, one JSON object a line.
+"""Labelled verdicts, one JSON object a line, and the history they are about.
 
 A line has `question`, `reference`, `answer`, `category`, `correctness`, `completeness` and
-`grounded`, and may have `relevant_days`, `checkpoint_days` and `question_id`; other keys are not
-read. Files of the original harness call the third mark `hallucination`, 1 meaning grounded.
+`grounded`, and may have `relevant_days`, `checkpoint_days` and `question_id`; other keys are
+ignored. Files of the original harness call the third mark `hallucination`, 1 meaning grounded.
+
+The history is a folder of day files, with or without a persona around them.
 """
 
 import json

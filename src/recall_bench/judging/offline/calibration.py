@@ -1,9 +1,9 @@
-"""From measured numbers to probabilities: a small learned model, and nothing hidden in it.
+"""From features to probabilities: a small additive model, trained offline.
 
-The model is additive. Every number bends at a few knots, each bend has a weight, and the weights
-add up to the log-odds of reaching a mark. There is one such sum for each point of each mark, once
-for answers whose evidence could be read and once for those that have a reference alone. The
-weights are data, trained by `recall-bench judge-lab calibrate`.
+Every feature bends at a few knots, each bend has a weight, and the weights add up to the log-odds
+of reaching a point of a mark. There is one sum for each point of each mark, once for answers whose
+evidence could be read and once for those with a reference alone. The weights are data, trained by
+`recall-bench judge-lab calibrate`.
 """
 
 from dataclasses import dataclass

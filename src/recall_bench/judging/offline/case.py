@@ -1,4 +1,8 @@
-"""A question prepared for judging: what it says, and what a right answer does."""
+"""A question prepared for grading, and the side an answer takes in a yes-or-no question.
+
+A side is stated outright, concluded, implied by saying that there is no record, by repeating the
+reference's statement, by taking up the question ("it did not"), or by restating it.
+"""
 
 import re
 from dataclasses import dataclass

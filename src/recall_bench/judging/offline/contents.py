@@ -1,4 +1,4 @@
-"""The words of proper names."""
+"""The comparable parts of a text: values, names, content words, and citations apart."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -1,9 +1,15 @@
-"""How much of a reference an answer tells, and what it puts in the place of the rest.
+"""How much of a reference an answer states, and which other values it states instead.
 
 Every part of the reference has a weight: a value weighs three words, a word of a name or of a
-quotation weighs two. What the question already says is nearly free to repeat, so it weighs a
-fifth. Only sentences that bear on the reference count. Extra content costs nothing, with one
-exception: values of the kind that was asked for, which `rivals` weighs.
+quotation two. What the question already says weighs a fifth. Only sentences that bear on the
+reference count.
+
+A rival is a value of the same kind and unit as an asked one that neither the reference nor the
+question holds, in a sentence about the question: the first one, one without other words, or one
+that shares enough words with it. In place of the right value it contradicts the reference. Beside
+right values, one rival is allowed for each (people mention what was superseded); every further one
+lowers the answer's focus. So a list of all candidates does not score, and other content costs
+nothing.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,12 @@
-"""How an answer asserts a value: as what held once, as one of several, or as a total of others."""
+"""Answers to questions whose truth lists what every right answer contains.
+
+All required parts must be stated, in a sentence that answers the question, and in the right order
+where an order is asked for. Another value in place of a required one contradicts it. A superseded
+value may stand beside the current one if the answer says which is which.
+
+An order is read from places stated outright ("came last", "1st", "in the middle"), then from
+relations between neighbours ("x happened after y"), else from the order of mention.
+"""
 
 import re
 from collections.abc import Sequence

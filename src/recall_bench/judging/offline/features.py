@@ -1,7 +1,7 @@
-"""What can be measured of an answer: the numbers a calibration weighs.
+"""The features of an answer that the calibration weighs.
 
-Each is a plain count or share with a name of its own. Where there is nothing to measure, such as
-the share of asked values told when no value was asked for, the number is -1.
+Each is a plain count or share with a name. Where there is nothing to measure, such as the share of
+asked values when no value was asked for, the feature is -1.
 """
 
 import re

@@ -1,10 +1,13 @@
-"""The rules by which an answer is graded against its case.
+"""The rules that grade an answer against its case, and check that it is grounded.
 
-Leaving an answerable question unanswered earns nothing but being grounded. Saying there is no
-such thing earns everything where that is right, and nothing elsewhere. The side taken in a
-yes-or-no question is most of the answer to it. Where the truth says what every right answer
-contains, all of that must be told. All else is coverage of the reference, less what contradicts
-or dilutes it.
+A non-answer to an answerable question earns only the grounded mark. Saying that there is no such
+thing earns everything where that is right, and nothing elsewhere. In a yes-or-no question the side
+taken is most of the answer. Where the truth lists required parts, all must be stated. Otherwise the
+grade is the coverage of the reference, less what contradicts or dilutes it.
+
+Grounding checks values and the words of names: they are invented if neither the question, nor the
+reference, nor the history up to that day holds them. Whole numbers up to twelve without a unit are
+not checked, because they count an answer's own points. A stale value is wrong, but not invented.
 """
 
 import re

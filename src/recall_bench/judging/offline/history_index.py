@@ -1,7 +1,8 @@
-"""When, and in which session, a history first said each word and each atom.
+"""Indexes of a history: when each word and value was first said, and what the evidence days say.
 
-Most lines of a long log repeat an earlier one, so a line is read once for each session it is
-said in, and never again.
+Most lines of a long log repeat an earlier one, so a line is read once for each session it occurs
+in. An evidence window is the text of the evidence days and their neighbours, none later than the
+answer; a token that few of its sentences hold says more than one that many hold.
 """
 
 import re

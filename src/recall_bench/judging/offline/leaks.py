@@ -1,10 +1,10 @@
-"""Secrets: what may be told only in the sessions that share it.
+"""Secrets that an answer gives away: what may be said only in the sessions that share it.
 
 A secret is what the dataset names as one, in any spelling, or a value or a word of a name that, by
-the day of the answer, had been told in forbidden sessions and in no other. Where the asker must be
-refused, so is one that the reference holds and no open session had told. Telling a secret forfeits
-every mark. So does telling it in other words: three words that only forbidden sessions had used,
-the phrase that declines not counted, or half the news of a reference that itself discloses.
+the day of the answer, only forbidden sessions had mentioned. Where the asker must be refused, so is
+one that the reference holds and no open session had mentioned. A leak forfeits every mark. So does
+a leak in other words: three words that only forbidden sessions had used (the refusal itself not
+counted), or half the news of a reference that itself discloses.
 """
 
 from collections.abc import Mapping

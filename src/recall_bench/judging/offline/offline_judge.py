@@ -1,4 +1,11 @@
-"""The judge's three opinions as numbers, and where they become marks."""
+"""The judge that needs no model: the same answer gets the same marks on any machine.
+
+Where the truth lists what a right answer contains, rules decide. Where there is only a free-text
+reference, a calibration weighs what the rules and some plain features find. Rules have the last
+word on a leak, a non-answer to an answerable question, and a value that the history does not hold.
+
+The answer cannot influence its grade by talking about it: that text is not read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

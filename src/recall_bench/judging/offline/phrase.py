@@ -1,4 +1,8 @@
-"""Something written down, found again however it is cased, spaced or hyphenated."""
+"""Phrases compared word by word, and literals found in any case, spacing or hyphenation.
+
+British and American spellings, contractions, and numbers in words or figures are equal. A different
+number or ordinal makes a different phrase, and so does a negation more or less.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

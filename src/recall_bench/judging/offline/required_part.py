@@ -1,8 +1,12 @@
-"""Which sentences of an answer answer the question.
+"""One part that a right answer contains, and whether a sentence of the answer contains it.
+
+A part is a value (an amount, a date, a time), a count of something, or words. A value matches by
+meaning; a count by its number, where the sentence counts nothing else; words by spelling, and a
+phrase also by being nearly stated.
 
 A sentence answers directly if it is about little else: most of its words are the question's, the
-truth's, or such as every answer uses to speak of itself and its sources. Other sentences bear on
-the question as far as they share its words.
+truth's, or such as every answer uses to speak of itself and its sources. Other sentences count as
+far as they share the question's words.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""What an answer does with its question: answers it, denies it, or leaves it unanswered.
+"""Whether an answer answers its question, denies it, or leaves it unanswered.
 
-An answer is known by its opening: a system that begins by saying it has no record has not
-answered, whatever it goes on to tell. Whether what follows answers all the same is for the
-grader to weigh against the reference.
+The opening decides: an answer that begins by saying it has no record has not answered, whatever
+follows. The grader decides whether the rest answers anyway.
 """
 
 import re

@@ -1,11 +1,11 @@
-"""How public datasets are graded, each way by a name, a version and a digest.
+"""How public datasets are graded; every protocol has a name, a version and a digest.
 
-    registry.find("locomo/official").grade(Submission(...)) -> Score
-    await registry.find("longmemeval/official-rules").grade(Submission(...), model) -> Score
+    registry.find_protocol("locomo/official").grade(Submission(...)) -> ProtocolScore
+    await registry.find_protocol("longmemeval/official-rules").grade(Submission(...), model)
 
-Every protocol takes one `Submission` (score.py) and gives one `Score` from 0 to 1. Those that
-compute are plain functions; those that ask a language model are async and take it as an argument.
-A protocol that follows a dataset's own script to the digit is called `official`; one that keeps
-its rules in our words is `official-rules`; the others are ours and say what they do differently.
-The modules' docstrings hold the rules: locomo, longmemeval, choice, matching.
+A protocol takes one `Submission` and returns one `ProtocolScore` from 0 to 1. One that computes is
+a plain function; one that asks a language model is async and takes the model as an argument.
+`official` follows a dataset's own script to the digit, `official-rules` keeps its rules in our
+words, and the others are ours. The modules state the rules: string_match, longmemeval_protocol and
+multiple_choice.
 """

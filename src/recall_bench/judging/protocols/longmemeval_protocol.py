@@ -1,25 +1,27 @@
-"""A question to a language model that has two answers, yes and no.
+"""LongMemEval's grading: one yes-or-no question to a model, by a rule for each question type.
 
-A reply is a ruling only if it came to its own end and is one of the two words, in any case, with at
-most a full stop after it. Whatever else comes back is asked for again, twice, with a reminder; then
-there is no ruling.
+* single-session-user, single-session-assistant, multi-session: the reply holds the whole answer, or
+  all the steps to it; a part is not enough;
+* temporal-reasoning: the same, and a count of days, weeks, months or years may be one off;
+* knowledge-update: the reply gives the latest value as the current one, and may mention older ones;
+* single-session-preference: the gold describes a fitting reply; not every point is needed, but what
+  is known about the user must be recalled and used correctly;
+* abstention, for any type: the gold explains why there is no answer, and the reply recognises that.
+
+The rules are the official ones in our words, hence `official-rules`. Further differences from the
+official script: it accepts any reply that contains "yes", and we accept the word alone; it also
+asks about a blank answer, and we do not; it requires one dated model, and we name the model in the
+details. The script counts an unanswerable question under its type and again as an abstention:
+`find_question_kind` returns both.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from recall_bench.core.errors import (
-    JudgeBusy,
-    JudgeFault,
-    JudgeGone,
-    Malformed,
-    ModelBusy,
-    ModelFault,
-    ModelGone,
-    UnreadableVerdict,
-)
+from recall_bench.core.errors import Malformed, UnreadableVerdict
 from recall_bench.core.verdict import ignore_usage
+from recall_bench.judging.judge_call import ask_model
 from recall_bench.judging.protocols.protocol import (
     Bill,
     ModelProtocol,
@@ -27,10 +29,10 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolScore,
     Submission,
 )
-from recall_bench.models.model import Finish, Model, Prompt, Reply, fence_blocks
+from recall_bench.models.model import Finish, Model, Prompt, fence_blocks
 
 YES_NO_ATTEMPTS = 3
-"""How often a model is asked before it counts as unreadable."""
+"""Attempts before the reply counts as unreadable."""
 
 REMINDER = "\n\nReply with the single word yes or the single word no, and nothing else."
 
@@ -46,32 +48,25 @@ class YesNoRuling:
 
 
 async def ask_yes_or_no(model: Model, prompt: Prompt, bill: Bill) -> YesNoRuling:
-    """The model's ruling; UnreadableVerdict if it gives none, another JudgeFault if it fails."""
+    """The model's yes or no; UnreadableVerdict if it gives none, another JudgeFault if it fails.
+
+    A reply counts only if it ended by itself and is one of the two words, with at most a full stop.
+    Any other reply is asked for again with a reminder.
+    """
     said = ""
     for attempt in range(1, YES_NO_ATTEMPTS + 1):
-        reply = await _complete(model, prompt)
+        reply = await ask_model(model, prompt)
         bill(reply.usage)
         ruling = _RULING.fullmatch(reply.text)
         if ruling and reply.finish is Finish.STOP:
             return YesNoRuling(ruling[1].lower() == "yes", attempt)
         said = f"{reply.text[:120]!r} ({reply.finish})"
-        # Asked in the same words, a model at temperature 0 or a cache would say the same again.
+        # The same prompt would get the same reply from a cache or a model at temperature 0.
         prompt = replace(prompt, user=prompt.user + REMINDER)
     raise UnreadableVerdict(
         f"{model.name} was asked {YES_NO_ATTEMPTS} times for yes or no and last replied {said}; "
         "use another judge model"
     )
-
-
-async def _complete(model: Model, prompt: Prompt) -> Reply:
-    try:
-        return await model.complete(prompt)
-    except ModelBusy as error:
-        raise JudgeBusy(str(error), error.retry_after_s) from error
-    except ModelGone as error:
-        raise JudgeGone(str(error)) from error
-    except ModelFault as error:
-        raise JudgeFault(str(error)) from error
 
 
 _SYSTEM = (

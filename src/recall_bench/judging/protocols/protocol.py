@@ -1,4 +1,4 @@
-"""What every protocol takes and gives."""
+"""What every protocol takes and returns."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

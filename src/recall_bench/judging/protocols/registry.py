@@ -1,4 +1,4 @@
-"""From a question and what was said to it, to what a protocol grades."""
+"""Protocols by name, the submission they grade, and the judge that grades with one."""
 
 from hashlib import sha256
 

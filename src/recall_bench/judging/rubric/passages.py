@@ -1,4 +1,12 @@
-"""What can be chosen about a judge that follows a written rubric."""
+"""The evidence a judge is shown: passages of the memory window, within a budget.
+
+A day is cut into passages: short enough to show and long enough to understand. First come the
+sentences that the dataset cites. Half of the remaining room is reserved for the question and the
+reference, so that a long answer cannot crowd out the evidence against it. Then come the passages
+nearest to what the answer adds, and any room left goes to all three. A passage scores the rarity of
+the words and values it shares with them; each counts half as much every time it was shown, and
+nothing after the third time, so that a sentence repeated every day does not take all the room.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,4 +1,9 @@
-"""The three written rubrics, as they are sent to a model."""
+"""The rubrics, the prompt of a case, and the verdict in a model's reply.
+
+The rubric is the system message. The user message holds the case in blocks, and the instruction
+again after them. The lines around a block carry a code derived from the contents of all blocks, and
+another code is taken if a content happens to hold it: no content can close its block or open one.
+"""
 
 import json
 import re

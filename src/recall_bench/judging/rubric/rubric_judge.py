@@ -1,8 +1,7 @@
-"""The judge that follows a written rubric: a language model asked one case at a time.
+"""The judge that follows a written rubric: a language model, one case at a time.
 
-What can be decided by looking is not asked: an answer that gives away a secret has no marks, and
-an empty one has said nothing. Everything else is for the model, whose reply is read whole or asked
-for again, and never guessed.
+A leaked secret and an empty answer need no model. Every other case goes to the model; a reply that
+is not a verdict is asked for again, and never guessed.
 """
 
 from collections.abc import AsyncIterator
@@ -12,19 +11,12 @@ from hashlib import sha256
 
 from anyio import Lock
 
-from recall_bench.core.errors import (
-    JudgeBusy,
-    JudgeFault,
-    JudgeGone,
-    ModelBusy,
-    ModelFault,
-    ModelGone,
-    UnreadableVerdict,
-)
+from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.core.scenario import Disclosure, Scenario
 from recall_bench.core.text import normalise
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Finding, Judge, JudgeCard, Verdict
+from recall_bench.judging.judge_call import ask_model
 from recall_bench.judging.offline.contents import split_citations
 from recall_bench.judging.offline.leaks import LeakFinder
 from recall_bench.judging.offline.stance import Stance, read_stance, remove_refusing_clauses
@@ -37,7 +29,7 @@ from recall_bench.judging.rubric.prompt import (
     repeat_prompt,
 )
 from recall_bench.judging.verdicts import VerdictCache, make_cache_key
-from recall_bench.models.model import Model, Prompt, Reply
+from recall_bench.models.model import Model, Prompt
 
 VERSION = "2"
 """Raised whenever the same reply of a model could become another verdict, or a prompt changes.
@@ -47,7 +39,7 @@ when either moves and the version does not.
 """
 
 ATTEMPTS = 3
-"""How often a model is asked for one verdict before the answer stays unjudged."""
+"""Attempts at one verdict before the answer stays unjudged."""
 
 _STANCE_FINDINGS = {
     Stance.REFUSES: (Finding.REFUSAL,),
@@ -57,19 +49,19 @@ _STANCE_FINDINGS = {
 
 
 def make_rubric_judge(model: Model, options: RubricOptions) -> Judge:
-    """The model as a judge. Whoever opened the model closes it."""
+    """A judge that asks this model; closing the judge closes the model."""
     return RubricJudge(model, options)
 
 
 class RubricJudge:
-    """Asks a model. Any number of exhibits may be before it at once."""
+    """Asks a model; safe to call for several exhibits at once."""
 
     def __init__(self, model: Model, options: RubricOptions) -> None:
         self._model = model
         self._options = options
         self._leaks = LeakFinder()
         self._cache = VerdictCache(options.cache) if options.cache is not None else None
-        self._asking: dict[str, Lock] = {}
+        self._locks: dict[str, Lock] = {}
 
     @cached_property
     def card(self) -> JudgeCard:
@@ -83,7 +75,7 @@ class RubricJudge:
         )
 
     def study(self, scenario: Scenario) -> None:
-        """Learn the scenario's secrets, if it has any."""
+        """Index the scenario's secrets, if it has any."""
         if any(find_disclosure(item.truth) is not None for item in scenario.items):
             self._leaks.study(scenario)
 
@@ -119,14 +111,15 @@ class RubricJudge:
         asking = prompt
         problem = ""
         for _ in range(ATTEMPTS):
-            reply = await self._complete(asking)
+            reply = await ask_model(self._model, asking)
             try:
                 read = parse_verdict(reply)
                 if isinstance(read, Verdict):
-                    self._keep(key, read)
+                    if self._cache is not None and key is not None:
+                        self._cache.keep(key, read)
                     return read
             finally:
-                # After the verdict is safe: a bill that ends the run must not cost it.
+                # After the verdict is stored: billing may raise BudgetSpent, which must not lose it.
                 exhibit.bill(reply.usage)
             problem = read.problem
             asking = repeat_prompt(prompt, read.advice)
@@ -134,41 +127,27 @@ class RubricJudge:
             f"{self._model.name} gave no verdict in {ATTEMPTS} attempts: {problem}"
         )
 
-    async def _complete(self, prompt: Prompt) -> Reply:
-        try:
-            return await self._model.complete(prompt)
-        except ModelBusy as error:
-            raise JudgeBusy(str(error), error.retry_after_s) from error
-        except ModelGone as error:
-            raise JudgeGone(str(error)) from error
-        except ModelFault as error:
-            raise JudgeFault(str(error)) from error
-
-    def _keep(self, key: str | None, verdict: Verdict) -> None:
-        if self._cache is not None and key is not None:
-            self._cache.keep(key, verdict)
-
     @asynccontextmanager
     async def _lock_case(self, key: str) -> AsyncIterator[None]:
-        """One case is asked once: whoever brings it meanwhile waits for the verdict."""
-        lock = self._asking.setdefault(key, Lock())
+        """Hold the lock of a case: the same case asked twice at once is paid for once."""
+        lock = self._locks.setdefault(key, Lock())
         async with lock:
             try:
                 yield
             finally:
                 if not lock.statistics().tasks_waiting:
-                    self._asking.pop(key, None)
+                    self._locks.pop(key, None)
 
 
 def _find_findings(exhibit: Exhibit) -> tuple[Finding, ...]:
     body, _ = split_citations(normalise(exhibit.answer.text[:ANSWER_CHARACTERS]))
     if exhibit.item.truth.disclosure is Disclosure.PARTIAL:
-        # Whoever tells what may be told and declines the rest has not refused.
+        # Disclosing the open part and declining the rest is not a refusal.
         body = remove_refusing_clauses(body)
     return _STANCE_FINDINGS.get(read_stance(body).stance, ())
 
 
 def _digest_options(options: RubricOptions) -> str:
-    """Names the choices that decide what a model is shown."""
+    """The digest of the choices that decide what the model is shown."""
     shown = "whole" if options.showing is ExcerptMode.FULL else f"{options.budget_tokens} tokens"
     return sha256(f"version {VERSION}\n{shown}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What an answer has to say, read from how the dataset writes it."""
+"""What an answer to a question has to say: its shape and its values, as the dataset writes them."""
 
 import re
 from collections.abc import Collection, Iterable

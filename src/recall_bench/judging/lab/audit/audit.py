@@ -1,4 +1,4 @@
-"""What an audit found out about a judge."""
+"""Audit a judge: write answers of every class to a scenario's questions, and compare its marks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""An answer whose marks are known before any judge has seen it."""
+"""Audit items with known marks, and the question, history and chance they are written from."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Answers that do not answer: vague ones, refusals, and plain silence."""
+"""Answers that do not answer: vague ones, refusals and empty ones."""
 
 import re
 from collections.abc import Iterator, Sequence

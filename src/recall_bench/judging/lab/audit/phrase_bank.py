@@ -1,8 +1,12 @@
-"""What people say instead of an answer, in parts that are put together anew each time.
+"""The texts that audit answers are built from: non-answers, frames, injections and synonyms.
 
-A judge that knows a dozen refusals by heart has learned nothing about refusing; so sentences are
-drawn from an opening, a core and an ending, and no core is rare. `{t}` is the topic, `{T}` the
-topic at the start of a sentence.
+Sentences are drawn from an opening, a core and an ending, so that a judge cannot pass by knowing a
+few refusals by heart. `{t}` is the topic, `{T}` the topic at the start of a sentence. Frames add no
+fact, number or name to the value `{v}`.
+
+A synonym pattern matches whole words. Where a word has a second sense, or takes another
+construction, its neighbours are part of the pattern: `at once` means two things, `before` may open
+a clause.
 """
 
 from recall_bench.judging.lab.audit.answer_key import ValueKind

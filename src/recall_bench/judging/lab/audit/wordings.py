@@ -1,4 +1,7 @@
-"""Free text in other words: synonyms, contractions and figures that cannot change what is said."""
+"""The same value in other words, each with exactly the same meaning.
+
+A wording comes with the name of its recipe, so that a judge's weakness can be traced to one.
+"""
 
 import re
 from collections.abc import Callable, Iterator

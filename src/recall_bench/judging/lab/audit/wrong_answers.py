@@ -1,6 +1,6 @@
-"""Values that are almost right, and therefore wrong.
+"""Answers that say something definite and false: near misses, stale, other and partial values.
 
-A miss is of the same make as the value and close to it; it is never another way to write it.
+A near miss has the form of the right value and is close to it; it is never another way to write it.
 """
 
 import re
