@@ -71,13 +71,15 @@ def call(*words: object, codes: tuple[int, ...] = (0,)) -> str:
             code = stop.code
     if (code or 0) not in codes:
         raise SystemExit(f"{words}: exit {code}\n{err.getvalue()}")
-    return out.getvalue()
+    folders = [word for word in words if isinstance(word, Path)]
+    work = str(folders[0].parent) if folders else ""
+    return out.getvalue().replace(work, "WORK") if work else out.getvalue()
 
 
-def digest_journal(folder: Path) -> str:
-    """All events in order, without their times."""
+def digest_journal(folder: Path, *, skip: int = 0) -> str:
+    """All events in order, without their times; the first says what run it was made from."""
     lines = (folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    return digest([json.loads(line) for line in lines])
+    return digest([json.loads(line) for line in lines[skip:]])
 
 
 def digest_runs(work: Path, built_ins: list[str]) -> Iterator[tuple[str, str]]:
@@ -123,13 +125,13 @@ def digest_analyses(work: Path) -> Iterator[tuple[str, str]]:
         digest(json.loads(call("power", "--runs", a, b, "--difference", "0.5", "--json"))),
     )
     call("rejudge", a, "--judge", "stub", "--into", work / "rejudged")
-    yield "rejudge journal", digest_journal(work / "rejudged")
+    yield "rejudge journal", digest_journal(work / "rejudged", skip=1)
     call("run", "--adapter", "bm25", "--shard", "1/2", "--into", work / "one")
     call("run", "--adapter", "bm25", "--shard", "2/2", "--into", work / "two")
     call("merge", work / "one", work / "two", "--into", work / "both")
     yield "merge journal", digest_journal(work / "both")
     call("import", a / "result.json", "--into", work / "imported")
-    yield "import journal", digest_journal(work / "imported")
+    yield "import journal", digest_journal(work / "imported", skip=1)
 
 
 def digest_ablation(work: Path) -> Iterator[tuple[str, str]]:
