@@ -3,17 +3,21 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-_LEVEL = str.maketrans(
-    {
-        **dict.fromkeys("‘’ʼ′", "'"),
-        **dict.fromkeys("“”„«»″", '"'),
-        **dict.fromkeys("‐‑‒–—−", "-"),
-        **dict.fromkeys("\u00a0\u2009\u202f", " "),
-        "…": "...",
-        "•": "-",
-    }
-)
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+TYPOGRAPHY = {
+    **dict.fromkeys("‘’ʼ′", "'"),
+    **dict.fromkeys("“”„«»″", '"'),
+    **dict.fromkeys("‐‑‒–—−", "-"),
+    **dict.fromkeys("\u00a0\u2009\u202f", " "),
+}
+"""Typographic quotes, dashes and blanks, and the plain ones."""
+
+_LEVEL = str.maketrans({**TYPOGRAPHY, "…": "...", "•": "-"})
 
 _WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _ACCENT = re.compile(r"[\u0300-\u036f]+")
@@ -22,18 +26,30 @@ _ABBREVIATION = re.compile(
     r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Inc|Ltd|Corp|Co|Mr|Ms|Mrs|Dr|St|vs|No|e\.g|i\.e|a\.m|p\.m|[A-Z])\.$"
 )
 
-STOPWORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     """
-    a about after again all also am an and any are as at be because been before being both but by
-    can could did do does doing done during each either for from further get gets got had has have
-    having he her here hers him his how i if in into is it its itself just let like may me might
-    more most must my no nor not of off on once only or other our out over own per same she should
-    so some such than that the their them then there these they this those through to too under
-    until up upon us very was we were what when where which while who whom whose why will with
-    within would yes yet you your
+    a about after all also an and any are as at be because been before being but by can could
+    did do does for from had has have he her him his how i if in into is it its me my no not of
+    on or our she so than that the their them then there these they this those to was we were
+    what when where which while who whom whose why will with would you your
     """.split()
 )
-"""Words that carry no content of their own. Negations are read elsewhere, by stance."""
+"""Articles, pronouns, prepositions and the like, without those that may matter in a reference."""
+
+TEXT_STOPWORDS = FUNCTION_WORDS | frozenset(
+    """
+    am both done during each having itself just might more most must nor off once only other out
+    over own s same should some such through too under until up upon us within yes
+    """.split()
+)
+"""Words without content, for comparing the texts of a dataset."""
+
+STOPWORDS = (TEXT_STOPWORDS - {"s"}) | frozenset(
+    """
+    again doing either further get gets got here hers let like may per very yet
+    """.split()
+)
+"""Words without content, for judging answers. Negations are read elsewhere, by stance."""
 
 
 def normalise(text: str) -> str:
@@ -70,13 +86,19 @@ def split_words(text: str) -> list[str]:
     return [word.removesuffix("'s") for word in _WORD.findall(text.lower())]
 
 
+@lru_cache(maxsize=1)
+def load_stemmer() -> "Stemmer":
+    """Return the one stemmer for English."""
+    from Stemmer import Stemmer
+
+    return Stemmer("english")
+
+
 class Stems:
     """Reduces words to stems, remembering those it has met."""
 
     def __init__(self) -> None:
-        from Stemmer import Stemmer
-
-        self._stem = Stemmer("english").stemWord
+        self._stem = load_stemmer().stemWord
         self._known: dict[str, str] = dict.fromkeys(STOPWORDS, "")
 
     def stem(self, found: Iterable[str]) -> list[str]:

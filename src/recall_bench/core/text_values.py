@@ -1,43 +1,46 @@
-"""Texts made comparable: typography levelled, words reduced to stems."""
+"""Words and values in the texts of datasets: the reader of the lints and of the generator.
+
+A value is right or wrong and nothing in between: an amount, a date, a time of day, a code, a
+quotation or a proper name. Spellings of one value read the same: `$420M` and `$420 million`,
+`5 March 2026` and `2026-03-05`, `6:30 AM` and `06:30`. The `core` of a value leaves out what
+people leave out: the unit, the year, the half of the day. The judge reads more spellings, see
+`values`; both are built from `value_patterns`.
+"""
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from Stemmer import Stemmer
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-_LEVEL = str.maketrans(
-    {
-        **dict.fromkeys("‘’ʼ′", "'"),
-        **dict.fromkeys("“”„«»″", '"'),
-        **dict.fromkeys("‐‑‒–—−", "-"),
-        **dict.fromkeys("\u00a0\u2009\u202f", " "),
-        "*": None,
-    }
+from recall_bench.core.text import TEXT_STOPWORDS, TYPOGRAPHY, load_stemmer
+from recall_bench.core.value_patterns import (
+    CURRENCY_CODES,
+    MONTH_PATTERN,
+    MONTHS,
+    NUMBER_PATTERN,
+    ORDINAL_ENDING,
+    RANGE_SCALE_PATTERN,
+    SCALE_PATTERN,
+    WEEKDAYS,
+    is_denied_before,
+    normalise_clock,
+    parse_month,
+    scale_number,
 )
+
+_LEVEL = str.maketrans({**TYPOGRAPHY, "*": None})
 _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 
 CALENDAR_WORDS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays"
-    " fridays saturdays sundays january february march april may june july august september"
-    " october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept"
-    " oct nov dec".split()
+    word.lower()
+    for word in (
+        *(form for day in WEEKDAYS for form in (day, f"{day}s", day[:3])),
+        *(form for month in MONTHS for form in (month, month[:3])),
+        "Sept",
+    )
 )
 """The names of months and weekdays."""
-
-STOPWORDS = frozenset(
-    "a about after all also am an and any are as at be because been before being both but by can"
-    " could did do does done during each for from had has have having he her him his how i if in"
-    " into is it its itself just me might more most must my no nor not of off on once only or other"
-    " our out over own s same she should so some such than that the their them then there these"
-    " they this those through to too under until up upon us was we were what when where which while"
-    " who whom whose why will with within would yes you your".split()
-)
-"""Words that carry no content of their own."""
 
 
 def normalise_text(text: str) -> str:
@@ -53,7 +56,7 @@ def split_words(text: str) -> list[str]:
 def collect_stems(text: str) -> frozenset[str]:
     """The stems of the words with content in a text."""
     return frozenset(
-        _find_stem(word) for word in split_words(normalise_text(text)) if word not in STOPWORDS
+        _find_stem(word) for word in split_words(normalise_text(text)) if word not in TEXT_STOPWORDS
     )
 
 
@@ -62,20 +65,13 @@ def collect_topics(text: str) -> frozenset[str]:
     return frozenset(
         _find_stem(word)
         for word in split_words(normalise_text(text))
-        if word not in STOPWORDS and word not in CALENDAR_WORDS and not _DIGIT.search(word)
+        if word not in TEXT_STOPWORDS and word not in CALENDAR_WORDS and not _DIGIT.search(word)
     )
 
 
 @lru_cache(maxsize=200_000)
 def _find_stem(word: str) -> str:
-    return str(_load_stemmer().stemWord(word))
-
-
-@lru_cache(maxsize=1)
-def _load_stemmer() -> "Stemmer":
-    from Stemmer import Stemmer
-
-    return Stemmer("english")
+    return str(load_stemmer().stemWord(word))
 
 
 def measure_likeness(one: frozenset[str], other: frozenset[str]) -> float:
@@ -86,32 +82,21 @@ def measure_likeness(one: frozenset[str], other: frozenset[str]) -> float:
 MONEY, PERCENT, NUMBER, DATE, TIME = "money", "percent", "number", "date", "time"
 CODE, QUOTE, NAME = "code", "quotation", "name"
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
-)
-_TH = r"(?:st|nd|rd|th)?"
-_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
-_SCALE = r"(?:\s?(?:thousand|million|billion)|(?:mm|mn|bn|[kKmMbB]))\b"
-_SHARED_SCALE = rf"(?=\s?(?:-|to\s)\s?[$€£]?{_NUMBER}({_SCALE}))"
-_CURRENCY = {"$": "usd", "€": "eur", "£": "gbp"}
 _COINS = {"dollar": "usd", "usd": "usd", "euro": "eur", "eur": "eur", "pound": "gbp", "gbp": "gbp"}
-_FACTORS = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
 
 # The first character decides which alternatives are tried: most words are none of them.
 _VALUES = re.compile(
     rf"""(?<![\w.])(?:
       (?=\d)(?:
           (?P<iso>(\d{{4}})-(\d\d)-(\d\d)(?!\d))
-        | (?P<day_month>(\d\d?){_TH}\s(?:of\s)?({_MONTH})(?:,?\s(\d{{4}})\b)?)
+        | (?P<day_month>(\d\d?){ORDINAL_ENDING}\s(?:of\s)?({MONTH_PATTERN})(?:,?\s(\d{{4}})\b)?)
         | (?P<clock>(\d\d?):(\d\d)(?!\d)(?:\s?([apAP])\.?[mM]\b)?)
         | (?P<oclock>(\d\d?)\s?([apAP])\.?[mM]\b)
-        | (?P<percent>({_NUMBER})\s?(?:%|percent\b|per\scent\b))
-        | (?P<number>({_NUMBER})({_SCALE})?(?:[\s-]?([^\W\d_]+))?(?![\w]))
+        | (?P<percent>({NUMBER_PATTERN})\s?(?:%|percent\b|per\scent\b))
+        | (?P<number>({NUMBER_PATTERN})({SCALE_PATTERN})?(?:[\s-]?([^\W\d_]+))?(?![\w]))
         | (?P<serial>(\d[\w-]*[^\W\d_][\w-]*)))
-    | (?=[$€£])(?P<money>([$€£])\s?({_NUMBER})(?:({_SCALE})|{_SHARED_SCALE})?)
-    | (?=[JFMASOND])(?P<month_day>({_MONTH})\s(\d\d?){_TH}(?![\w:])(?:,?\s(\d{{4}})\b)?)
+    | (?=[$€£])(?P<money>([$€£])\s?({NUMBER_PATTERN}){RANGE_SCALE_PATTERN})
+    | (?=[JFMASOND])(?P<month_day>({MONTH_PATTERN})\s(\d\d?){ORDINAL_ENDING}(?![\w:])(?:,?\s(\d{{4}})\b)?)
     | (?=[A-Za-z][\w-]{{0,24}}\d)(?P<code>([A-Za-z][\w-]*\d[\w-]*))
     )""",
     re.VERBOSE,
@@ -121,11 +106,6 @@ _CAPITALS = re.compile(
     r"(?<![\w@/.`])[A-Z][\w'&]*(?:-[A-Z]\w*)*(?:\s[A-Z][\w'&]*(?:-[A-Z]\w*)*)*(?![\w@/]|-\d)"
 )
 _OPENING = re.compile(r"(?:^|[.!?:;]\s*|[\n(]\s*(?:[-*]\s*)?)[\"'(]*$")
-_DENIED = re.compile(
-    r"(?:\bnot|n't|\bno longer|\brather than|\binstead of|\bnever)"
-    r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
-    re.IGNORECASE,
-)
 _NOT_NAMES = CALENDAR_WORDS | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
 _DISTINCT_CODE = 4
 
@@ -194,7 +174,7 @@ def exclude_known(found: Iterable[TextValue], given: str) -> tuple[TextValue, ..
 
 def _find_claimed_values(text: str) -> Iterator[TextValue]:
     for match in _VALUES.finditer(text):
-        if _DENIED.search(text, max(0, match.start() - 32), match.start()):
+        if is_denied_before(text, match.start()):
             continue
         atom = _read_value(match)
         if atom.kind != NUMBER or _is_telling(atom):
@@ -224,7 +204,7 @@ def _find_names(text: str) -> Iterator[TextValue]:
         kept = [
             word
             for word in split_words(match[0].removesuffix("'s"))
-            if word not in STOPWORDS and word not in _NOT_NAMES and len(word) > 1
+            if word not in TEXT_STOPWORDS and word not in _NOT_NAMES and len(word) > 1
         ]
         opens = _OPENING.search(bare, max(0, match.start() - 8), match.start()) is not None
         if not kept or any(char.isdigit() for word in kept for char in word):
@@ -245,35 +225,26 @@ def _make_date(year: str | None, month: int, day: int) -> TextValue:
     return TextValue(DATE, f"{year}-{core}" if year else core, core, "")
 
 
-def _parse_month(name: str) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1
-
-
 def _make_time(hour: str, minute: str, half: str | None) -> TextValue:
-    hours = int(hour)
-    core = f"{hours % 12}:{minute}"
-    if half is None and (hours > 12 or hour.startswith("0")):
-        half = "p" if hours > 12 else "a"
-    return TextValue(TIME, f"{core}{half.lower()}" if half else core, core, "")
+    return TextValue(TIME, *normalise_clock(hour, minute, half), "")
 
 
-def _scale_number(number: str, scale: str | None) -> str:
-    factor = _FACTORS[scale.strip()[0].lower()] if scale else 1.0
-    return f"{float(number.replace(',', '')) * factor:.12g}"
+def _format_amount(number: str, scale: str | None = None) -> str:
+    return f"{scale_number(number, scale):.12g}"
 
 
 def _make_money(sign: str, amount: str) -> TextValue:
-    return TextValue(MONEY, f"{_CURRENCY.get(sign, sign)} {amount}", amount, "")
+    return TextValue(MONEY, f"{CURRENCY_CODES.get(sign, sign)} {amount}", amount, "")
 
 
 def _make_number(digits: str, scale: str | None, unit: str | None) -> TextValue:
-    amount = _scale_number(digits, scale)
+    amount = _format_amount(digits, scale)
     name = unit.lower() if unit else ""
     if len(name) > 3 and name.endswith("s"):
         name = name[:-1]
     if name in _COINS:
         return _make_money(_COINS[name], amount)
-    if not name or name in STOPWORDS or name in CALENDAR_WORDS:
+    if not name or name in TEXT_STOPWORDS or name in CALENDAR_WORDS:
         return TextValue(NUMBER, amount, amount, "")
     return TextValue(NUMBER, f"{amount} {name}", amount, "")
 
@@ -285,15 +256,13 @@ def _make_code(groups: tuple[str, ...]) -> TextValue:
 
 _READERS: dict[str, Callable[[tuple[str, ...]], TextValue]] = {
     "iso": lambda g: _make_date(g[0], int(g[1]), int(g[2])),
-    "day_month": lambda g: _make_date(g[2], _parse_month(g[1]), int(g[0])),
-    "month_day": lambda g: _make_date(g[2], _parse_month(g[0]), int(g[1])),
+    "day_month": lambda g: _make_date(g[2], parse_month(g[1]), int(g[0])),
+    "month_day": lambda g: _make_date(g[2], parse_month(g[0]), int(g[1])),
     "clock": lambda g: _make_time(g[0], g[1], g[2]),
     "oclock": lambda g: _make_time(g[0], "00", g[1]),
-    "percent": lambda g: TextValue(
-        PERCENT, f"{_scale_number(g[0], None)} %", _scale_number(g[0], None), ""
-    ),
+    "percent": lambda g: TextValue(PERCENT, f"{_format_amount(g[0])} %", _format_amount(g[0]), ""),
     "number": lambda g: _make_number(g[0], g[1], g[2]),
     "serial": _make_code,
-    "money": lambda g: _make_money(g[0], _scale_number(g[1], g[2] or g[3])),
+    "money": lambda g: _make_money(g[0], _format_amount(g[1], g[2] or g[3])),
     "code": _make_code,
 }

@@ -1,10 +1,24 @@
-"""Numbers written in words."""
+"""Numbers, dates, times and other values in the answers of systems, in any spelling."""
 
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
+
+from recall_bench.core.value_patterns import (
+    CURRENCY_CODES,
+    MONTH_PATTERN,
+    NUMBER_PATTERN,
+    ORDINAL_ENDING,
+    RANGE_SCALE_PATTERN,
+    SCALE_PATTERN,
+    WEEKDAYS,
+    is_denied_before,
+    normalise_clock,
+    parse_month,
+    scale_number,
+)
 
 _DIGIT_WORDS = "zero|one|two|three|four|five|six|seven|eight|nine"
 _ONES_WORDS = {
@@ -127,22 +141,6 @@ def _find_series(identifier: str) -> str:
     return "@" if identifier.startswith("@") else _DIGIT_RUN.sub("0", identifier)
 
 
-MONTH_PREFIXES = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
-_SCALE_FACTORS = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
-CURRENCY_CODES = {"$": "usd", "u": "usd", "€": "eur", "e": "eur", "£": "gbp", "g": "gbp"}
 _UNITS = {
     "percent": "%", "per cent": "%", "pct": "%", "percentage point": "%", "basis point": "bp",
     "times": "x", "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour",
@@ -155,13 +153,6 @@ _DURATIONS = {
     "day": (86_400, "s"), "week": (604_800, "s"), "month": (1, "mon"), "year": (12, "mon"),
 }  # fmt: skip
 
-MONTH_PATTERN = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|(?-i:M)ay|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_ORDINAL = r"(?:st|nd|rd|th)?"
-NUMBER_PATTERN = r"\d+(?:,\d{3})*(?:\.\d+)?"
-SCALE_PATTERN = r"(?:\s?(?:thousand|million|billion)|(?:mm|mn|bn|k|m|b))\b"
 _UNIT = (
     r"(?:%|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:milli)?second|sec|min(?:ute)?|hr"
     r"|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram|kilomet(?:re|er)|met(?:re|er))s?\b"
@@ -171,10 +162,6 @@ _UNIT = (
 _DURATION_UNIT = r"(?:minute|hour|day|week|month|year)"
 _PART_OF_DAY = r"\s(?:in\sthe|at)\s(morning|afternoon|evening|night)\b"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
-_RANGE_SCALE = (
-    rf"(?:({SCALE_PATTERN})|(?=\s?(?:-|to\s)\s?[$€£]?{NUMBER_PATTERN}({SCALE_PATTERN})))?"
-)
-
 # The first letter decides which alternatives are tried: most words are none of them, and a
 # history has millions. What is repeated before something that may not come is bounded, or a
 # hostile answer would take for ever.
@@ -184,7 +171,7 @@ _VALUES = re.compile(
           (?P<iso>(\d{{4}})-(\d\d)-(\d\d)(?!\d))
         | (?P<slashed>(\d\d?)/(\d\d?)/(\d{{4}})(?!\d))
         | (?P<dotted>(\d\d?)\.\s?(\d\d?)\.\s?(\d{{4}})(?!\d))
-        | (?P<day_month>(\d\d?){_ORDINAL}\s(?:of\s)?({MONTH_PATTERN})(?:,?\s(\d{{4}})\b)?)
+        | (?P<day_month>(\d\d?){ORDINAL_ENDING}\s(?:of\s)?({MONTH_PATTERN})(?:,?\s(\d{{4}})\b)?)
         | (?P<clock>(\d\d?):(\d\d)(?::\d\d)?(?!\d)(?:\s?([ap])\.?m\b\.?|{_PART_OF_DAY})?)
         | (?P<military>([01]\d|2[0-3])([0-5]\d)\s(?:hours|hrs)\b)
         | (?P<h_clock>([01]?\d|2[0-3])h([0-5]\d)\b)
@@ -194,13 +181,13 @@ _VALUES = re.compile(
             |(?!{NUMBER_PATTERN}(?:{SCALE_PATTERN}|{_UNIT}))\d\w{{0,64}}[a-z_]\w*(?:\.\w+)*))
         | (?P<number>({NUMBER_PATTERN})({SCALE_PATTERN})?(\sand\sa\shalf\b)?(?:[\s-]?({_UNIT}))?))
     | (?=[$€£@\#])(?i:
-          (?P<money>([$€£])\s?({NUMBER_PATTERN}){_RANGE_SCALE})
+          (?P<money>([$€£])\s?({NUMBER_PATTERN}){RANGE_SCALE_PATTERN})
         | (?P<handle>(@\w[\w-]*|\#\d+)))
     | (?=[JFMASONDjfmasond])(?i:
-          (?P<month_day>({MONTH_PATTERN})\s(\d\d?){_ORDINAL}(?![\w:])(?:,?\s(\d{{4}})\b)?)
+          (?P<month_day>({MONTH_PATTERN})\s(\d\d?){ORDINAL_ENDING}(?![\w:])(?:,?\s(\d{{4}})\b)?)
         | (?P<month_year>({MONTH_PATTERN})\s(\d{{4}})\b)
         | (?P<midday>(noon|midnight)\b))
-    | (?=[UEGueg])(?i:(?P<currency>((?:usd|eur|gbp)\s)({NUMBER_PATTERN}){_RANGE_SCALE}))
+    | (?=[UEGueg])(?i:(?P<currency>((?:usd|eur|gbp)\s)({NUMBER_PATTERN}){RANGE_SCALE_PATTERN}))
     | (?=[\w.+-]{{0,64}}[\d_@])
           (?P<identifier>([A-Z][A-Z0-9]*-\d+\b|[\w.+-]{{1,64}}@[\w-]+(?:\.\w+)+
             |(?=\w{{0,64}}[\d_])[A-Za-z_]\w*(?:\.\w+)*))
@@ -214,12 +201,6 @@ _VALUES = re.compile(
     )""",
     re.VERBOSE,
 )
-_DENIAL = re.compile(
-    r"(?:\bnot|n't|\bno longer|\brather than|\binstead of|\bnever)"
-    r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
-    re.IGNORECASE,
-)
-_DENIAL_REACH = 32
 _JOINT = re.compile(r"(?:,?\sand\s|,\s|\s)", re.IGNORECASE)
 
 
@@ -273,7 +254,7 @@ def split_values(text: str) -> tuple[list[ValueAtom], str]:
     for atom, start, past in locate_values(text):
         rest.append(text[end:start])
         end = past
-        if not _DENIAL.search(text, max(0, start - _DENIAL_REACH), start):
+        if not is_denied_before(text, start):
             claimed.append(atom)
     rest.append(text[end:])
     return claimed, " ".join(rest)
@@ -294,22 +275,13 @@ def _make_slash_date(first: int, second: int, year: str) -> ValueAtom:
     return _make_date(year, second, first) if first > 12 else _make_date(year, first, second)
 
 
-def parse_month(name: str) -> int:
-    """The number of a month by its name, however it is cut short."""
-    return MONTH_PREFIXES.index(name[:3].lower()) + 1
-
-
 def _make_month(name: str, year: str) -> ValueAtom:
     value = f"{parse_month(name):02}/{year}"
     return ValueAtom(MONTH, value, value)
 
 
 def _make_clock(hour: str, minute: str, half: str | None) -> ValueAtom:
-    hours = int(hour)
-    core = f"{hours % 12}:{minute}"
-    if half is None and (hours > 12 or hour.startswith("0")):
-        half = "p" if hours > 12 else "a"
-    return ValueAtom(TIME, f"{core}{half.lower()}" if half else core, core)
+    return ValueAtom(TIME, *normalise_clock(hour, minute, half))
 
 
 def _make_full_clock(hour: str, minute: str) -> ValueAtom:
@@ -344,20 +316,13 @@ def _make_quantity(number: float, unit: str | None) -> ValueAtom:
     return ValueAtom(QUANTITY, f"{core} {name}", core, measure)
 
 
-def scale_number(number: str, scale: str | None) -> float:
-    """A number with its scale word: `2.5 million`."""
-    factor = _SCALE_FACTORS[scale.strip()[0].lower()] if scale else 1.0
-    return float(number.replace(",", "")) * factor
-
-
 _Groups = tuple[str, ...]
 
 
 def _make_money(groups: _Groups) -> ValueAtom:
     sign, number, own_scale, range_scale, *_ = groups
-    return _make_quantity(
-        scale_number(number, own_scale or range_scale), CURRENCY_CODES[sign[0].lower()]
-    )
+    code = CURRENCY_CODES.get(sign, sign.strip().lower())
+    return _make_quantity(scale_number(number, own_scale or range_scale), code)
 
 
 def _make_number(digits: str, scale: str | None, half: str | None, unit: str | None) -> ValueAtom:
@@ -408,7 +373,6 @@ _DAY_OFFSETS = {
     "the day after tomorrow": 2,
 }
 _DAY_NAMES = "|".join(name.replace(" ", r"\s") for name in _DAY_OFFSETS)
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _COUNT = rf"(?:an?|one|\d{{1,3}}|{NUMBER_WORDS_PATTERN})"
 _AWAY = r"(?:ago|from\s(?:today|now)|hence)"
 _RELATIVE_DATE = re.compile(
@@ -417,7 +381,7 @@ _RELATIVE_DATE = re.compile(
     | (?P<weeks>{_COUNT})\sweeks?(?:\sand\s(?P<odd>{_COUNT})\sdays?)?\s(?P<weekly>{_AWAY})
       (?:\stoday)?
     | (?P<days>{_COUNT})\sdays?\s(?P<daily>{_AWAY})
-    | (?P<side>last|this\spast|next)\s(?P<weekday>{"|".join(_WEEKDAYS)})
+    | (?P<side>last|this\spast|next)\s(?P<weekday>{"|".join(WEEKDAYS)})
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -444,7 +408,7 @@ def _resolve_day(match: re.Match[str], today: date) -> date:
 
 
 def _resolve_weekday(name: str, side: str, today: date) -> date:
-    ahead = (_WEEKDAYS.index(name.lower()) - today.weekday()) % 7
+    ahead = (WEEKDAYS.index(name.capitalize()) - today.weekday()) % 7
     if side.lower() == "next":
         return today + timedelta(days=ahead or 7)
     return today - timedelta(days=(7 - ahead) or 7)

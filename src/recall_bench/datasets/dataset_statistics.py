@@ -16,7 +16,8 @@ from statistics import fmean
 
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Expects
-from recall_bench.core.text_values import STOPWORDS, collect_stems, normalise_text
+from recall_bench.core.text import TEXT_STOPWORDS
+from recall_bench.core.text_values import collect_stems, normalise_text
 from recall_bench.datasets.lint.answer_checks import count_constant_no
 from recall_bench.datasets.lint.history_checks import count_new_sentences
 from recall_bench.datasets.lint.lint_corpus import LintCorpus, read_corpus
@@ -170,7 +171,7 @@ def _find_ordinary_words(corpus: LintCorpus) -> frozenset[str]:
         for sentence in day.sentences:
             inner = islice(_WORD.findall(normalise_text(sentence.text)), 1, None)
             capital.update(word.lower() for word in inner if word[0].isupper())
-    return STOPWORDS.union(word for word, count in small.items() if count >= capital[word])
+    return TEXT_STOPWORDS.union(word for word, count in small.items() if count >= capital[word])
 
 
 def _list_vocabulary(corpus: LintCorpus) -> Iterator[str]:

@@ -31,6 +31,7 @@ from recall_bench.core.scenario import (
     hash_question_id,
 )
 from recall_bench.core.sentences import Sentence, read_sentences
+from recall_bench.core.text import FUNCTION_WORDS
 
 MOST = 6
 """No reference gets more sentences than this."""
@@ -43,12 +44,6 @@ _INFERRED = 1 / 3
 """A reference with more than this share uncovered is inferred from what is stated."""
 
 _WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
-_STOPWORDS = frozenset(
-    "a about after all also an and any are as at be because been before being but by can could did"
-    " do does for from had has have he her him his how i if in into is it its me my no not of on or"
-    " our she so than that the their them then there these they this those to was we were what"
-    " when where which while who whom whose why will with would you your".split()
-)
 
 
 def find_supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
@@ -211,7 +206,7 @@ def _read_heading_words(session: str | None, heading: str) -> frozenset[str]:
 
 def _collect_words(text: str) -> frozenset[str]:
     found = (_normalise_word(match[0].lower()) for match in _WORD.finditer(text))
-    return frozenset(word for word in found if word not in _STOPWORDS)
+    return frozenset(word for word in found if word not in FUNCTION_WORDS)
 
 
 @lru_cache(maxsize=50_000)

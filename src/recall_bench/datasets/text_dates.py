@@ -16,23 +16,14 @@ from datetime import date
 from itertools import groupby
 
 from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN, WEEKDAYS, parse_month
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
-)
 _DATE = (
     r"(?:\d{4}-\d{2}-\d{2}"
-    rf"|{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?,?\ \d{{4}}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th)?\ {_MONTH},?\ \d{{4}})"
+    rf"|{MONTH_PATTERN}\ \d{{1,2}}(?:st|nd|rd|th)?,?\ \d{{4}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)?\ {MONTH_PATTERN},?\ \d{{4}})"
 )
-_WEEKDAY = (
-    r"(?:Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
-    r"|Sat(?:urday)?|Sun(?:day)?)\b\.?"
-)
+_WEEKDAY = rf"{WEEKDAY_PATTERN}\b\.?"
 _WITH_WEEKDAY = re.compile(
     rf"\b({_WEEKDAY}),?[\ *_]+({_DATE})(?!\d)|(?<!\d)({_DATE})[*_]*,?\ [*_(]*({_WEEKDAY})"
 )
@@ -85,7 +76,7 @@ def _read_dates(section: tuple[str, str]) -> set[date]:
 
 
 def _is_weekday(day: date, weekday: str) -> bool:
-    return _WEEKDAYS[day.weekday()] == weekday[:3].lower()
+    return WEEKDAYS[day.weekday()].startswith(weekday[:3])
 
 
 def _parse_date(phrase: str) -> date | None:
@@ -94,7 +85,7 @@ def _parse_date(phrase: str) -> date | None:
         if month is None:
             return date.fromisoformat(phrase)
         numbers = [int(number) for number in re.findall(r"\d+", phrase)]
-        return date(numbers[1], _MONTHS.index(month[0].lower()) + 1, numbers[0])
+        return date(numbers[1], parse_month(month[0]), numbers[0])
     except ValueError:
         return None
 

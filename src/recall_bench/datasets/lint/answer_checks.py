@@ -15,6 +15,7 @@ from recall_bench.core.text_values import (
     collect_stems,
     split_words,
 )
+from recall_bench.core.value_patterns import WEEKDAYS
 from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity
 from recall_bench.datasets.lint.value_index import DayLog, LintQuestion
 from recall_bench.datasets.persona_files import find_runs, format_days
@@ -28,7 +29,6 @@ _EVERYWHERE = 5
 """From so many other days on, a value is common knowledge."""
 _CHOICE = frozenset({"or", "first", "earlier", "later"})
 """Words of a question that names the possible answers."""
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NEAR = {"yesterday": -1, "tomorrow": 1}
 _REACH = 14
 """How many days from a log a weekday in it may mean."""
@@ -82,7 +82,7 @@ def _is_derivable(corpus: LintCorpus, day: int, atom: TextValue) -> bool:
         if meant is None:
             continue
         gap = (meant - own).days
-        is_named = _WEEKDAYS[meant.weekday()] in said and abs(gap) <= _REACH
+        is_named = WEEKDAYS[meant.weekday()].lower() in said and abs(gap) <= _REACH
         if gap == 0 or is_named or any(gap == n and name in said for name, n in _NEAR.items()):
             return True
     return False

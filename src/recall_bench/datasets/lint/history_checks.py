@@ -17,6 +17,7 @@ from recall_bench.core.text_values import (
     normalise_text,
     remove_values,
 )
+from recall_bench.core.value_patterns import WEEKDAY_PATTERN, WEEKDAYS
 from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity
 from recall_bench.datasets.lint.value_index import DayLog, LintQuestion, SentenceMention
 from recall_bench.datasets.persona_files import format_days
@@ -371,11 +372,7 @@ CORRECTION_LINTS = (
 )
 
 
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_WEEKDAY = (
-    r"(Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
-    r"|Sat(?:urday)?|Sun(?:day)?)\b\.?"
-)
+_WEEKDAY = rf"({WEEKDAY_PATTERN})\b\.?"
 _BEFORE = re.compile(rf"\b{_WEEKDAY},?\s\Z")
 _AFTER = re.compile(rf"\s\({_WEEKDAY}\)")
 
@@ -447,7 +444,7 @@ def _find_weekday(corpus: LintCorpus, atom: TextValue) -> str | None:
         return None
     whole = atom.value if atom.value != atom.core else f"{min(years)}-{atom.core}"
     try:
-        return _WEEKDAYS[date.fromisoformat(whole).weekday()]
+        return WEEKDAYS[date.fromisoformat(whole).weekday()]
     except ValueError:
         return None
 

@@ -16,6 +16,7 @@ from recall_bench.core.text_values import (
     normalise_text,
     split_words,
 )
+from recall_bench.core.value_patterns import MONTHS
 from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity
 from recall_bench.datasets.lint.value_index import LintQuestion
 
@@ -30,10 +31,7 @@ _CURRENT = re.compile(
     r"\b(?:currently|current|now|at present|at the moment|latest|most recent|as of today)\b",
     re.IGNORECASE,
 )
-_MONTH = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|(?:19|20)\d\d)\b"
-)
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)}|(?:19|20)\d\d)\b")
 _DAY_NUMBER = re.compile(r"\bdays? #?(\d{1,5})\b(?:\s?(?:[-–]|to|through)\s?\d+)?", re.IGNORECASE)
 _BENCHMARK = re.compile(
     r"\b(?:corpus|personas?|checkpoints?|benchmarks?|datasets?|ground truth|references?"

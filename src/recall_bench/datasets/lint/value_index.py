@@ -33,6 +33,7 @@ from recall_bench.core.text_values import (
     normalise_text,
     split_words,
 )
+from recall_bench.core.values import spell_number
 from recall_bench.datasets.persona_story import EPOCH
 
 _DENIAL = re.compile(
@@ -172,15 +173,9 @@ class DayLog:
 Spot = tuple[int, str]
 """A day and one of its sessions."""
 
-NUMBER_WORDS = dict(
-    zip(
-        map(str, (*range(1, 21), *range(30, 100, 10))),
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-        " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty"
-        " ninety".split(),
-        strict=True,
-    )
-)
+NUMBER_WORDS = {
+    str(number): spell_number(number) for number in (*range(1, 21), *range(30, 100, 10))
+}
 """Numbers as figures and as words."""
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from recall_bench.core.scenario import BOUNDARY, Disclosure
+from recall_bench.core.text import TEXT_STOPWORDS
 from recall_bench.core.text_values import (
     CALENDAR_WORDS,
     DATE,
@@ -14,7 +15,6 @@ from recall_bench.core.text_values import (
     NAME,
     NUMBER,
     PERCENT,
-    STOPWORDS,
     TIME,
     TextValue,
     collect_stems,
@@ -121,7 +121,7 @@ def _is_bare(answer: str) -> bool:
     for start, end in reversed(found):
         level = level[:start] + level[end:]
     return bool(found) and all(
-        word in STOPWORDS or word in CALENDAR_WORDS for word in split_words(level)
+        word in TEXT_STOPWORDS or word in CALENDAR_WORDS for word in split_words(level)
     )
 
 

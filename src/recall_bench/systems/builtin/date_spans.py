@@ -5,11 +5,9 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-_MONTH = "|".join((*_MONTHS, "Sept", *(name[:3] for name in _MONTHS)))
+from recall_bench.core.value_patterns import MONTHS, parse_month
+
+_MONTH = "|".join((*MONTHS, "Sept", *(name[:3] for name in MONTHS)))
 _NUMBER_WORDS = {
     word: number
     for number, word in enumerate(
@@ -98,14 +96,14 @@ def _parse_absolute(part: dict[str, str | None], today: date) -> DateSpan:
         return _parse_day_of_month(
             name, int(part["d1"] or part["d2"] or 0), part["y1"] or part["y2"], today
         )
-    number = _parse_month(str(part["m3"] or part["m4"]))
+    number = parse_month(str(part["m3"] or part["m4"]))
     if year_named := part["y3"]:
         return _make_month_span(int(year_named), number)
     return _make_month_span(today.year if number <= today.month else today.year - 1, number)
 
 
 def _parse_day_of_month(name: str, day: int, year: str | None, today: date) -> DateSpan:
-    month = _parse_month(name)
+    month = parse_month(name)
     if year:
         return _make_day_span(date(int(year), month, day))
     has_begun = (month, day) <= (today.month, today.day)
@@ -136,10 +134,6 @@ def _parse_calendar_unit(which: str, unit: str, today: date) -> DateSpan:
         return DateSpan(date(year, 1, 1), date(year, 12, 31))
     end = today.replace(day=1) - timedelta(days=1) if which == "last" else today
     return DateSpan(end.replace(day=1), end)
-
-
-def _parse_month(name: str) -> int:
-    return next(i for i, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
 
 
 def _make_day_span(day: date) -> DateSpan:

@@ -9,10 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
-
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+from recall_bench.core.value_patterns import MONTHS
 
 _MONTH = "|".join(MONTHS)
 _WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,? )?"
