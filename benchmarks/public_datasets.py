@@ -29,7 +29,7 @@ import msgspec
 from engine import measured
 
 import recall_bench
-from recall_bench.metrics.pairs import PairedDifference, compare_pairs
+from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
 from recall_bench.reporting.eval_estimates import (
     ALL,
@@ -244,23 +244,21 @@ def pairs_table(datasets: Mapping[str, Mapping[str, Kept]]) -> str:
                     f"{dataset}, {name}",
                     *(f"{mean:.3f}" for mean in means.values()),
                     best,
-                    f"{more.mean:+.3f}",
+                    f"{more.value:+.3f}",
                     _interval(more.interval, "+.3f"),
-                    f"{more.pairs:,} of {more.questions:,}",
+                    f"{more.trials:,} of {more.questions:,}",
                 ]
             )
     head = ["", WHOLE, *PARTS, "best part", f"{WHOLE} − best part", "95 % interval"]
     return _table([*head, "questions of histories"], lines)
 
 
-def difference(
-    whole: Mapping[str, float], part: Mapping[str, float], dataset: str
-) -> PairedDifference:
+def difference(whole: Mapping[str, float], part: Mapping[str, float], dataset: str) -> Estimate:
     """Questions are paired; conversations are drawn again, because theirs resemble each other."""
     assert whole.keys() == part.keys(), "they were not asked the same questions"
-    conversations = [name.rpartition("/")[0] for name in whole]
+    conversations = [f"{dataset}/{name.rpartition('/')[0]}" for name in whole]
     values = [whole[name] - part[name] for name in whole]
-    found = compare_pairs(values, conversations, [dataset] * len(values))
+    found = estimate_mean(values, list(whole), conversations, is_difference=True)
     assert found is not None
     return found
 

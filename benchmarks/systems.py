@@ -30,7 +30,7 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.systems.resolver import resolve_system
 
 BUILT_IN = ("none", "random", "bm25", "vector", "hybrid")
@@ -145,7 +145,7 @@ def on_personas(name: str, work: Path) -> Figures:
             marks.append(float(verdict.composite) if verdict else 0.0)
             questions.append(result.trial.item)
             strata.append(scenario)
-    found = compare_pairs(marks, questions, strata)
+    found = estimate_mean(marks, questions, strata, limits=(0.0, 6.0))
     card, service = run.plan.system, run.service
     clocks = [part.clock for part in done.summary.checkpoints]
     deliveries = service.deliveries
@@ -194,7 +194,8 @@ async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figure
         await memory.close()
     await system.close()
     # A conversation is the unit that varies: ten of them say how sure a recall is.
-    both = [compare_pairs(values, strata, ["locomo"] * len(values)) for values in (turns, sessions)]
+    names = [str(number) for number in range(len(strata))]
+    both = [estimate_mean(values, names, strata, limits=(0.0, 1.0)) for values in (turns, sessions)]
     row.turn_recall, row.session_recall = statistics.fmean(turns), statistics.fmean(sessions)
     row.turn_interval, row.session_interval = (each.interval if each else None for each in both)
     row.locomo_ingest_s, row.locomo_questions = fed_s, len(turns)

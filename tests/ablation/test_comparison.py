@@ -8,8 +8,8 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.core.words import estimate_tokens
-from recall_bench.metrics.pairs import PairedDifference
 from recall_bench.reporting.ablation_report import (
+    AblationDifference,
     AblationReport,
     AblationRow,
     compare_variants,
@@ -212,14 +212,20 @@ def test_names_that_no_folder_can_have_are_told_apart() -> None:
     assert all("/" not in name for name in odd)
 
 
-def a_row(name: str, difference: PairedDifference | None, *, survives: bool = False) -> AblationRow:
+def a_row(
+    name: str, difference: AblationDifference | None, *, survives: bool = False
+) -> AblationRow:
     return AblationRow(
         variant=name,
         changes={},
         mean=2.5,
         trials=40,
         difference=difference,
-        excludes_zero=difference is not None and difference.excludes_zero,
+        excludes_zero=bool(
+            difference
+            and difference.interval
+            and difference.interval[0] * difference.interval[1] > 0
+        ),
         survives=survives,
         hit_share=None,
         tokens=1234.4,
@@ -241,8 +247,8 @@ def a_table(*rows: AblationRow) -> AblationReport:
     )
 
 
-BETTER = PairedDifference(mean=0.4, interval=(0.1, 0.7), pairs=40, questions=20)
-SAME = PairedDifference(mean=-0.001, interval=(-0.2, 0.2), pairs=38, questions=20)
+BETTER = AblationDifference(mean=0.4, interval=(0.1, 0.7), pairs=40, questions=20)
+SAME = AblationDifference(mean=-0.001, interval=(-0.2, 0.2), pairs=38, questions=20)
 
 
 def test_a_row_says_plainly_what_its_interval_shows() -> None:

@@ -15,8 +15,8 @@ from recall_bench.metrics.agreement import (
     MarkPairs,
     estimate_effective_size,
     measure_agreement,
-    number_names,
 )
+from recall_bench.metrics.bootstrap import number_names
 
 
 def rulings(

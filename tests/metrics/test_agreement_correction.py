@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.metrics.agreement import Bools
+from recall_bench.metrics.bootstrap import Bools
 from recall_bench.metrics.judge_correction import (
     CorrectedRate,
     EffectiveShare,

@@ -68,9 +68,9 @@ def test_the_gold_at_the_top_is_full_marks_and_nothing_is_none(measure: Any) -> 
     top = ranking("A", *"bcdefghijklmnopqrst", tokens=12)
     best = 1 / measure.cutoff if measure.family == "precision" else 1.0
 
-    assert measure.of(top, frozenset("A")) == pytest.approx(best)
-    assert measure.of([], frozenset("A")) == 0.0
-    assert measure.of(ranking(*"bcdefghijklmnopqrst"), frozenset("A")) == 0.0
+    assert measure.score(top, frozenset("A")) == pytest.approx(best)
+    assert measure.score([], frozenset("A")) == 0.0
+    assert measure.score(ranking(*"bcdefghijklmnopqrst"), frozenset("A")) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_lies_beyond_the_cutoff_does_not_count(measure: Any) -> None:
     """A set of all that was returned is no ranking, and its hit has no k."""
     fillers = ranking(*(f"x{n}" for n in range(measure.depth)))
 
-    assert measure.of([*fillers, RankedPassage("A", 1), RankedPassage("C", 1)], GOLD) == 0.0
+    assert measure.score([*fillers, RankedPassage("A", 1), RankedPassage("C", 1)], GOLD) == 0.0
 
 
 def test_a_repeat_uses_its_rank_and_is_not_relevant_again() -> None:
@@ -168,7 +168,7 @@ def test_session_5_of_one_conversation_is_not_session_5_of_another() -> None:
 def test_a_question_without_gold_is_neither_found_nor_missed(measure: Any) -> None:
     """LoCoMo's script scores it 1, Hebb's function 0."""
     with pytest.raises(ValueError, match="without gold"):
-        measure.of(BABA, frozenset())
+        measure.score(BABA, frozenset())
 
 
 @pytest.mark.parametrize(("depth", "deepest"), [(1, 1), (4, 3), (7, 5), (10, 10), (50, 20)])

@@ -30,7 +30,7 @@ def printed() -> dict[str, tuple[str, str]]:
 def test_every_value_and_floor_is_right(example: dict[str, Any]) -> None:
     ranking, gold, pool = example["ranking"], example["gold"], example["pool"]
     computed = {
-        one.name: (one.score(ranking, gold), pool.expected(one, gold)) for one in list_measures(5)
+        one.name: (one.score(ranking, gold), pool.expect(one, gold)) for one in list_measures(5)
     }
     for layer in list_layer_measures(5):
         value = layer.measure(example["returned"], example["facts"])

@@ -134,7 +134,7 @@ def test_questions_that_differ_not_at_all_below_zero_correlation_count_as_unrela
     [
         (lambda: DifferenceSpread(deviation=0), "is not above 0"),
         (lambda: DifferenceSpread(deviation=1, correlation=1.1), "not between 0 and 1"),
-        (lambda: find_sample_size(0, DifferenceSpread(deviation=1)), "cannot be looked for"),
+        (lambda: find_sample_size(0, DifferenceSpread(deviation=1)), "cannot be detected"),
         (lambda: find_sample_size(1e-9, DifferenceSpread(deviation=1)), "more than 1,000,000,000"),
         (lambda: find_sample_size(1, DifferenceSpread(deviation=1), asks=0), "1 or more"),
         (

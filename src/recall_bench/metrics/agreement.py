@@ -1,67 +1,37 @@
-"""Records that share a question are not independent: what that does to an interval.
+"""How well a judge agrees with labels, mark by mark.
 
-A system asked the same question at ten checkpoints gives much the same answer ten times. So
-questions are drawn, never records, and an effective size says how many independent records
-would tell as much.
+A mark passes from the points in `core.verdict.PASS` on, and agreement is about passes; only
+`kappa_weighted` looks at the whole scale. Intervals resample questions, not records: answers to
+one question are alike. An undefined figure (no failure among the labels, for example) is None, as
+is an interval over fewer than `FEWEST_QUESTIONS` questions.
+
+Every `compute_` function takes a matrix with a row of weights for each resample and a column for
+each record, and returns one value a row, NaN where it is undefined. The plain figure uses a single
+row of ones, so the figure and its interval share one formula.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recall_bench.core.record import Record
+from recall_bench.metrics.bootstrap import (
+    Bools,
+    Floats,
+    Interval,
+    Ints,
+    compute_percentile,
+    draw_weights,
+)
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-RESAMPLES: Final = 1000
-SEED: Final = 20_260_101
-LEVEL: Final = 0.95
-"""The share of intervals that should hold the truth."""
-
-_CELLS = 1 << 21
-_DEFINED = 0.9
-"""A figure that exists in a smaller share of the resamples has no interval."""
-
-
-def draw_resamples(question: Ints, count: int = RESAMPLES) -> Iterator[Floats]:
-    """How often each record is drawn when as many questions as there are are drawn again.
-
-    One row a resample, in as many pieces as keep the memory small. The same questions give the
-    same draws every time.
-    """
-    if not len(question):
-        return
-    questions = int(question.max()) + 1
-    chance = np.random.default_rng(SEED)
-    step = max(1, _CELLS // max(len(question), questions))
-    even = np.full(questions, 1 / questions)
-    for start in range(0, count, step):
-        drawn = chance.multinomial(questions, even, size=min(step, count - start))
-        yield drawn.astype(np.float64)[:, question]
-
-
-def compute_interval(parts: Sequence[Floats]) -> tuple[float, float] | None:
-    """The middle 95 % of a figure's values, NaN meaning undefined; None if it too often is."""
-    if not parts:
-        return None
-    values = np.concatenate(parts)
-    defined = values[~np.isnan(values)]
-    if not len(defined) or len(defined) < _DEFINED * len(values):
-        return None
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return float(low), float(high)
+AGREEMENT_RESAMPLES: Final = 1000
 
 
 def estimate_effective_size(hits: Bools, question: Ints) -> float | None:
-    """How many independent records would give this share as surely; None where there is none.
+    """Estimate how many independent records are worth as much as these; None without records.
 
-    Never more than the records there are. Where all records agree nothing shows how alike the
+    Never more than the number of records. Where all records agree, nothing shows how similar the
     answers to one question are, so each question counts once.
     """
     if not len(hits):
@@ -72,19 +42,13 @@ def estimate_effective_size(hits: Bools, question: Ints) -> float | None:
     if asked < 2 or share in {0.0, 1.0}:
         return float(asked)
     variance = asked / (asked - 1) * float(sums @ sums) / len(hits) ** 2
-    # Answers to one question may also differ more than chance has it: that proves nothing.
+    # Answers to one question may also vary more than independent ones: that adds nothing.
     alone = share * (1 - share) / len(hits)
     return max(1.0, share * (1 - share) / max(variance, alone))
 
 
-def number_names(names: Sequence[str]) -> Ints:
-    """Each name as a number: equal names, equal numbers, counted from 0 without a gap."""
-    place: dict[str, int] = {}
-    return np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
-
-
 def compute_auc(weights: Floats, score: Floats, positive: Bools) -> Floats:
-    """The chance that a positive record outscores a negative one, ties counting half."""
+    """Compute the chance that a positive record outscores a negative one; a tie counts half."""
     if not len(score):
         return np.full(len(weights), np.nan)
     order = np.argsort(score, kind="stable")
@@ -98,7 +62,7 @@ def compute_auc(weights: Floats, score: Floats, positive: Bools) -> Floats:
 
 
 def compute_pass_figures(weights: Floats, passed: Bools, positive: Bools) -> dict[str, Floats]:
-    """Accuracy, Cohen's kappa, sensitivity and specificity of a yes or no."""
+    """Compute accuracy, Cohen's kappa, sensitivity and specificity of pass or fail."""
     right_yes = weights @ (passed & positive)
     wrong_yes = weights @ (passed & ~positive)
     wrong_no = weights @ (~passed & positive)
@@ -119,7 +83,7 @@ def compute_pass_figures(weights: Floats, passed: Bools, positive: Bools) -> dic
 
 
 def compute_weighted_kappa(weights: Floats, given: Ints, label: Ints, top: int) -> Floats:
-    """Agreement beyond chance on the whole scale, a miss by two costing four times one by one."""
+    """Compute quadratic weighted kappa: a miss by two costs four times a miss by one."""
     points = np.arange(top + 1)
     cost = (points[:, None] - points[None, :]) ** 2
     seen = weights @ ((given - label) ** 2)
@@ -131,14 +95,14 @@ def compute_weighted_kappa(weights: Floats, given: Ints, label: Ints, top: int) 
 
 
 def compute_brier(weights: Floats, probability: Floats, positive: Bools) -> Floats:
-    """The mean squared distance of the probability from what was so."""
+    """Compute the mean squared distance of the probabilities from the outcomes."""
     return _divide(weights @ (probability - positive) ** 2, weights.sum(axis=1))
 
 
 def compute_reliability(
     weights: Floats, probability: Floats, positive: Bools, bins: int
 ) -> tuple[Floats, Floats]:
-    """For each bin of probability, its mean probability and its share of positives."""
+    """Compute the mean probability and the share of positives of each bin."""
     place = find_bins(probability, bins)
     member = place[:, None] == np.arange(bins)
     held = weights @ member
@@ -148,7 +112,7 @@ def compute_reliability(
 
 
 def find_bins(probability: Floats, bins: int) -> Ints:
-    """The bin each probability falls into; the last one holds 1 as well."""
+    """Find the bin of each probability; the last bin includes 1."""
     return np.minimum((probability * bins).astype(np.int64), bins - 1)
 
 
@@ -159,7 +123,7 @@ def _divide(part: Floats, whole: Floats) -> Floats:
 BINS: Final = 10
 
 FEWEST_QUESTIONS: Final = 5
-"""Fewer questions than this do not show how much questions differ: there is no interval."""
+"""With fewer questions there is no interval."""
 
 FIGURES: Final = (
     "auc",
@@ -171,67 +135,64 @@ FIGURES: Final = (
     "brier",
 )
 
-Interval = tuple[float, float]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkPairs:
-    """One mark of many answers: what the judge gave and what the labels say."""
+    """One mark of many answers: the judge's points and the labels."""
 
     given: Ints
-    """The judge's points."""
     label: Ints
-    """The points it should have given."""
+    """The correct points."""
     question: Ints
-    """Which question each answer is to, numbered from 0 without a gap."""
+    """The question of each answer, numbered from 0 without a gap."""
     top: int
-    """What the mark is out of."""
+    """The maximum of the mark."""
     level: int
-    """The points from which on it is a pass."""
+    """The points from which on the mark passes."""
     probability: Floats | None = None
-    """How likely the judge holds each a pass; None unless it says so for all of them."""
+    """The judge's probability of a pass; None unless it gives one for every answer."""
 
     @property
     def positive(self) -> Bools:
-        """Which answers pass by their label."""
+        """Which answers pass according to the label."""
         return self.label >= self.level
 
     @property
     def passed(self) -> Bools:
-        """Which answers pass by the judge."""
+        """Which answers pass according to the judge."""
         return self.given >= self.level
 
     @property
     def score(self) -> Floats:
-        """What ranks the answers: the probabilities, or for want of them the points."""
+        """The ranking of the answers: the probabilities, or the points without them."""
         if self.probability is not None:
             return self.probability
         return self.given.astype(np.float64)
 
 
 class ReliabilityBin(Record, frozen=True, kw_only=True):
-    """Answers that were about as likely to pass as one another, by the judge's own account."""
+    """Answers to which the judge gave similar probabilities of a pass."""
 
     start: float
     end: float
     n: int
     probability: float | None
-    """The mean of what the judge said."""
+    """The mean of the judge's probabilities."""
     observed: float | None
-    """The share that did pass."""
+    """The share that passes."""
     interval: Interval | None
     """Of the observed share."""
 
 
 class MarkAgreement(Record, frozen=True, kw_only=True):
-    """How well a judge gives one mark."""
+    """How well a judge agrees with the labels in one mark."""
 
     n: int
     questions: int
     positives: int
-    """Answers that pass by their label."""
+    """Answers that pass according to the label."""
     passed: int
-    """Answers that pass by the judge."""
+    """Answers that pass according to the judge."""
     scored_by: Literal["probabilities", "marks"]
     """What the AUC ranks by."""
     auc: float | None
@@ -246,26 +207,23 @@ class MarkAgreement(Record, frozen=True, kw_only=True):
     intervals: dict[str, Interval | None]
     """By figure."""
     effective: dict[str, float | None]
-    """How many independent answers would tell the sensitivity and specificity as surely."""
+    """The number of independent answers that sensitivity and specificity rest on."""
     reliability: tuple[ReliabilityBin, ...] | None
     """None where the judge gives no probabilities."""
 
 
-def measure_agreement(rulings: MarkPairs) -> MarkAgreement:
-    """Every figure of agreement with its interval."""
-    plain = _FigureDraws.compute(np.ones((1, len(rulings.label))), rulings)
-    questions = len(np.unique(rulings.question))
-    spread = [
-        _FigureDraws.compute(weights, rulings)
-        for weights in _resample_questions(rulings, questions)
-    ]
+def measure_agreement(pairs: MarkPairs) -> MarkAgreement:
+    """Compute every figure of agreement with its interval."""
+    plain = _FigureDraws.compute(np.ones((1, len(pairs.label))), pairs)
+    questions = len(np.unique(pairs.question))
+    spread = _resample_figures(pairs, questions) if questions >= FEWEST_QUESTIONS else []
     figures = {name: _drop_nan(values[0]) for name, values in plain.figures.items()}
     return MarkAgreement(
-        n=len(rulings.label),
+        n=len(pairs.label),
         questions=questions,
-        positives=int(rulings.positive.sum()),
-        passed=int(rulings.passed.sum()),
-        scored_by="marks" if rulings.probability is None else "probabilities",
+        positives=int(pairs.positive.sum()),
+        passed=int(pairs.passed.sum()),
+        scored_by="marks" if pairs.probability is None else "probabilities",
         auc=figures["auc"],
         accuracy=figures["accuracy"],
         kappa=figures["kappa"],
@@ -274,31 +232,31 @@ def measure_agreement(rulings: MarkPairs) -> MarkAgreement:
         specificity=figures["specificity"],
         brier=figures.get("brier"),
         intervals={
-            name: compute_interval([part.figures[name] for part in spread])
+            name: _compute_interval([part.figures[name] for part in spread], questions)
             if figures.get(name) is not None
             else None
             for name in FIGURES
         },
-        effective=_estimate_effective(rulings),
-        reliability=_build_bins(rulings, plain, spread),
+        effective=_estimate_effective(pairs),
+        reliability=_build_bins(pairs, plain, spread, questions),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _FigureDraws:
-    """All figures under each row of weights."""
+    """Every figure for each row of weights."""
 
     figures: dict[str, Floats]
     stated: Floats | None = None
     observed: Floats | None = None
 
     @classmethod
-    def compute(cls, weights: Floats, rulings: MarkPairs) -> Self:
-        positive, probability = rulings.positive, rulings.probability
-        figures = compute_pass_figures(weights, rulings.passed, positive)
-        figures["auc"] = compute_auc(weights, rulings.score, positive)
+    def compute(cls, weights: Floats, pairs: MarkPairs) -> Self:
+        positive, probability = pairs.positive, pairs.probability
+        figures = compute_pass_figures(weights, pairs.passed, positive)
+        figures["auc"] = compute_auc(weights, pairs.score, positive)
         figures["kappa_weighted"] = compute_weighted_kappa(
-            weights, rulings.given, rulings.label, rulings.top
+            weights, pairs.given, pairs.label, pairs.top
         )
         if probability is None:
             return cls(figures)
@@ -306,13 +264,17 @@ class _FigureDraws:
         return cls(figures, *compute_reliability(weights, probability, positive, BINS))
 
 
-def _resample_questions(rulings: MarkPairs, questions: int) -> Iterator[Floats]:
-    """The resamples; none where there are too few questions to draw from."""
-    return draw_resamples(rulings.question) if questions >= FEWEST_QUESTIONS else iter(())
+def _resample_figures(pairs: MarkPairs, questions: int) -> list[_FigureDraws]:
+    pieces = draw_weights(questions, resamples=AGREEMENT_RESAMPLES, cells=len(pairs.question))
+    return [_FigureDraws.compute(weights[:, pairs.question], pairs) for weights in pieces]
 
 
-def _estimate_effective(rulings: MarkPairs) -> dict[str, float | None]:
-    positive, passed, question = rulings.positive, rulings.passed, rulings.question
+def _compute_interval(pieces: list[Floats], questions: int) -> Interval | None:
+    return compute_percentile(np.concatenate(pieces), clusters=questions) if pieces else None
+
+
+def _estimate_effective(pairs: MarkPairs) -> dict[str, float | None]:
+    positive, passed, question = pairs.positive, pairs.passed, pairs.question
     return {
         "sensitivity": estimate_effective_size(passed[positive], question[positive]),
         "specificity": estimate_effective_size(~passed[~positive], question[~positive]),
@@ -320,11 +282,11 @@ def _estimate_effective(rulings: MarkPairs) -> dict[str, float | None]:
 
 
 def _build_bins(
-    rulings: MarkPairs, plain: _FigureDraws, spread: list[_FigureDraws]
+    pairs: MarkPairs, plain: _FigureDraws, spread: list[_FigureDraws], questions: int
 ) -> tuple[ReliabilityBin, ...] | None:
-    if rulings.probability is None or plain.stated is None or plain.observed is None:
+    if pairs.probability is None or plain.stated is None or plain.observed is None:
         return None
-    held = np.bincount(find_bins(rulings.probability, BINS), minlength=BINS)
+    held = np.bincount(find_bins(pairs.probability, BINS), minlength=BINS)
     curves = [part.observed for part in spread if part.observed is not None]
     return tuple(
         ReliabilityBin(
@@ -333,7 +295,7 @@ def _build_bins(
             n=int(held[place]),
             probability=_drop_nan(plain.stated[0, place]),
             observed=_drop_nan(plain.observed[0, place]),
-            interval=compute_interval([curve[:, place] for curve in curves]),
+            interval=_compute_interval([curve[:, place] for curve in curves], questions),
         )
         for place in range(BINS)
     )

@@ -1,9 +1,15 @@
-"""What is drawn again: questions, or personas where there are enough, and never single trials.
+"""The one bootstrap: whole questions or personas are resampled, and intervals follow.
 
 A system asked one question at ten checkpoints gives much the same answer ten times, so ten trials
-of one question are one piece of evidence. Every figure here is a function of sums over trials: a
-mean of a sum and a count, a line of five sums, a survival curve of losses and facts at risk. So it
-is enough to draw the sums of whole clusters.
+of one question are one piece of evidence. The resampled unit (the cluster) is therefore the
+question, or the persona where there are at least five. Most figures are functions of sums over
+trials (a mean, a line, a survival curve), so it is enough to resample the sums of whole clusters.
+Figures that are not, such as an AUC, are recomputed from the weight of each cluster.
+
+Resampled figures vary less than the truth, by one part in the number of clusters, and ignore how
+badly a spread is known from a few clusters. Both intervals therefore cut off smaller tails, as
+Student's distribution is wider than the normal one (Hesterberg 2015, "What Teachers Should Know
+About the Bootstrap", section 5.3).
 """
 
 import math
@@ -11,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -18,19 +25,28 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Interval = tuple[float, float]
 
+LEVEL: Final = 0.95
+"""The share of intervals that should contain the truth."""
+SEED: Final = 42
+"""The seed of every random draw, so that the same data give the same interval."""
 ENOUGH_PERSONAS: Final = 5
-"""From so many personas on these are drawn, and the interval speaks of personas like them."""
+"""From this many personas on, personas are resampled instead of questions."""
 RESAMPLES: Final = 10_000
 
+_NORMAL_POINT = NormalDist().inv_cdf((1 + LEVEL) / 2)
+_DEFINED_SHARE = 0.9
+"""A figure that is defined in a smaller share of the resamples has no interval."""
 _CELLS = 1 << 20
 _FEW_COLUMNS = 8
 _KEPT_CELLS = 1 << 17
-"""Draws of so few clusters are kept: a report draws the same thousands of times."""
+"""Up to this size draws are cached: a report uses the same ones thousands of times."""
 
 
 class ResampledUnit(StrEnum):
-    """What was drawn again for an interval, which is what the interval speaks about."""
+    """The unit that was resampled, and so the population an interval is about."""
 
     QUESTIONS = "questions"
     """Other questions to the same personas."""
@@ -40,7 +56,7 @@ class ResampledUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialGroups:
-    """Which trials belong together."""
+    """The question and the persona of each trial, as numbers."""
 
     question: Ints
     """The number of each trial's question; a question belongs to one persona."""
@@ -51,35 +67,35 @@ class TrialGroups:
 
     @property
     def unit(self) -> ResampledUnit:
-        """What there is enough of to be drawn."""
+        """The unit to resample: personas if there are enough of them."""
         return (
             ResampledUnit.PERSONAS if self.personas >= ENOUGH_PERSONAS else ResampledUnit.QUESTIONS
         )
 
-    def sum_columns(self, columns: Floats, drawn: ResampledUnit) -> Floats:
-        """The sum of each column, one for each trial, over each cluster: one row a cluster."""
+    def sum_columns(self, columns: Floats, unit: ResampledUnit) -> Floats:
+        """Sum columns of values, one row a trial, over each cluster: one row a cluster."""
         if not np.isfinite(columns).all():
             raise ValueError("a trial without a mark is counted as missing, not given as NaN")
-        number, count = self._get_clusters(drawn)
+        number, count = self._get_clusters(unit)
         totals = [np.bincount(number, weights=column, minlength=count) for column in columns.T]
         return np.stack(totals, axis=1).astype(np.float64)
 
-    def count_kinds(self, kind: Ints, kinds: int, drawn: ResampledUnit) -> Floats:
-        """How many trials of each kind, counted from 0, a cluster has: one row a cluster."""
-        number, count = self._get_clusters(drawn)
+    def count_kinds(self, kind: Ints, kinds: int, unit: ResampledUnit) -> Floats:
+        """Count the trials of each kind, numbered from 0, in each cluster: one row a cluster."""
+        number, count = self._get_clusters(unit)
         found = np.bincount(number * kinds + kind, minlength=count * kinds)
         return found.reshape(count, kinds).astype(np.float64)
 
-    def _get_clusters(self, drawn: ResampledUnit) -> tuple[Ints, int]:
-        if drawn is ResampledUnit.PERSONAS:
+    def _get_clusters(self, unit: ResampledUnit) -> tuple[Ints, int]:
+        if unit is ResampledUnit.PERSONAS:
             return self.persona, self.personas
         return self.question, self.questions
 
 
 def group_trials(questions: Sequence[str], personas: Sequence[str]) -> TrialGroups:
-    """Trials by their question and their persona; a question is told apart within its persona."""
-    question = _number_names(list(zip(personas, questions, strict=True)))
-    persona = _number_names(list(personas))
+    """Group trials by question and persona; one question id in two personas is two questions."""
+    question = number_names(list(zip(personas, questions, strict=True)))
+    persona = number_names(list(personas))
     return TrialGroups(
         question=question,
         persona=persona,
@@ -89,9 +105,9 @@ def group_trials(questions: Sequence[str], personas: Sequence[str]) -> TrialGrou
 
 
 def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator[Floats]:
-    """The totals when as many clusters as there are are drawn again, one row a resample.
+    """Yield the totals of resampled clusters, one row a resample, in pieces of bounded size.
 
-    In as many pieces as keep the memory small. The order of the clusters changes nothing.
+    The order of the clusters does not matter.
     """
     ordered = sums[np.lexsort(sums.T)]
     clusters = len(ordered)
@@ -99,22 +115,37 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
         yield _count_draws(clusters, seed, resamples) @ ordered
         return
     columns = [np.ascontiguousarray(column) for column in ordered.T]
-    chance = np.random.default_rng(seed)
+    if len(columns) > _FEW_COLUMNS:
+        # Weights cost more to draw, and then serve all columns at once.
+        for weights in draw_weights(clusters, seed=seed, resamples=resamples):
+            yield weights @ ordered
+        return
+    rng = np.random.default_rng(seed)
     step = max(1, _CELLS // clusters)
     for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        if len(columns) <= _FEW_COLUMNS:
-            places = chance.integers(clusters, size=(size, clusters), dtype=np.int32)
-            yield np.stack([column.take(places).sum(axis=1) for column in columns], axis=1)
-        else:
-            # How often each is drawn costs more to find out, and then serves all columns at once.
-            times = chance.multinomial(clusters, np.full(clusters, 1 / clusters), size=size)
-            yield times.astype(np.float64) @ ordered
+        shape = (min(step, resamples - start), clusters)
+        places = rng.integers(clusters, size=shape, dtype=np.int32)
+        yield np.stack([column.take(places).sum(axis=1) for column in columns], axis=1)
+
+
+def draw_weights(
+    clusters: int, *, seed: int = SEED, resamples: int = RESAMPLES, cells: int | None = None
+) -> Iterator[Floats]:
+    """Yield how often each cluster is drawn, one row a resample, in pieces of bounded size.
+
+    `cells` is the number of values the caller computes for each row, where it exceeds `clusters`.
+    """
+    rng = np.random.default_rng(seed)
+    step = max(1, _CELLS // max(clusters, cells or 0))
+    even = np.full(clusters, 1 / clusters)
+    for start in range(0, resamples, step):
+        times = rng.multinomial(clusters, even, size=min(step, resamples - start))
+        yield times.astype(np.float64)
 
 
 @lru_cache(maxsize=64)
 def _count_draws(clusters: int, seed: int, resamples: int) -> Floats:
-    """How often each cluster is drawn, one row a resample."""
+    """Count how often each cluster is drawn, one row a resample."""
     places = np.random.default_rng(seed).integers(
         clusters, size=(resamples, clusters), dtype=np.int32
     )
@@ -124,35 +155,26 @@ def _count_draws(clusters: int, seed: int, resamples: int) -> Floats:
 
 
 def drop_each(sums: Floats) -> Floats:
-    """The totals without each cluster in turn, one row a cluster."""
+    """Compute the totals without each cluster in turn, one row a cluster."""
     return np.asarray(sums.sum(axis=0) - sums, np.float64)
 
 
-def _number_names(names: Sequence[object]) -> Ints:
+def number_names(names: Sequence[object]) -> Ints:
+    """Number names from 0 without a gap; equal names get equal numbers."""
     place: dict[object, int] = {}
     return np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
 
 
-LEVEL: Final = 0.95
-"""How often an interval is to hold the truth."""
-
-_DEFINED_SHARE = 0.9
-"""A figure that exists in a smaller share of the draws has no interval."""
-
-Interval = tuple[float, float]
-
-
 def compute_percentile(draws: Floats, *, clusters: int) -> Interval | None:
-    """The middle of the draws. For figures that err as far up as down: differences, slopes."""
+    """Compute the percentile interval, for figures that err both ways alike: differences, slopes."""
     tail = _widen_tail(clusters)
     return None if tail is None else _cut_between(draws, tail, 1 - tail)
 
 
 def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | None:
-    """The middle of the draws, shifted for bias and skew (Efron's BCa).
+    """Compute Efron's BCa interval, for figures near a bound: a mean close to full marks.
 
-    For figures with an end near: a mean close to full marks, a rate close to none. `left_out` is
-    the figure without each cluster in turn.
+    `left_out` is the figure without each cluster in turn.
     """
     from scipy.special import ndtr, ndtri
 
@@ -163,7 +185,7 @@ def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | Non
     edge = 0.5 / len(draws)
     bias = float(ndtri(min(max(below, edge), 1 - edge)))
     skew = _measure_skew(left_out)
-    # Of two clusters the tail is so thin that what is left of it rounds to one.
+    # With two clusters the tail is so thin that one minus the tail rounds to one.
     reach = float(-ndtri(tail))
 
     def share(deviate: float) -> float:
@@ -183,7 +205,7 @@ def _cut_between(draws: Floats, low: float, high: float) -> Interval | None:
 
 
 def _interpolate(ranked: Floats, share: float) -> float:
-    """Between the two nearest of them, as numpy's `quantile` has it, without its checks."""
+    """Interpolate like numpy's `quantile`, without its checks."""
     place = share * (len(ranked) - 1)
     start = min(int(place), len(ranked) - 2)
     if start < 0:
@@ -196,7 +218,7 @@ def _interpolate(ranked: Floats, share: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _widen_tail(clusters: int) -> float | None:
-    """The tail to cut off the draws on each side; None where one cluster leaves none."""
+    """Compute the tail to cut off on each side; None for a single cluster."""
     from scipy.special import ndtr, stdtrit
 
     freedom = clusters - 1
@@ -206,15 +228,27 @@ def _widen_tail(clusters: int) -> float | None:
 
 
 def _measure_skew(left_out: Floats) -> float:
-    """How lopsided the clusters are: a sixth of the skewness of what each contributes."""
+    """Compute the BCa acceleration: a sixth of the skewness of the clusters' contributions."""
     gone = left_out.mean() - left_out
     spread = float(gone @ gone)
     return float((gone**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
 
 
 def bound_unseen_share(count: int) -> float:
-    """The largest share of all questions that could be different, though as many as this agreed.
+    """Bound the share of all questions that could differ although `count` questions agreed.
 
-    Were it larger, so many would have agreed in fewer than one case in forty.
+    With a larger share, that many would agree in fewer than one case in forty.
     """
     return 1 - ((1 - LEVEL) / 2) ** (1 / count) if count else 1.0
+
+
+def compute_wilson(count: float, of: int) -> Interval:
+    """Compute Wilson's score interval of a share: 10 of 20 is 30 % to 70 %."""
+    if not 0 <= count <= of or not of:
+        raise ValueError(f"{count} of {of} is no share")
+    share, square = count / of, _NORMAL_POINT**2
+    middle = (share + square / (2 * of)) / (1 + square / of)
+    spread = math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    reach = _NORMAL_POINT / (1 + square / of) * spread
+    # At the bounds the formula gives the bound itself, but for the last bit.
+    return (middle - reach if count else 0.0), (middle + reach if count < of else 1.0)

@@ -1,11 +1,12 @@
-"""How likely so large a difference is if it could as well have gone the other way.
+"""Two runs on the same trials: which is better, by how much, and whether that could be chance.
 
-If two systems are equally good, the difference on a question is as likely to be the one way as the
-other, and a question that was asked again goes the same way each time. So whole questions are
-turned round, never trials.
+If two systems are equally good, the difference on a question is as likely positive as negative,
+and a question that is asked again goes the same way each time. So the sign of whole questions is
+flipped, never that of single trials.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import comb
 from typing import Final, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.metrics.bootstrap import (
     RESAMPLES,
+    SEED,
     Floats,
     ResampledUnit,
     TrialGroups,
@@ -23,49 +25,59 @@ from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.metrics.power import compute_standard_error, find_detectable
 
 EXACT_UP_TO: Final = 16
-"""With so many questions that differ, or fewer, every way to turn them is looked at."""
+"""Up to this many differing questions, all combinations of signs are computed."""
 FLIPS: Final = 9_999
-"""The ways drawn where there are too many to look at."""
+"""Random combinations of signs where there are more."""
 
 _CELLS = 1 << 20
 _ROUNDING = 1e-9
 
 
 def compute_sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float:
-    """The two-sided p-value of a total, given what each question contributes to it.
+    """Compute the two-sided p-value of a total from the contribution of each question.
 
-    Exact for few questions; else drawn, and counted with the case at hand itself, so that it is
-    never 0. It is 1 where no question differs.
+    It is exact for few questions. For many it is estimated from random signs, the observed ones
+    included, so that it is never 0. It is 1 where no question differs.
     """
     sizes = np.sort(np.abs(sums[sums != 0]))
     reached = abs(float(sums.sum())) - _ROUNDING * float(sizes.sum())
     if len(sizes) <= EXACT_UP_TO:
         return float(np.mean(np.abs(_list_totals(sizes)) >= reached))
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     step, extreme = max(1, _CELLS // len(sizes)), 1
     for start in range(0, flips, step):
         shape = (min(step, flips - start), len(sizes))
-        signs = 2 * chance.integers(0, 2, size=shape, dtype=np.int8) - 1
+        signs = 2 * rng.integers(0, 2, size=shape, dtype=np.int8) - 1
         extreme += int(np.count_nonzero(np.abs(signs.astype(np.float64) @ sizes) >= reached))
     return extreme / (flips + 1)
 
 
 def _list_totals(sizes: Floats) -> Floats:
-    """The total for every way to choose signs."""
+    """List the totals for all combinations of signs."""
     totals = np.zeros(1)
     for size in sizes.tolist():
         totals = np.concatenate([totals + size, totals - size])
     return totals
 
 
+def compute_mcnemar(better: int, worse: int) -> float:
+    """Compute the exact two-sided p-value of McNemar's test; 1 where no test differs.
+
+    It is what the sign flips come to where every question differs by one.
+    """
+    differing, less = better + worse, min(better, worse)
+    tail = sum(comb(differing, k) for k in range(less + 1))
+    return min(1.0, 2 * tail / int(2**differing))
+
+
 Key = TypeVar("Key")
 
 
 def adjust_p_values(p_values: Mapping[Key, float]) -> dict[Key, float]:
-    """The p-values, adjusted so that all of them together err as rarely as one would.
+    """Adjust p-values for multiple comparisons by Holm's method.
 
-    By Holm's steps: the smallest counts as many times as there are p-values, the next one time
-    less, and none becomes smaller than one before it.
+    The smallest is multiplied by the number of p-values, the next by one less, and so on; none
+    becomes smaller than the one before it.
     """
     adjusted: dict[Key, float] = {}
     largest = 0.0
@@ -76,38 +88,38 @@ def adjust_p_values(p_values: Mapping[Key, float]) -> dict[Key, float]:
 
 
 TrialMarks = Mapping[Trial, float]
-"""What each trial that has a mark came to."""
+"""The mark of each trial that has one."""
 
 
 class PairedComparison(Record, frozen=True, kw_only=True):
-    """What the second run has more than the first, over the trials that both have marks for."""
+    """The second run minus the first, over the trials that have marks in both."""
 
     difference: Estimate
-    """In points. `missing` counts the trials that only one of the two has a mark for."""
+    """In points. `missing` counts the trials that have a mark in only one of the two."""
     p_value: float
-    """How likely so large a difference is between equally good systems, either way."""
+    """The two-sided probability of such a difference between equally good systems."""
     p_adjusted: float | None = None
-    """The same by Holm's steps, where this is one of several comparisons."""
+    """The same after Holm's adjustment, where this is one of several comparisons."""
     wins: int
-    """Questions whose trials together went better in the second run."""
+    """Questions whose trials together scored higher in the second run."""
     ties: int
     losses: int
     detectable: float | None
-    """The smallest true difference that data like these show four times in five; None where not
-    even the largest that is possible would be, or no question differs from another."""
+    """The smallest true difference that such data detect with 80 % power; None where none that is
+    possible is large enough, or no question differs from another."""
 
 
 def compare(
     first: TrialMarks,
     second: TrialMarks,
     *,
-    seed: int,
+    seed: int = SEED,
     limits: Limits | None = None,
     resamples: int = RESAMPLES,
 ) -> PairedComparison | None:
-    """The second run against the first, paired trial by trial; None where no trial is in both.
+    """Compare the second run with the first, paired by trial; None where they share no trial.
 
-    `limits` are the least and the most a mark can be.
+    `limits` are the lowest and the highest possible mark.
     """
     pairs = sorted(first.keys() & second.keys(), key=str)
     if not pairs:
@@ -145,11 +157,11 @@ def compare_by_category(
     second: TrialMarks,
     category: Callable[[Trial], str],
     *,
-    seed: int,
+    seed: int = SEED,
     limits: Limits | None = None,
     resamples: int = RESAMPLES,
 ) -> dict[str, PairedComparison]:
-    """A comparison of each category that has a pair, their p-values adjusted for being several."""
+    """Compare each category that has a pair, with adjusted p-values."""
     found: dict[str, PairedComparison] = {}
     ours, theirs = _split_by_category(first, category), _split_by_category(second, category)
     for name in sorted(ours.keys() & theirs.keys()):
@@ -172,7 +184,7 @@ def _split_by_category(
 def _find_detectable(
     differences: Sequence[float], groups: TrialGroups, reach: float | None
 ) -> float | None:
-    """What both the p-value, which is over questions, and the interval could have shown."""
+    """Find what both the p-value (over questions) and the interval could have detected."""
     found = []
     for drawn in {ResampledUnit.QUESTIONS, groups.unit}:
         known = compute_standard_error(differences, groups, drawn)

@@ -1,4 +1,4 @@
-"""A mean with its interval, its counts and what is missing from it."""
+"""A mean with its interval, its counts and the number of missing trials."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
@@ -11,6 +11,7 @@ from recall_bench.core.record import Record
 from recall_bench.metrics.bootstrap import (
     LEVEL,
     RESAMPLES,
+    SEED,
     Floats,
     Interval,
     ResampledUnit,
@@ -24,48 +25,52 @@ from recall_bench.metrics.bootstrap import (
 )
 
 FEW_QUESTIONS: Final = 20
-"""With fewer questions an interval holds the truth less often than it says."""
+"""With fewer questions an interval contains the truth less often than it claims."""
 
 Limits = tuple[float, float]
 _Draws = Callable[[Floats], Iterable[Floats]]
 
 
 class IntervalMethod(StrEnum):
-    """How an interval was made."""
+    """How an interval was computed."""
 
     QUESTIONS = "questions"
-    """Questions were drawn again: it speaks of other questions to the same personas."""
+    """Questions were resampled: it is about other questions to the same personas."""
     PERSONAS = "personas"
-    """Whole personas were drawn again: it speaks of other personas."""
+    """Whole personas were resampled: it is about other personas."""
     AGREEMENT = "agreement"
-    """Every question came to the same: how many others could be different, unnoticed so far."""
+    """All questions agree: it allows for the share of others that could still differ."""
     NONE = "none"
-    """There is none: one question, or questions that all agree, say nothing about others unless it
-    is known how far off these can be."""
+    """No interval: there is one question, or all agree and the possible range is unknown."""
 
 
 class Estimate(Record, frozen=True, kw_only=True):
-    """A mean over trials, and how well it is known."""
+    """A mean over trials, and how precisely it is known."""
 
     value: float
     low: float | None
     high: float | None
     """Both ends, or neither."""
     level: float
-    """How often such an interval holds the truth."""
+    """The share of such intervals that contain the truth."""
     method: IntervalMethod
     questions: int
-    """Different questions, each counted once however often it was asked."""
+    """Distinct questions, however often each was asked."""
     personas: int
     trials: int
-    """What the mean is over."""
+    """The trials averaged."""
     missing: int
-    """Trials that are owed and that the mean knows nothing of."""
+    """Owed trials that have no value."""
 
     @property
     def is_small(self) -> bool:
-        """Whether so few questions stand behind it that the interval itself is in doubt."""
+        """Whether it rests on too few questions for the interval to be reliable."""
         return self.questions < FEW_QUESTIONS
+
+    @property
+    def interval(self) -> Interval | None:
+        """Both ends together."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def excludes_zero(self) -> bool:
@@ -80,17 +85,17 @@ def estimate_mean(
     questions: Sequence[str],
     personas: Sequence[str],
     *,
-    seed: int,
+    seed: int = SEED,
     missing: int = 0,
     limits: Limits | None = None,
     is_difference: bool = False,
     resamples: int = RESAMPLES,
 ) -> Estimate | None:
-    """The mean of trials, each of a question of a persona; None where there is no trial.
+    """Estimate the mean of trials from their questions and personas; None without trials.
 
-    `limits` are the least and the most a trial can come to: without them there is no interval
-    where all questions agree. A difference errs as far up as down, and its interval is made so.
-    The same trials in any order give the same estimate.
+    `limits` are the lowest and highest possible value of a trial: without them there is no
+    interval where all questions agree. A difference gets a percentile interval, a mean a BCa one.
+    The order of the trials does not matter.
     """
     if not len(values):
         return None
@@ -100,7 +105,7 @@ def estimate_mean(
     value = float(columns[:, 0].sum() / len(values))
     draws = partial(resample, seed=seed, resamples=resamples)
     found, method = _compute_interval(columns, groups, limits, is_difference, draws)
-    # Draws that all come to the value can miss it by a rounding.
+    # Resamples that all equal the value can miss it by a rounding error.
     low, high = (None, None) if found is None else (min(found[0], value), max(found[1], value))
     return Estimate(
         value=value,
@@ -116,7 +121,7 @@ def estimate_mean(
 
 
 def check_limits(values: Sequence[float], limits: Limits | None) -> None:
-    """Refuse values beyond what is said to be possible: one of the two is of another scale."""
+    """Refuse values outside the limits: one of the two is on another scale."""
     if limits is not None and not (limits[0] <= min(values) and max(values) <= limits[1]):
         raise ValueError(
             f"values from {min(values):g} to {max(values):g} are not within "
@@ -143,10 +148,9 @@ def _compute_interval(
 
 
 def _bound_agreement(value: float, questions: int, limits: Limits) -> Interval:
-    """The interval where all questions came to the same.
+    """Bound the mean where all questions agree.
 
-    Were more than this share of all questions different, as many as were asked would not have
-    agreed so often. And these others cannot be further off than the limits.
+    A limited share of all questions can differ without showing, and no further than the limits.
     """
     share = bound_unseen_share(questions)
     return value - share * (value - limits[0]), value + share * (limits[1] - value)

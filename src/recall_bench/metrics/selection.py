@@ -2,17 +2,8 @@
 
 from collections.abc import Collection
 from enum import StrEnum
-from functools import lru_cache
-from math import ceil, exp, lgamma, log, sqrt
-from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from recall_bench.core.record import Record
-from recall_bench.metrics.shares import LEVEL, Z, compute_wilson
-
-if TYPE_CHECKING:
-    from recall_bench.metrics.agreement import Floats
-
 
 PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
 """How tests are scored, and the version of it that plans and reports declare."""
@@ -74,47 +65,15 @@ def compare_selection(expected: Collection[str], recalled: Collection[str]) -> S
     )
 
 
-POWER = 0.8
-"""How often a difference of that size is to be noticed."""
-DISAGREEMENT = 0.3
-"""The share of tests that are taken to be PERFECT for one of two versions only."""
-
-_Z_POWER = NormalDist().inv_cdf(POWER)
-_STEPS = 20
-"""Halvings until the smallest difference is known to far more digits than anybody prints."""
-_FAR = 5
-"""How many standard deviations from its mean a number that differs is worth a look."""
-_MANY = 500
-
-
-def find_detectable(tests: int, disagreement: float = DISAGREEMENT) -> float | None:
-    """The smallest difference of shares that two versions on the same tests would usually show.
-
-    `disagreement` is the chance of a test to be PERFECT for one of them only, so how many are is
-    chance as well. None if even all of these going one way would not do.
-    """
-    splits = _list_splits(tests, disagreement)
-    low, high = 0.5, 1.0
-    if _compute_power(splits, high) < POWER:
-        return None
-    for _ in range(_STEPS):
-        share = (low + high) / 2
-        low, high = (low, share) if _compute_power(splits, share) >= POWER else (share, high)
-    return (2 * high - 1) * disagreement
-
-
-def find_detectable_apart(tests: int, share: float = 0.5) -> float | None:
-    """The same for two versions on different tests, so many each: far more is needed."""
-    smallest = (Z + _Z_POWER) * sqrt(2 * share * (1 - share) / tests)
-    return smallest if smallest <= 1 else None
-
-
 def describe_power(tests: int) -> str:
     """What to know before a suite of so many tests is put to anybody."""
+    from recall_bench.metrics.bootstrap import compute_wilson
+    from recall_bench.metrics.power import DISAGREEMENT, find_detectable_share
+
     low, high = compute_wilson(tests / 2, tests)
     known = f"a share of a half is known to {low:.0%} to {high:.0%}"
     count = f"{tests} test{'s' * (tests != 1)}"
-    smallest = find_detectable(tests)
+    smallest = find_detectable_share(tests)
     if smallest is None:
         return f"{count}: too few to tell two versions apart; {known}"
     return (
@@ -122,72 +81,3 @@ def describe_power(tests: int) -> str:
         f"{100 * smallest:.0f} points (where {DISAGREEMENT:.0%} of the tests are perfect for one "
         f"of the two only); {known}"
     )
-
-
-def _list_splits(tests: int, disagreement: float) -> list[tuple[float, int, int]]:
-    """How likely it is that so many tests differ, and how few may go the other way to be noticed.
-
-    Numbers that next to never come up are left out, and so are those too small to show anything.
-    """
-    middle = round(tests * disagreement)
-    reach = ceil(_FAR * sqrt(tests * disagreement * (1 - disagreement)))
-    if tests > _MANY:
-        # The number that differs is then so near its mean that the power is the same.
-        reach = 0
-    found = []
-    for differing in range(max(0, middle - reach), min(tests, middle + reach) + 1):
-        most = _find_most(differing)
-        if most is not None:
-            weight = exp(_compute_log_chance(differing, tests, disagreement)) if reach else 1.0
-            found.append((weight, differing, most))
-    return found
-
-
-def _find_most(differing: int) -> int | None:
-    """The most that may go one way if the exact test is to notice; None if none may."""
-    tail, found = 0.0, None
-    for k in range(differing // 2 + 1):
-        tail += exp(_compute_log_chance(k, differing, 0.5))
-        if 2 * tail > 1 - LEVEL:
-            break
-        found = k
-    return found
-
-
-def _compute_power(splits: list[tuple[float, int, int]], share: float) -> float:
-    """How often a split is uneven enough, if each that differs is better with this share."""
-    return sum(
-        weight
-        * (_compute_at_most(most, differing, 1 - share) + _compute_at_most(most, differing, share))
-        for weight, differing, most in splits
-    )
-
-
-def _compute_at_most(most: int, of: int, share: float) -> float:
-    """How likely at most so many are."""
-    if share in (0.0, 1.0):
-        return 1.0 if share == 0.0 or most >= of else 0.0
-    import numpy as np
-
-    table = _get_log_factorials(of + 1)
-    k = np.arange(most + 1)
-    logs = table[of] - table[k] - table[of - k] + k * log(share) + (of - k) * log(1 - share)
-    return float(np.exp(logs).sum())
-
-
-@lru_cache(maxsize=1)
-def _compute_log_factorials(size: int) -> "Floats":
-    import numpy as np
-
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, size)))])
-
-
-def _get_log_factorials(size: int) -> "Floats":
-    """Logarithms of factorials, for at least so many numbers."""
-    return _compute_log_factorials(1 << max(10, size.bit_length()))
-
-
-def _compute_log_chance(count: int, of: int, share: float) -> float:
-    """The logarithm of how likely exactly so many are; a share of neither 0 nor 1."""
-    ways = lgamma(of + 1) - lgamma(count + 1) - lgamma(of - count + 1)
-    return ways + count * log(share) + (of - count) * log(1 - share)

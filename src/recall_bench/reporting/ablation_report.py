@@ -2,20 +2,43 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Expects
 from recall_bench.core.words import estimate_tokens
-from recall_bench.metrics.agreement import LEVEL
-from recall_bench.metrics.pairs import PairedDifference, compare_pairs
+from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.metrics.power import ALPHA
+from recall_bench.runs.estimates import POINTS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+class AblationDifference(Record, frozen=True, kw_only=True):
+    """The mean difference of a variant to the base."""
+
+    mean: float
+    interval: tuple[float, float] | None
+    """None for a single question."""
+    pairs: int
+    """Trials that both have."""
+    questions: int
+
+    @classmethod
+    def convert(cls, estimate: Estimate) -> Self:
+        """Take what an ablation reports from an estimate."""
+        return cls(
+            mean=estimate.value,
+            interval=estimate.interval,
+            pairs=estimate.trials,
+            questions=estimate.questions,
+        )
 
 
 class AblationRow(Record, frozen=True, kw_only=True):
@@ -27,12 +50,12 @@ class AblationRow(Record, frozen=True, kw_only=True):
     """Points of six a trial."""
     trials: int
     """Trials the mean is over."""
-    difference: PairedDifference | None
+    difference: AblationDifference | None
     """To the base, over the trials both have; None of the base itself."""
     excludes_zero: bool
-    """Whether its 95 % interval lies on one side of zero,"""
+    """Whether its 95 % interval lies on one side of zero."""
     survives: bool
-    """and still does when it is widened for the number of comparisons."""
+    """Whether its p-value is below 0.05 after Holm's adjustment for the number of variants."""
     hit_share: float | None
     """The part of the questions whose evidence days are known and to which one of them was
     delivered; None where none is known."""
@@ -65,7 +88,7 @@ class AblationReport(Record, frozen=True, kw_only=True):
 class _VariantMeasures:
     """What a run comes to, trial by trial where trials are paired."""
 
-    points: dict[Trial, int] = field(default_factory=dict)
+    points: dict[Trial, float] = field(default_factory=dict)
     hits: list[bool] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -89,41 +112,44 @@ def compare_variants(
 ) -> AblationReport:
     """Compare each variant with the first, which is the base, trial by trial."""
     base = folders[variants[0].name]
-    baseline = _measure_run(base)
-    comparisons = len(variants) - 1
-    rows = [_build_row(each, folders[each.name], baseline, comparisons) for each in variants]
+    measures = {each.name: _measure_run(folders[each.name]) for each in variants}
+    compared = _compare_with_base(measures, variants[0].name)
+    rows = [
+        _build_row(each, folders[each.name], measures[each.name], compared.get(each.name))
+        for each in variants
+    ]
     return AblationReport(
         adapter=adapter,
         base=dict(base_config),
         personas=tuple(card.id for card in base.plan.scenarios),
         checkpoints=tuple(checkpoint.label for checkpoint in base.plan.checkpoints),
         judge=f"{base.plan.judge.name} {base.plan.judge.version}",
-        questions=len({(trial.scenario, trial.item) for trial in baseline.points}),
-        comparisons=comparisons,
+        questions=len(
+            {(trial.scenario, trial.item) for trial in measures[variants[0].name].points}
+        ),
+        comparisons=len(variants) - 1,
         codes=tuple(dict.fromkeys(code for folder in folders.values() for code in folder.codes)),
         rows=tuple(rows),
     )
 
 
 def _build_row(
-    variant: AblationVariant, folder: RunFolder, baseline: _VariantMeasures, comparisons: int
+    variant: AblationVariant,
+    folder: RunFolder,
+    found: _VariantMeasures,
+    comparison: PairedComparison | None,
 ) -> AblationRow:
-    found = _measure_run(folder)
-    is_base = not variant.changes
-    difference = None if is_base else _compute_difference(baseline, found, LEVEL)
-    # Bonferroni: each of n intervals may miss a n-th as often.
-    widened = (
-        None if is_base else _compute_difference(baseline, found, 1 - (1 - LEVEL) / comparisons)
-    )
     validity = summarise(folder).validity
+    estimate = None if comparison is None else comparison.difference
+    adjusted = None if comparison is None else comparison.p_adjusted
     return AblationRow(
         variant=variant.name,
         changes=dict(variant.changes),
         mean=_compute_mean(list(found.points.values())),
         trials=len(found.points),
-        difference=difference,
-        excludes_zero=difference is not None and difference.excludes_zero,
-        survives=widened is not None and widened.excludes_zero,
+        difference=None if estimate is None else AblationDifference.convert(estimate),
+        excludes_zero=estimate is not None and estimate.excludes_zero,
+        survives=adjusted is not None and adjusted < ALPHA,
         hit_share=_compute_mean(found.hits),
         tokens=_compute_mean(found.tokens),
         query_ms=None if not found.seconds else 1000 * sum(found.seconds) / len(found.seconds),
@@ -131,16 +157,18 @@ def _build_row(
     )
 
 
-def _compute_difference(
-    base: _VariantMeasures, other: _VariantMeasures, level: float
-) -> PairedDifference | None:
-    both = [trial for trial in base.points if trial in other.points]
-    return compare_pairs(
-        [other.points[trial] - base.points[trial] for trial in both],
-        [trial.item for trial in both],
-        [trial.scenario for trial in both],
-        level=level,
-    )
+def _compare_with_base(
+    measures: Mapping[str, _VariantMeasures], base: str
+) -> dict[str, PairedComparison]:
+    """Compare each variant with the base, p-values adjusted for the number of variants."""
+    found = {}
+    for name, measured in measures.items():
+        if name != base:
+            each = compare(measures[base].points, measured.points, limits=POINTS)
+            if each is not None:
+                found[name] = each
+    adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
+    return {name: each.replace(p_adjusted=adjusted[name]) for name, each in found.items()}
 
 
 def _measure_run(folder: RunFolder) -> _VariantMeasures:
@@ -180,7 +208,7 @@ def _is_hit(result: TrialResult) -> bool | None:
     return any(cited.day in days for cited in truth.evidence)
 
 
-def _compute_mean(values: list[int] | list[bool]) -> float | None:
+def _compute_mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
@@ -240,9 +268,9 @@ def list_notes(comparison: AblationReport) -> Iterator[str]:
     """What a reader of the table must know."""
     count = comparison.comparisons
     yield (
-        "better, worse: the interval excludes zero; *: even when widened for all comparisons. "
-        "Trials are paired, questions drawn again. right day: questions with an evidence day "
-        "among the passages delivered."
+        "better, worse: the interval excludes zero; *: p < 0.05 after Holm's adjustment. "
+        "Trials are paired, questions or personas resampled. right day: questions with an "
+        "evidence day among the passages delivered."
     )
     one = "comparison" if count == 1 else "comparisons"
     yield (

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from recall_bench.core.record import Record
-from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.reporting.eval_scores import ANSWERED, OPEN, ScoredQuestion
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
-FEW = 8
-"""Fewer histories than this say nothing of how much histories vary."""
 CATEGORY_AVERAGE = "average of categories"
 
 
@@ -22,8 +20,8 @@ class EvalEstimate(Record, frozen=True, kw_only=True, omit_defaults=True):
     counted: int
     """The questions it is over: those it applies to and that came to something."""
     interval: tuple[float, float] | None = None
-    """Of the mean, at 95 %, histories drawn again, or questions where histories are fewer than
-    eight; given for the figures that come first."""
+    """The 95 % interval of the mean, by resampling histories, or questions where there are fewer
+    than five histories; only for headline figures."""
     chance: float | None = None
     """What a blind draw, or a guess, would get on the same questions."""
     ceiling: float | None = None
@@ -83,15 +81,12 @@ def group_scores(
         (category, [cell for cell in cells if cell[0] == category])
         for category in dict.fromkeys(category for category, _ in cells)
     ]
-    clusters = _map_clusters(scored)
     return tuple(
         EvalGroup(
             name=name,
             questions=sum(len(cells[cell]) for cell in held),
             figures=_FigureSums.merge([sums[cell] for cell in held]).build_estimates(
-                _compute_intervals(
-                    [each for cell in held for each in cells[cell]], wanted, clusters
-                )
+                _compute_intervals([each for cell in held for each in cells[cell]], wanted)
             ),
         )
         for name, held in groups
@@ -148,26 +143,19 @@ def count_outcomes(scored: Sequence[ScoredQuestion]) -> EvalCounts:
     )
 
 
-def _map_clusters(scored: Sequence[ScoredQuestion]) -> Mapping[str, str]:
-    """What varies from one draw to the next: histories; questions, where histories are few."""
-    are_few = len({each.scenario for each in scored}) < FEW
-    return {_make_key(each): _make_key(each) if are_few else each.scenario for each in scored}
-
-
-def _make_key(scored: ScoredQuestion) -> str:
-    return f"{scored.scenario}/{scored.item}"
-
-
 def _compute_intervals(
-    group: Sequence[ScoredQuestion], wanted: frozenset[str], clusters: Mapping[str, str]
+    group: Sequence[ScoredQuestion], wanted: frozenset[str]
 ) -> dict[str, tuple[float, float] | None]:
     found = {}
     for name in wanted:
         having = [each for each in group if name in each.figures]
-        values = [each.figures[name] for each in having]
-        drawn = [clusters[_make_key(each)] for each in having]
-        difference = compare_pairs(values, drawn, [ALL] * len(values))
-        found[name] = None if difference is None else difference.interval
+        estimate = estimate_mean(
+            [each.figures[name] for each in having],
+            [each.item for each in having],
+            [each.scenario for each in having],
+            limits=(0.0, 1.0),
+        )
+        found[name] = None if estimate is None else estimate.interval
     return found
 
 

@@ -12,9 +12,9 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.methodologies import find_methodology
+from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 from recall_bench.reporting.eval_estimates import (
     ALL,
-    FEW,
     AbstentionCounts,
     EvalEstimate,
     EvalGroup,
@@ -110,8 +110,8 @@ class _EvalPage:
         told |= {each.name: each.about for each in self._controls}
         told["best possible"] = "the gold in the first places"
         head = self._render_headline().partition("\n")[0]
-        drawn = "questions" if self._report.scenarios < FEW else "histories"
-        told["95 % interval"] = f"{drawn} drawn again"
+        drawn = "questions" if self._report.scenarios < ENOUGH_PERSONAS else "histories"
+        told["95 % interval"] = f"{drawn} resampled"
         return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
 
     def _describe_draw(self) -> str:

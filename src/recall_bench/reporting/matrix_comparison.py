@@ -16,7 +16,7 @@ from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.bootstrap import RESAMPLES
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import PairedComparison, TrialMarks, adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.metrics.marks import sum_tallies
@@ -35,7 +35,7 @@ from recall_bench.reporting.matrix_report import (
 )
 from recall_bench.reporting.run_comparison import Contrast, compare_pair, is_significant
 from recall_bench.reporting.run_pairs import find_differences, pair_trials
-from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE, SEED
+from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, Summary, summarise
 from recall_bench.runs.trials import TrialRow, TrialTable, explain_missing_marks, read_trials

@@ -15,6 +15,7 @@ from recall_bench.metrics.power import (
     DifferenceSpread,
     compute_standard_error,
     find_detectable,
+    find_fewest_questions,
     find_sample_size,
     measure_spread,
 )
@@ -132,10 +133,12 @@ def plan_power(
 
     def count_questions(wanted: float) -> QuestionsNeeded:
         found = find_sample_size(wanted, spread, alpha=alpha, power=power)
-        return QuestionsNeeded(difference=wanted, questions=max(found, count_fewest(alpha)))
+        return QuestionsNeeded(
+            difference=wanted, questions=max(found, find_fewest_questions(alpha))
+        )
 
     def find_difference(count: int) -> DetectableDifference:
-        if count < count_fewest(alpha):
+        if count < find_fewest_questions(alpha):
             return DetectableDifference(questions=count, difference=None)
         error = ground.question_deviation / math.sqrt(count)
         smallest = find_detectable(error, count, alpha=alpha, power=power)
@@ -152,11 +155,6 @@ def plan_power(
         differences=tuple(map(count_questions, LISTED_DIFFERENCES)),
         sizes=tuple(map(find_difference, LISTED_SIZES)),
     )
-
-
-def count_fewest(alpha: float = ALPHA) -> int:
-    """The questions below which no p-value can be so small, even if all go one way."""
-    return math.ceil(1 - math.log2(alpha))
 
 
 def _build_basis(spread: DifferenceSpread, asks: float, source: str) -> PowerBasis:
@@ -220,10 +218,8 @@ def _describe_requirement(needed: QuestionsNeeded) -> str:
 
 
 def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
-    if shown.questions < count_fewest(alpha):
-        return (
-            f"no difference by {shown.questions} questions; it takes {count_fewest(alpha)} or more"
-        )
+    if shown.questions < find_fewest_questions(alpha):
+        return f"no difference by {shown.questions} questions; it takes {find_fewest_questions(alpha)} or more"
     if shown.difference is None:
         return f"no difference that is possible by {shown.questions:,} different questions"
     return (

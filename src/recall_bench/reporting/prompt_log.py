@@ -18,9 +18,10 @@ import msgspec
 from recall_bench.core.errors import FolderBusy, Malformed, UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
-from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.bootstrap import compute_wilson
+from recall_bench.metrics.comparison import compute_mcnemar
+from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.selection import CLASSES, SelectionOutcome
-from recall_bench.metrics.shares import compute_mcnemar, compute_wilson
 from recall_bench.reporting.selection_report import SelectionReport
 from recall_bench.reporting.selection_summary import SelectionShare
 
@@ -65,7 +66,7 @@ def measure_change(
             sum(old == new == 1 for old, new in pairs), better, worse, len(both)
         )
     else:
-        found = compare_pairs(rises, both, ["suite"] * len(both))
+        found = estimate_mean(rises, both, ["suite"] * len(both), is_difference=True)
         interval = None if found is None else found.interval
     return SelectionChange(
         tests=len(both),

@@ -8,7 +8,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.bootstrap import RESAMPLES
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import (
     PairedComparison,
     TrialMarks,
@@ -17,9 +17,8 @@ from recall_bench.metrics.comparison import (
     compare_by_category,
 )
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, Limits, estimate_mean
-from recall_bench.metrics.power import ALPHA
+from recall_bench.metrics.power import ALPHA, find_fewest_questions
 from recall_bench.reporting.formats import format_delta, format_interval, format_p
-from recall_bench.reporting.power_plan import count_fewest
 from recall_bench.reporting.run_pairs import (
     DroppedTrials,
     RunDifference,
@@ -27,7 +26,7 @@ from recall_bench.reporting.run_pairs import (
     find_differences,
     pair_trials,
 )
-from recall_bench.runs.estimates import POINTS, RATE, SEED
+from recall_bench.runs.estimates import POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.runs.trials import TrialTable, explain_missing_marks, read_trials
@@ -216,7 +215,7 @@ class _PairedMarks:
         )
 
     def _build_part(self, name: str, found: PairedComparison, trials: list[Trial]) -> ContrastPart:
-        if found.difference.questions < count_fewest():
+        if found.difference.questions < find_fewest_questions():
             found = found.replace(detectable=None)
         means = _average(self.first, trials), _average(self.second, trials)
         return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)

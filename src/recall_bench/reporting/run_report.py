@@ -7,6 +7,7 @@ from typing import Final
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.analyses.attribution import Attribution, count_causes
 from recall_bench.reporting.analyses.canaries import CanaryWatch
@@ -24,7 +25,6 @@ from recall_bench.reporting.analyses.hallucination import HallucinationViews, an
 from recall_bench.reporting.run_pairs import find_differences
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.runs.estimates import (
-    SEED,
     Heatmap,
     RunEstimates,
     build_heatmaps,

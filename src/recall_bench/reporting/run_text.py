@@ -393,8 +393,8 @@ def _count_questions(estimate: "Estimate") -> str:
 
 
 def _describe_intervals(overall: "Estimate") -> str:
+    from recall_bench.metrics.bootstrap import SEED
     from recall_bench.metrics.estimate import IntervalMethod
-    from recall_bench.runs.estimates import SEED
 
     level = f"{100 * overall.level:.0f} %"
     if overall.method is IntervalMethod.PERSONAS:

@@ -10,14 +10,14 @@ from recall_bench.core.event import Answered, NotAnswered, TrialResult
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.suite import NO_RECALL, RECALL, Suite
-from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.bootstrap import compute_wilson
+from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.selection import (
     CLASSES,
     SelectionComparison,
     SelectionOutcome,
     compare_selection,
 )
-from recall_bench.metrics.shares import compute_wilson
 from recall_bench.runs.run_folder import RunFolder
 
 
@@ -284,10 +284,7 @@ def _compute_mean(
 def _bootstrap_interval(
     rows: Sequence[ScoredTest], values: Sequence[float]
 ) -> tuple[float, float] | None:
-    if min(values) == max(values):
-        # Drawing the same value again says nothing of the tests that were not put.
-        return None
-    found = compare_pairs(values, [row.test for row in rows], ["suite"] * len(rows))
+    found = estimate_mean(values, [row.test for row in rows], ["suite"] * len(rows))
     return None if found is None else found.interval
 
 

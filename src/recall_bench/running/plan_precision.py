@@ -20,9 +20,6 @@ from recall_bench.running.plan_schedule import ScenarioWork
 AskCounts = Mapping[tuple[str, str], int]
 """How often each question of each persona is put."""
 
-ENOUGH_PERSONAS = 5
-"""From so many on, intervals speak of other personas: `statistics.clusters` draws these."""
-
 
 class VarianceParts(Record, frozen=True, kw_only=True):
     """The variance of each part of a mark, in points squared."""
@@ -101,13 +98,10 @@ def split_variance(marks: Mapping[Trial, float]) -> VarianceParts | None:
 
 def compute_half_width(put: AskCounts, parts: VarianceParts) -> float | None:
     """Half of the 95 % interval of a mean over these questions, as the reports will have it."""
-    from scipy.special import stdtrit
+    from recall_bench.metrics.power import compute_margin_of_error
 
-    error, clusters = _compute_error(put, parts)
-    if clusters < 2:
-        return None
-    width = float(stdtrit(clusters - 1, 0.975)) * error
-    return width if width < FULL_MARKS / 2 else None
+    width = compute_margin_of_error(*_compute_error(put, parts))
+    return None if width is None or width >= FULL_MARKS / 2 else width
 
 
 def compute_detectable(put: AskCounts, parts: VarianceParts) -> float | None:
@@ -161,7 +155,9 @@ def _count_cells(stories: Iterable[ScenarioWork], plan: Plan) -> list[AskCounts]
 
 
 def _compute_error(put: AskCounts, parts: VarianceParts) -> tuple[float, int]:
-    """The standard error of the mean, and of how many clusters that drawing again would draw."""
+    """Compute the standard error of the mean, and the number of clusters that are resampled."""
+    from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
+
     within = _compute_within(put.values(), parts.question, parts.trial)
     personas = Counter[str]()
     for (persona, _), times in put.items():

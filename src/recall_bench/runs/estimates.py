@@ -16,14 +16,12 @@ from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES
+from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import list_names
 
-SEED: Final = 42
-"""What is drawn by chance is drawn alike each time."""
 CELL_RESAMPLES: Final = 2_000
 """Draws for a mean that is one of many.
 

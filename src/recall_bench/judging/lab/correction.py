@@ -13,7 +13,8 @@ from recall_bench.core.record import Record
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.judging.lab.audit.audit import AuditReport, MarkFigures
 from recall_bench.judging.lab.judge_agreement import Agreement, order_categories
-from recall_bench.metrics.agreement import MarkAgreement, number_names
+from recall_bench.metrics.agreement import MarkAgreement
+from recall_bench.metrics.bootstrap import number_names
 from recall_bench.metrics.judge_correction import (
     CorrectedRate,
     EffectiveShare,

@@ -15,13 +15,12 @@ from recall_bench.judging.exhibits import select_excerpts
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
 from recall_bench.metrics.agreement import (
-    RESAMPLES,
-    Floats,
+    AGREEMENT_RESAMPLES,
     MarkAgreement,
     MarkPairs,
     measure_agreement,
-    number_names,
 )
+from recall_bench.metrics.bootstrap import Floats, number_names
 
 JudgedAnswers = Sequence[tuple[LabelledVerdict, Verdict]]
 
@@ -93,7 +92,7 @@ async def measure_judge(
         not_judged=outcomes.not_judged,
         faults=outcomes.faults,
         usage=outcomes.usage,
-        resamples=RESAMPLES,
+        resamples=AGREEMENT_RESAMPLES,
         marks=compare_marks(judged),
         categories={
             category: compare_marks([pair for pair in judged if pair[0].category == category])

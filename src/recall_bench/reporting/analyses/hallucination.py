@@ -13,10 +13,11 @@ from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
+from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.trend import FAR_DAYS, Coefficient, Trend, estimate_trend
 from recall_bench.reporting.formats import format_delta
-from recall_bench.runs.estimates import CELL_RESAMPLES, RATE, SEED
+from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 

@@ -9,10 +9,10 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, WallTime
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
-from recall_bench.runs.estimates import SEED
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import TrialTable
 

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.metrics.bootstrap import RESAMPLES, Floats, ResampledUnit, group_trials
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED, Floats, ResampledUnit, group_trials
 from recall_bench.metrics.comparison import TrialMarks, adjust_p_values, compute_sign_flip_p
 from recall_bench.metrics.estimate import Estimate, estimate_mean
-from recall_bench.metrics.power import ALPHA, POWER
+from recall_bench.metrics.power import ALPHA, POWER, find_fewest_questions
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE
-from recall_bench.reporting.power_plan import count_fewest
-from recall_bench.runs.estimates import SEED
 
 MAX_DRAWS: Final = 1000
 """How often a loss is planted; a share of them is known to 1.6 in 100."""
@@ -162,7 +160,7 @@ def _is_detectable(rows: Floats, alpha: float) -> _Booleans:
     sizes[sizes <= _FLOAT_TOLERANCE * sizes.max(initial=0.0)] = np.inf
     spread = np.sqrt(np.einsum("rq,rq->r", rows, rows))
     is_large = rows.sum(axis=1) - sizes.min(axis=1) >= float(ndtri(1 - alpha / 2)) * spread
-    return np.asarray(is_large & (np.isfinite(sizes).sum(axis=1) >= count_fewest(alpha)))
+    return np.asarray(is_large & (np.isfinite(sizes).sum(axis=1) >= find_fewest_questions(alpha)))
 
 
 def _find_smallest(power: Callable[[float], float], low: float, high: float) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import CATEGORIES
+from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.power import POWER
 from recall_bench.reporting.formats import format_delta, format_interval, format_p
@@ -25,7 +26,6 @@ from recall_bench.reporting.gate.gate_checks import (
 from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
 from recall_bench.reporting.run_pairs import TrialPairs, find_differences, pair_trials
-from recall_bench.runs.estimates import SEED
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB, RunStatus, summarise
 from recall_bench.runs.trials import (

@@ -6,8 +6,9 @@ from datetime import datetime
 
 from recall_bench.core.memory import Asker
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
-from recall_bench.runs.estimates import SEED, Heatmap, RunEstimates
+from recall_bench.runs.estimates import Heatmap, RunEstimates
 from recall_bench.runs.estimates import HeatmapCell as Measured
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import PersonaSummary, RunStatus, Summary, summarise

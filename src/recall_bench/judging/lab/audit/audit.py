@@ -46,7 +46,7 @@ from recall_bench.judging.lab.audit.wrong_answers import (
     write_wrong,
 )
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
-from recall_bench.metrics.shares import compute_wilson
+from recall_bench.metrics.bootstrap import compute_wilson
 
 MUST_PASS = 0.95
 """A judge should pass at least this share of what is right."""
