@@ -3,7 +3,7 @@
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -62,7 +62,8 @@ def _make_run_section() -> type[_ProfileSection]:
         for about in describe_settings().values()
         if about.help.is_run_key
     ]
-    return msgspec.defstruct("_RunSection", keys, bases=(_ProfileSection,))
+    section = msgspec.defstruct("_RunSection", keys, bases=(_ProfileSection,))
+    return cast("type[_ProfileSection]", section)
 
 
 _RunSection = _make_run_section()

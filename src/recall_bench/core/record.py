@@ -1,13 +1,13 @@
-"""The base of everything we write down."""
+"""The base classes of persisted data."""
 
 from hashlib import sha256
-from typing import Self
+from typing import Protocol, Self, cast
 
 import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Persisted data: frozen, closed to unknown fields.
+    """Persisted data: frozen, and closed to unknown fields.
 
     Types are checked when a record is read back; code that builds one is checked by mypy.
     """
@@ -18,5 +18,46 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
 
     def replace(self, **changes: object) -> Self:
-        """A copy with some fields changed."""
+        """Copy the record with some fields changed."""
         return msgspec.structs.replace(self, **changes)
+
+
+class ComputedRecord(Record, frozen=True, kw_only=True):
+    """A record of computed numbers, none of which can be a numpy scalar.
+
+    numpy's float64 passes for a float in Python and in mypy, but cannot be encoded. Its scalars
+    become Python numbers here, so that no caller has to think of it.
+    """
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            plain = _convert_numbers(value)
+            if plain is not value:
+                msgspec.structs.force_setattr(self, name, plain)
+
+
+class _Scalar(Protocol):
+    def item(self) -> object:
+        """Return the Python number."""
+        ...
+
+
+_PLAIN = frozenset({float, int, bool, str, type(None)})
+
+
+def _convert_numbers(value: object) -> object:
+    """Replace numpy scalars, also within tuples, lists and dicts; the same object if none."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind.__module__ == "numpy":
+        return cast("_Scalar", value).item()
+    if isinstance(value, tuple | list):
+        converted = [_convert_numbers(each) for each in value]
+        is_same = all(new is old for new, old in zip(converted, value, strict=True))
+        return value if is_same else kind(converted)
+    if isinstance(value, dict):
+        pairs = {key: _convert_numbers(each) for key, each in value.items()}
+        return value if all(pairs[key] is value[key] for key in pairs) else pairs
+    return value

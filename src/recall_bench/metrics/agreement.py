@@ -15,7 +15,7 @@ from typing import Final, Literal, Self
 
 import numpy as np
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     Bools,
     Floats,
@@ -170,7 +170,7 @@ class MarkPairs:
         return self.given.astype(np.float64)
 
 
-class ReliabilityBin(Record, frozen=True, kw_only=True):
+class ReliabilityBin(ComputedRecord, frozen=True, kw_only=True):
     """Answers to which the judge gave similar probabilities of a pass."""
 
     start: float
@@ -184,7 +184,7 @@ class ReliabilityBin(Record, frozen=True, kw_only=True):
     """Of the observed share."""
 
 
-class MarkAgreement(Record, frozen=True, kw_only=True):
+class MarkAgreement(ComputedRecord, frozen=True, kw_only=True):
     """How well a judge agrees with the labels in one mark."""
 
     n: int

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     RESAMPLES,
     SEED,
@@ -91,7 +91,7 @@ TrialMarks = Mapping[Trial, float]
 """The mark of each trial that has one."""
 
 
-class PairedComparison(Record, frozen=True, kw_only=True):
+class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
     """The second run minus the first, over the trials that have marks in both."""
 
     difference: Estimate

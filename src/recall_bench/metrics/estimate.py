@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     LEVEL,
     RESAMPLES,
@@ -44,7 +44,7 @@ class IntervalMethod(StrEnum):
     """No interval: there is one question, or all agree and the possible range is unknown."""
 
 
-class Estimate(Record, frozen=True, kw_only=True):
+class Estimate(ComputedRecord, frozen=True, kw_only=True):
     """A mean over trials, and how precisely it is known."""
 
     value: float

@@ -13,14 +13,14 @@ from typing import Final, Self
 
 import numpy as np
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.metrics.agreement import estimate_effective_size
 from recall_bench.metrics.bootstrap import LEVEL, SEED, Bools, Floats, Interval, Ints
 
 DRAWS: Final = 10_000
 
 
-class EffectiveShare(Record, frozen=True, kw_only=True):
+class EffectiveShare(ComputedRecord, frozen=True, kw_only=True):
     """A share, and how many independent answers it rests on."""
 
     share: float
@@ -61,7 +61,7 @@ class ObservedPasses:
     """The question of each trial, as a number."""
 
 
-class CorrectedRate(Record, frozen=True, kw_only=True):
+class CorrectedRate(ComputedRecord, frozen=True, kw_only=True):
     """A pass rate as measured, and without the judge's errors."""
 
     observed: float

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import LEVEL, ResampledUnit, TrialGroups, group_trials
 
 ALPHA: Final = 0.05
@@ -30,7 +30,7 @@ _MANY_TESTS = 500
 """From this many tests on, the number that differ is taken to be its mean."""
 
 
-class DifferenceSpread(Record, frozen=True, kw_only=True):
+class DifferenceSpread(ComputedRecord, frozen=True, kw_only=True):
     """How much the differences between two systems vary."""
 
     deviation: float
@@ -39,6 +39,7 @@ class DifferenceSpread(Record, frozen=True, kw_only=True):
     """The correlation of the differences on one question."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (self.deviation > 0 and math.isfinite(self.deviation)):
             raise UsageError(f"a standard deviation of {self.deviation:g} is not above 0")
         if not 0 <= self.correlation <= 1:

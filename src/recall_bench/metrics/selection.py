@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from enum import StrEnum
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 
 PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
 """How tests are scored, and the version of it that plans and reports declare."""
@@ -28,7 +28,7 @@ CLASSES = (SelectionOutcome.PERFECT, SelectionOutcome.OVERRECALL, SelectionOutco
 NO_CLASS = (SelectionOutcome.ERROR, SelectionOutcome.SKIP)
 
 
-class SelectionComparison(Record, frozen=True, kw_only=True):
+class SelectionComparison(ComputedRecord, frozen=True, kw_only=True):
     """One selection beside what was expected."""
 
     outcome: SelectionOutcome

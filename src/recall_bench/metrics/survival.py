@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     LEVEL,
     Floats,
@@ -109,7 +109,7 @@ _NOTHING = _CLOSE_DRAWN
 _ROUNDS = 500
 
 
-class SurvivalPoint(Record, frozen=True, kw_only=True):
+class SurvivalPoint(ComputedRecord, frozen=True, kw_only=True):
     """One step of a survival curve."""
 
     age: float
@@ -122,7 +122,7 @@ class SurvivalPoint(Record, frozen=True, kw_only=True):
     """Facts known and asked up to the ask before; not whole where losses are spread."""
 
 
-class HalfLife(Record, frozen=True, kw_only=True):
+class HalfLife(ComputedRecord, frozen=True, kw_only=True):
     """The age at which half the facts are lost."""
 
     value: float | None
@@ -134,7 +134,7 @@ class HalfLife(Record, frozen=True, kw_only=True):
     """The greatest age anything is known of."""
 
 
-class Survival(Record, frozen=True, kw_only=True):
+class Survival(ComputedRecord, frozen=True, kw_only=True):
     """How facts were lost with age."""
 
     curve: tuple[SurvivalPoint, ...]
@@ -366,4 +366,4 @@ def _find_halves(edges: Floats, shares: Floats) -> Floats:
 
 
 def _drop_infinite(age: float) -> float | None:
-    return age if np.isfinite(age) else None
+    return float(age) if np.isfinite(age) else None

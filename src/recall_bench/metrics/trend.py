@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     LEVEL,
     RESAMPLES,
@@ -40,7 +40,7 @@ _SAME = 1e-9
 """Lines that differ by less, as a part of what is possible, differ by rounding."""
 
 
-class Coefficient(Record, frozen=True, kw_only=True):
+class Coefficient(ComputedRecord, frozen=True, kw_only=True):
     """One number of a line, with its interval."""
 
     value: float
@@ -48,7 +48,7 @@ class Coefficient(Record, frozen=True, kw_only=True):
     high: float | None
 
 
-class Prediction(Record, frozen=True, kw_only=True):
+class Prediction(ComputedRecord, frozen=True, kw_only=True):
     """What a line says at one size."""
 
     days: float
@@ -61,7 +61,7 @@ class Prediction(Record, frozen=True, kw_only=True):
     """Whether nothing was measured at so small or so large a size."""
 
 
-class Trend(Record, frozen=True, kw_only=True):
+class Trend(ComputedRecord, frozen=True, kw_only=True):
     """A straight line over corpus size."""
 
     intercept: Coefficient

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
 from recall_bench.core.words import estimate_tokens
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-class AblationDifference(Record, frozen=True, kw_only=True):
+class AblationDifference(ComputedRecord, frozen=True, kw_only=True):
     """The mean difference of a variant to the base."""
 
     mean: float
@@ -41,7 +41,7 @@ class AblationDifference(Record, frozen=True, kw_only=True):
         )
 
 
-class AblationRow(Record, frozen=True, kw_only=True):
+class AblationRow(ComputedRecord, frozen=True, kw_only=True):
     """One variant."""
 
     variant: str

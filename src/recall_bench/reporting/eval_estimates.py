@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.reporting.eval_scores import ANSWERED, OPEN, ScoredQuestion
 
@@ -12,7 +12,7 @@ ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
 CATEGORY_AVERAGE = "average of categories"
 
 
-class EvalEstimate(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvalEstimate(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One figure of one group of questions."""
 
     name: str

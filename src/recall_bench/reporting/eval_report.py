@@ -15,7 +15,7 @@ import msgspec
 
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.eval_dataset import EvalRequest, OpenedDataset
@@ -71,7 +71,7 @@ class ProtocolReport(Record, frozen=True, kw_only=True):
     about: str
 
 
-class ServiceReport(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ServiceReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """How the system served."""
 
     ingest_s: float
@@ -98,7 +98,7 @@ class ControlReport(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Why it has no figures: it was not run, or its run is not valid."""
 
 
-class EvalReport(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvalReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One system on one dataset by one protocol."""
 
     format: str

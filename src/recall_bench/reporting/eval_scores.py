@@ -10,7 +10,7 @@ import msgspec
 
 from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, TrialResult
 from recall_bench.core.memory import Passage
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import PASS, Verdict
 from recall_bench.core.words import estimate_tokens, split_words
@@ -231,7 +231,7 @@ _ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
 ANSWERED, OPEN = "answered", "open"
 
 
-class EvalHit(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvalHit(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One passage a system returned, as far as it takes to score it again."""
 
     rank: int
@@ -246,7 +246,7 @@ class EvalHit(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Of its text."""
 
 
-class ScoredQuestion(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ScoredQuestion(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One question put once, with every figure it has."""
 
     scenario: str

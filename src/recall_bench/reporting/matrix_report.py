@@ -1,6 +1,6 @@
 """What a matrix comes to, as it is written down in `matrix.json`."""
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import Estimate
@@ -34,7 +34,7 @@ class PlaceMean(Record, frozen=True, kw_only=True):
     """Points of six; None where nothing was measured."""
 
 
-class SystemFigures(Record, frozen=True, kw_only=True):
+class SystemFigures(ComputedRecord, frozen=True, kw_only=True):
     """One system under one setting, all its valid seeds together.
 
     A question counts once however often and by however many seeds it was put.
@@ -84,7 +84,7 @@ class RankedSystem(Record, frozen=True, kw_only=True):
     """The systems it cannot be told apart from."""
 
 
-class WidestGap(Record, frozen=True, kw_only=True):
+class WidestGap(ComputedRecord, frozen=True, kw_only=True):
     """Where systems lie furthest apart: to look at, and to decide nothing by."""
 
     kind: str

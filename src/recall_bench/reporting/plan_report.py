@@ -1,6 +1,6 @@
 """The records of a plan and its estimate, as `plan --json` prints them."""
 
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 
 
 class PlanProgress(Record, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Outline(Record, frozen=True, kw_only=True):
     """What is owed in this folder, and what of it is left."""
 
 
-class StepTime(Record, frozen=True, kw_only=True):
+class StepTime(ComputedRecord, frozen=True, kw_only=True):
     """How long one step takes, and how that is known."""
 
     step: str
@@ -89,7 +89,7 @@ class StepTime(Record, frozen=True, kw_only=True):
     """What that takes, one after another."""
 
 
-class RoleSpending(Record, frozen=True, kw_only=True):
+class RoleSpending(ComputedRecord, frozen=True, kw_only=True):
     """What one role takes in all."""
 
     role: str
@@ -102,7 +102,7 @@ class RoleSpending(Record, frozen=True, kw_only=True):
     is_limit: bool = False
 
 
-class Precision(Record, frozen=True, kw_only=True):
+class Precision(ComputedRecord, frozen=True, kw_only=True):
     """What a plan can show, in points of six; None where so few questions show nothing."""
 
     overall: float | None
@@ -113,14 +113,14 @@ class Precision(Record, frozen=True, kw_only=True):
     """The smallest difference between two systems that is noticed four times in five."""
 
 
-class HoursWith(Record, frozen=True, kw_only=True):
+class HoursWith(ComputedRecord, frozen=True, kw_only=True):
     """The hours with so many workers."""
 
     workers: int
     hours: float
 
 
-class HoursEstimate(Record, frozen=True, kw_only=True):
+class HoursEstimate(ComputedRecord, frozen=True, kw_only=True):
     """How long it takes as it is to be carried out."""
 
     expected: float
@@ -141,14 +141,14 @@ class HoursEstimate(Record, frozen=True, kw_only=True):
     """One worker, two, four, and so on to what is enough."""
 
 
-class UnmeasuredHours(Record, frozen=True, kw_only=True):
+class UnmeasuredHours(ComputedRecord, frozen=True, kw_only=True):
     """What the hours would be for each second that a step takes."""
 
     answering: float
     feeding: float
 
 
-class SmallerRun(Record, frozen=True, kw_only=True):
+class SmallerRun(ComputedRecord, frozen=True, kw_only=True):
     """A smaller run, and what it saves and shows."""
 
     change: str
@@ -159,7 +159,7 @@ class SmallerRun(Record, frozen=True, kw_only=True):
     precision: Precision
 
 
-class Forecast(Record, frozen=True, kw_only=True):
+class Forecast(ComputedRecord, frozen=True, kw_only=True):
     """All that can be said before anything is spent."""
 
     outline: Outline

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import group_trials
 from recall_bench.metrics.power import (
@@ -27,7 +27,7 @@ LISTED_SIZES = (20, 50, 100, 200, 500, 1000)
 """What the tables list beside what was asked for."""
 
 
-class PowerBasis(Record, frozen=True, kw_only=True):
+class PowerBasis(ComputedRecord, frozen=True, kw_only=True):
     """What is taken to be known about differences before they are measured."""
 
     spread: DifferenceSpread
@@ -41,14 +41,14 @@ class PowerBasis(Record, frozen=True, kw_only=True):
     """Where that is from, in words."""
 
 
-class QuestionsNeeded(Record, frozen=True, kw_only=True):
+class QuestionsNeeded(ComputedRecord, frozen=True, kw_only=True):
     """What one difference takes."""
 
     difference: float
     questions: int
 
 
-class DetectableDifference(Record, frozen=True, kw_only=True):
+class DetectableDifference(ComputedRecord, frozen=True, kw_only=True):
     """What so many questions show."""
 
     questions: int
@@ -56,7 +56,7 @@ class DetectableDifference(Record, frozen=True, kw_only=True):
     """None where no difference that is possible would be noticed often enough."""
 
 
-class PowerReport(Record, frozen=True, kw_only=True):
+class PowerReport(ComputedRecord, frozen=True, kw_only=True):
     """The answer to both questions, for what was asked and for the usual sizes."""
 
     ground: PowerBasis

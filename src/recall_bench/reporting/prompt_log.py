@@ -16,7 +16,7 @@ from statistics import fmean
 import msgspec
 
 from recall_bench.core.errors import FolderBusy, Malformed, UsageError
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.comparison import compute_mcnemar
@@ -29,7 +29,7 @@ Trials = Sequence[bool]
 """Whether a test was PERFECT, each time it came to a class."""
 
 
-class SelectionChange(Record, frozen=True, kw_only=True):
+class SelectionChange(ComputedRecord, frozen=True, kw_only=True):
     """What the later version has more of, in its share of PERFECT, over the tests of both."""
 
     tests: int

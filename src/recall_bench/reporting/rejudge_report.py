@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from recall_bench.core.plan import Plan
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES, Verdict
@@ -17,7 +17,7 @@ _LABEL = 27
 _NOTHING = "--"
 
 
-class MarkChange(Record, frozen=True, kw_only=True):
+class MarkChange(ComputedRecord, frozen=True, kw_only=True):
     """How one group of answers fared, over those that have a verdict in both runs."""
 
     answers: int

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
@@ -32,7 +32,7 @@ from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.runs.trials import TrialTable, explain_missing_marks, read_trials
 
 
-class RunCard(Record, frozen=True, kw_only=True):
+class RunCard(ComputedRecord, frozen=True, kw_only=True):
     """One of the runs, as it stands by itself."""
 
     letter: str
@@ -50,7 +50,7 @@ class RunCard(Record, frozen=True, kw_only=True):
     owed: int
 
 
-class ContrastPart(Record, frozen=True, kw_only=True):
+class ContrastPart(ComputedRecord, frozen=True, kw_only=True):
     """Some of the pairs: what both runs came to on average, and the difference.
 
     There is no smallest difference that can be seen where there are too few questions for any.
@@ -62,7 +62,7 @@ class ContrastPart(Record, frozen=True, kw_only=True):
     comparison: PairedComparison
 
 
-class ContrastView(Record, frozen=True, kw_only=True):
+class ContrastView(ComputedRecord, frozen=True, kw_only=True):
     """The same without a test: to look at, and to decide nothing by."""
 
     name: str
@@ -71,7 +71,7 @@ class ContrastView(Record, frozen=True, kw_only=True):
     difference: Estimate
 
 
-class Contrast(Record, frozen=True, kw_only=True):
+class Contrast(ComputedRecord, frozen=True, kw_only=True):
     """One run against the baseline."""
 
     letter: str

@@ -7,7 +7,7 @@ from math import ceil
 from statistics import fmean
 
 from recall_bench.core.event import Answered, NotAnswered, TrialResult
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.suite import NO_RECALL, RECALL, Suite
 from recall_bench.metrics.bootstrap import compute_wilson
@@ -21,7 +21,7 @@ from recall_bench.metrics.selection import (
 from recall_bench.runs.run_folder import RunFolder
 
 
-class ScoredTest(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One test put once; or not put at all."""
 
     test: str
@@ -126,7 +126,7 @@ _MOST = 10
 """As many near misses as are worth a look."""
 
 
-class SelectionShare(Record, frozen=True, kw_only=True):
+class SelectionShare(ComputedRecord, frozen=True, kw_only=True):
     """A part of the tests, and how sure that is."""
 
     count: int
@@ -136,7 +136,7 @@ class SelectionShare(Record, frozen=True, kw_only=True):
     """At 95 %; None where a single test says nothing about others."""
 
 
-class SelectionMean(Record, frozen=True, kw_only=True):
+class SelectionMean(ComputedRecord, frozen=True, kw_only=True):
     """A mean over the tests it applies to."""
 
     value: float
@@ -152,7 +152,7 @@ class MemoryGroup(Record, frozen=True, kw_only=True):
     """In how many of the tests put."""
 
 
-class SelectionSummary(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One run of a suite."""
 
     tests: int

@@ -13,7 +13,7 @@ import msgspec
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import INGEST
 from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
@@ -37,7 +37,7 @@ class CostMeasure(StrEnum):
     """At the last checkpoint, all personas together."""
 
 
-class CostPoint(Record, frozen=True, kw_only=True):
+class CostPoint(ComputedRecord, frozen=True, kw_only=True):
     """What it took at one corpus size; None where nobody says."""
 
     checkpoint: str
@@ -58,7 +58,7 @@ class CostPoint(Record, frozen=True, kw_only=True):
     """All personas together."""
 
 
-class RunCosts(Record, frozen=True, kw_only=True):
+class RunCosts(ComputedRecord, frozen=True, kw_only=True):
     """A run's costs over corpus size, and in all."""
 
     points: tuple[CostPoint, ...]
@@ -68,7 +68,7 @@ class RunCosts(Record, frozen=True, kw_only=True):
     """What is not known, and what would make it known."""
 
 
-class Contender(Record, frozen=True, kw_only=True):
+class Contender(ComputedRecord, frozen=True, kw_only=True):
     """One run in a Pareto chart."""
 
     name: str

@@ -6,7 +6,7 @@ from enum import StrEnum
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES, WallTime
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import SEED
@@ -32,7 +32,7 @@ class CheckOutcome(StrEnum):
         return {CheckOutcome.PASSED: 0, CheckOutcome.FAILED: 11, CheckOutcome.UNDECIDED: 12}[self]
 
 
-class GateCheck(Record, frozen=True, kw_only=True):
+class GateCheck(ComputedRecord, frozen=True, kw_only=True):
     """One rule as it applied to one figure. Figures are in points of 100, or % of answers."""
 
     rule: str

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED, Floats, ResampledUnit, group_trials
 from recall_bench.metrics.comparison import TrialMarks, adjust_p_values, compute_sign_flip_p
 from recall_bench.metrics.estimate import Estimate, estimate_mean
@@ -59,7 +59,7 @@ class QuestionSums:
         return not self.change.any()
 
 
-class LossPower(Record, frozen=True, kw_only=True):
+class LossPower(ComputedRecord, frozen=True, kw_only=True):
     """What the data at hand would have shown, in points of 100."""
 
     power: float
@@ -71,7 +71,7 @@ class LossPower(Record, frozen=True, kw_only=True):
     the loss of everything is."""
 
 
-class ProofPower(Record, frozen=True, kw_only=True):
+class ProofPower(ComputedRecord, frozen=True, kw_only=True):
     """What could be proved of a run that lost nothing."""
 
     power: float
@@ -178,7 +178,7 @@ ONE_SIDED_ALPHA: Final = ALPHA / 2
 one end of a 95 % interval."""
 
 
-class GateLoss(Record, frozen=True, kw_only=True):
+class GateLoss(ComputedRecord, frozen=True, kw_only=True):
     """What a run has less than its baseline, beside what is tolerated; in points of 100."""
 
     margin: float

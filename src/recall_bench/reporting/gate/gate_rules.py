@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 
 FULL_SCORE: Final = 100.0
 """A score is in points of 100: the share of full marks. Rates are in % likewise."""
@@ -15,7 +15,7 @@ DEFAULT_NOTICE: Final = 5.0
 """A loss so much larger than is tolerated is worth catching, unless something else is said."""
 
 
-class GateRules(Record, frozen=True, kw_only=True):
+class GateRules(ComputedRecord, frozen=True, kw_only=True):
     """What is asked of a run; None where nothing is."""
 
     min_score: float | None = None

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Self
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES, Item, Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, Verdict
@@ -57,7 +57,7 @@ MUST_FAIL = 0.02
 JudgedItem = tuple[AuditItem, Verdict]
 
 
-class AuditShare(Record, frozen=True, kw_only=True):
+class AuditShare(ComputedRecord, frozen=True, kw_only=True):
     """A count out of another, as a rate with its 95 % interval (Wilson)."""
 
     count: int

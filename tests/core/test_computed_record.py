@@ -1,0 +1,90 @@
+"""A record of computed numbers can always be written down, whatever computed them."""
+
+import importlib
+import pkgutil
+from typing import get_type_hints
+
+import msgspec
+import numpy as np
+import pytest
+
+import recall_bench
+from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.metrics.survival import FactLifetime, estimate_survival
+
+
+class Figures(ComputedRecord, frozen=True, kw_only=True):
+    value: float
+    count: int = 0
+    interval: tuple[float, float] | None = None
+    by_name: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+def test_numpy_scalars_become_python_numbers() -> None:
+    found = Figures(
+        value=np.float64(0.5),
+        count=np.int64(3),  # type: ignore[arg-type]
+        interval=(np.float64(0.25), 1.0),
+        by_name={"a": np.float64(0.75)},
+    )
+
+    assert [type(each) for each in (found.value, found.count)] == [float, int]
+    assert msgspec.json.encode(found) == (
+        b'{"value":0.5,"count":3,"interval":[0.25,1.0],"by_name":{"a":0.75}}'
+    )
+
+
+def test_so_do_those_of_a_changed_copy() -> None:
+    assert type(Figures(value=0.5).replace(value=np.float64(1.5)).value) is float
+
+
+def test_plain_values_stay_the_very_objects() -> None:
+    by_name = {"a": 0.5}
+
+    assert Figures(value=1.0, by_name=by_name).by_name is by_name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_half_life_can_be_written(seed: int) -> None:
+    """Ordinary runs ended in a TypeError: the band's bound was a numpy scalar."""
+    rng = np.random.default_rng(seed)
+    lifetimes = [
+        FactLifetime(
+            persona=str(n % 6),
+            question=str(n),
+            known_for=30.0 * int(known),
+            lost_by=30.0 * int(known) + 30.0 if lost else None,
+        )
+        for n, (known, lost) in enumerate(
+            zip(rng.integers(1, 9, 40), rng.random(40) < 0.4, strict=True)
+        )
+    ]
+
+    found = estimate_survival(lifetimes, seed=1, resamples=100)
+
+    assert found is not None
+    assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)) == found
+
+
+def find_records(kind: type[Record]) -> set[type[Record]]:
+    found = set(kind.__subclasses__())
+    return found.union(*(find_records(each) for each in found))
+
+
+def test_every_record_of_computed_numbers_is_one() -> None:
+    packages = ("metrics", "reporting", "judging.lab")
+    for package in packages:
+        parent = importlib.import_module(f"recall_bench.{package}")
+        for module in pkgutil.walk_packages(parent.__path__, f"{parent.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+
+    wrong = [
+        f"{each.__module__}.{each.__name__}"
+        for each in find_records(Record)
+        if each.__module__.removeprefix(f"{recall_bench.__name__}.").startswith(packages)
+        and any("float" in str(hint) for hint in get_type_hints(each).values())
+        and not issubclass(each, ComputedRecord)
+    ]
+
+    assert wrong == []
