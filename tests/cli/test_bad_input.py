@@ -145,11 +145,11 @@ OPTIONS = {
     "a misspelt agent": (("--judge", "cluade:opus"), "did you mean claude?"),
     "a misspelt second": (("--appellate-judge", "anthropc:x"), "did you mean anthropic?"),
     "a provider without a model": (("--judge", "openai"), "--judge: openai: names no model"),
-    "a server for no model": (("--judge-base-url", "http://h"), "offline is no language model"),
+    "a server for no model": (("--judge-base-url", "http://h"), "offline is not a language model"),
     "a server for no judge": (("--appellate-base-url", "http://h"), "--appellate-judge"),
     "an address that is none": (
         ("--judge", "openai:x", "--judge-base-url", "h:1"),
-        "--judge-base-url: is no address",
+        "--judge-base-url: is not an address",
     ),
     "an unknown review": (("--review", "all"), "balanced"),
     "an unknown showing": (("--judge-shows", "some"), "passages"),

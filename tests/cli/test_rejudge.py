@@ -383,7 +383,7 @@ def test_a_changed_dataset_is_refused(
     ("flags", "said"),
     [
         (("--data", "nowhere"), "--data: nowhere has no persona gardener"),
-        (("--judge", "nobody"), "nobody is called 'nobody'"),
+        (("--judge", "nobody"), "no judge named 'nobody'"),
         (("--judge", "none.py"), "none.py"),
         (("--into", ""), "--into"),
     ],

@@ -221,7 +221,7 @@ def test_two_judges_from_one_file_share_no_globals(tmp_path: Path) -> None:
         pytest.param(
             "class Judge:\n    def __init__(self): raise OSError('no key')",
             "",
-            "cannot be made: OSError: no key",
+            "cannot be built: OSError: no key",
             id="a crash in the constructor",
         ),
         pytest.param(

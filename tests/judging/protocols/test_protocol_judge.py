@@ -176,7 +176,7 @@ async def test_the_card_names_the_rules_and_the_model() -> None:
     assert not card.computes, "it costs money"
 
 
-async def test_nobody_can_be_asked() -> None:
+async def test_a_run_without_a_judge_gets_no_verdict() -> None:
     assert NoJudge.card.computes
-    with pytest.raises(JudgeFault, match="nobody judges this run"):
+    with pytest.raises(JudgeFault, match="this run has no judge"):
         await NoJudge().judge(exhibit("It was a kayak."))

@@ -25,19 +25,19 @@ Floats = NDArray[np.float64]
 CALIBRATION_FILE = "calibration.json"
 
 GOALS = tuple((mark, points) for mark, top in SCALES.items() for points in range(1, top + 1))
-"""Every point of every mark, in order: what a probability is given for."""
+"""Every point of every mark, in order: one probability each."""
 
 
 class FeatureCurve(Record, frozen=True, kw_only=True):
-    """One number's part in the sums."""
+    """The weights of one feature."""
 
     name: str
     least: float
     most: float
-    """The range it was learned on: what lies beyond counts as its end."""
+    """The training range; values beyond it count as its end."""
     knots: tuple[float, ...]
     weights: tuple[tuple[float, ...], ...]
-    """For each goal: of the number itself, of its excess over each knot, of having nothing."""
+    """For each goal: of the feature, of its excess over each knot, of its absence."""
 
 
 class ModelWeights(Record, frozen=True, kw_only=True):
@@ -54,17 +54,17 @@ def digest_question(question: str) -> str:
 
 
 class Training(Record, frozen=True, kw_only=True):
-    """What the weights were learned from."""
+    """What the weights were trained on."""
 
     answers: int
     questions: int
     traces: tuple[str, ...]
-    """What every question it learned from leaves, so that it can be told when met again."""
+    """Digests of the training questions, to recognise them later."""
     penalty: float
 
 
 class Calibration(Record, frozen=True, kw_only=True):
-    """Both models, and where they come from."""
+    """Both models and their training."""
 
     training: Training
     with_evidence: ModelWeights
@@ -73,16 +73,16 @@ class Calibration(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class PassChances:
-    """How likely an answer deserves at least each number of points, by mark; never rising."""
+    """The chance that an answer deserves at least each number of points, by mark; never rising."""
 
     chances: dict[str, tuple[float, ...]]
 
     def get_pass_chance(self, mark: str) -> float:
-        """The probability that the mark is a pass."""
+        """The probability of a pass."""
         return self.chances[mark][PASS[mark] - 1]
 
     def count_points(self, mark: str) -> int:
-        """The points that are more likely deserved than not."""
+        """The number of points that are more likely deserved than not."""
         return sum(chance >= 0.5 for chance in self.chances[mark])
 
     def limit(self, mark: str, chance: float) -> "PassChances":
@@ -91,7 +91,7 @@ class PassChances:
         return PassChances(self.chances | {mark: capped})
 
     def ensure(self, mark: str, chance: float) -> "PassChances":
-        """The same, with no chance of a pass in the mark below this one."""
+        """The same, with the chance of a pass in the mark at least this one."""
         passing = PASS[mark]
         found = self.chances[mark]
         raised = (*(max(each, chance) for each in found[:passing]), *found[passing:])
@@ -115,7 +115,7 @@ class AdditiveModel:
         self._offsets = np.array(sums.offsets, dtype=np.float64)
 
     def predict(self, numbers: dict[str, float]) -> PassChances:
-        """What the numbers amount to; each must be there."""
+        """The chances for these features; all of them must be there."""
         values = np.array([numbers[name] for name in self.names], dtype=np.float64)
         values = np.minimum(np.maximum(values, self._least), self._most)
         odds = (
@@ -128,7 +128,7 @@ class AdditiveModel:
 
 
 def make_pass_chances(chances: Floats) -> PassChances:
-    """The opinion that one chance for each goal makes: more points are never likelier than less."""
+    """The chances of all goals by mark; more points are never likelier than fewer."""
     found: dict[str, tuple[float, ...]] = {}
     start = 0
     for mark, top in SCALES.items():
@@ -139,19 +139,19 @@ def make_pass_chances(chances: Floats) -> PassChances:
 
 @cache
 def load_calibration() -> Calibration:
-    """The calibration that comes with the package."""
+    """The calibration shipped with the package."""
     raw = files(__package__ or "").joinpath(CALIBRATION_FILE).read_bytes()
     return msgspec.json.decode(raw, type=Calibration)
 
 
 @cache
 def load_model(*, with_evidence: bool) -> AdditiveModel:
-    """The shipped model for answers with evidence, or for those without."""
+    """The shipped model for answers with, or without, evidence."""
     found = load_calibration()
     return AdditiveModel(found.with_evidence if with_evidence else found.without_evidence)
 
 
 def encode_calibration(calibration: Calibration) -> bytes:
-    """The file's bytes, indented so that a new training can be compared with the old."""
+    """The file's bytes, indented so that two trainings can be compared."""
     raw: dict[str, Any] = msgspec.to_builtins(calibration)
     return msgspec.json.format(msgspec.json.encode(raw), indent=1) + b"\n"

@@ -45,7 +45,7 @@ _SIDES = {"yes": RightResponse.AFFIRMS, "no": RightResponse.DENIES}
 
 @dataclass(frozen=True, slots=True)
 class GradingCase:
-    """One item, read once for all its answers."""
+    """One item, prepared once for all its answers."""
 
     item: Item
     right: RightResponse
@@ -53,11 +53,11 @@ class GradingCase:
     references: tuple[Reference, ...]
     """The reference and its aliases."""
     exact: ExactTruth | None
-    """What every right answer contains, where the truth says it."""
+    """What every right answer contains, where the truth lists it."""
     statement: Phrase | None
     """What the reference says beside its yes or no."""
     secrets: tuple[RequiredPart, ...]
-    """What the dataset names as not to be told: values, and the strings planted beside them."""
+    """Withheld values and canaries of the dataset."""
     reader: ContentReader
 
     @property
@@ -70,23 +70,23 @@ class GradingCase:
     @property
     def wants_a_date(self) -> bool:
         """Whether a right answer holds a date."""
-        things = self.exact.wanted if self.exact else ()
+        things = self.exact.required if self.exact else ()
         return any(thing.value is not None and thing.value.kind == DATE for thing in things)
 
     @property
     def has_secrets(self) -> bool:
-        """Whether there is something that the asker may not be told."""
+        """Whether the asker may not know something."""
         disclosure = self.item.truth.disclosure
         return self.right is RightResponse.DECLINES or disclosure is Disclosure.PARTIAL
 
     @property
     def known(self) -> tuple[TextContents, ...]:
-        """The texts whose atoms nobody has to have told."""
+        """Texts whose values need no support in the history."""
         return (self.question, *(reference.contents for reference in self.references))
 
 
 def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
-    """Read the question, its reference and the aliases of that."""
+    """Prepare the question, its reference and its aliases."""
     question = reader.read(normalise(item.text))
     right = _find_right_response(item)
     takes_side = right in (RightResponse.AFFIRMS, RightResponse.DENIES, RightResponse.ABSTAINS)
@@ -132,9 +132,9 @@ def _find_right_response(item: Item) -> RightResponse:
 
 
 QUESTION_SHARE = 0.5
-"""The share of the question's words from which on an opening speaks about the question."""
+"""The share of the question's words that makes an opening be about the question."""
 STATEMENT_SHARE = 0.75
-"""How much of the reference's statement an opening must say to be on its side."""
+"""The share of the reference's statement that puts an opening on its side."""
 PLAIN_WORDS = 25
 """The longest sentence that can be nothing but a yes or a no."""
 
@@ -174,7 +174,7 @@ def find_side(
 
 
 def is_plain_yes(case: GradingCase, account: AnswerContents, reading: StanceReading) -> bool:
-    """Whether an answer says yes in so many words, or that it did happen and nothing else."""
+    """Whether an answer says yes outright, or only that it did happen."""
     outright = reading.polarity or _find_conclusion(account) or _find_outright(account)
     if outright is not None:
         return outright is Polarity.YES
@@ -194,7 +194,7 @@ def _find_conclusion(account: AnswerContents) -> Polarity | None:
 
 
 def _find_outright(account: AnswerContents) -> Polarity | None:
-    """The side of an answer that opens "certainly not", or is "certainly" and nothing more."""
+    """The side of an answer that opens "certainly not", or is just "certainly"."""
     opening = account.sentences[0]
     match = _OUTRIGHT.match(opening)
     if match is None or not (match["sure"] or match["no"]):

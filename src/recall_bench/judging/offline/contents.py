@@ -28,16 +28,16 @@ _DENIED_NAME = re.compile(
 
 
 def remove_denied_names(text: str) -> str:
-    """A plain text without the names it holds only to deny them: "not Owen Pike but Nell"."""
-    # Most sentences deny nothing, and a plain search is quicker than a pattern.
+    """The text without names it mentions only to deny them: "not Owen Pike but Nell"."""
+    # Most sentences deny nothing, and a substring search is faster than a pattern.
     return _DENIED_NAME.sub(" ", text) if any(cue in text for cue in _DENIAL_CUES) else text
 
 
 def find_names(text: str) -> Iterator[str]:
-    """The words of proper names in a plain text, lower case, in order, repeats included.
+    """The words of proper names in a normalised text, lower case, in order, repeats included.
 
-    A capital makes a word a name, except where a sentence opens: there it must stand in a row of
-    capitalised words, own something, or be the whole text.
+    A capital makes a word a name. At the start of a sentence it must also be part of a row of
+    capitalised words, have a possessive, or be the whole text.
     """
     is_alone = text.strip(" .!?").istitle() and text.count(" ") < 3
     for match in _CAPITALISED.finditer(text):
@@ -86,7 +86,7 @@ _SELF_GRADE = re.compile(
 
 
 def split_citations(text: str) -> tuple[str, str]:
-    """A plain text without citations, offers of help and marks for itself; the citations alone."""
+    """The text without citations, offers of help and marks for itself; and the citations alone."""
     cited: list[str] = []
 
     def cut(match: re.Match[str]) -> str:
@@ -116,39 +116,39 @@ class TextContents:
     """The stems of the content words among them."""
 
     def holds(self, atom: ValueAtom) -> bool:
-        """Whether one of the values may spell the atom."""
+        """Whether one of the values may be the same as this one."""
         return any(atom.matches(value) for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContents:
-    """An answer, read as a whole and sentence by sentence."""
+    """An answer, as a whole and sentence by sentence."""
 
     text: str
-    """Plain, without its citations."""
+    """Normalised, without citations."""
     sentences: tuple[str, ...]
     """The sentences and list entries of the text, in order."""
     contents: TextContents
     passages: tuple[TextContents, ...]
-    """The values and words of each of them. Names are the whole's."""
+    """The values and words of each sentence; names are only in `contents`."""
     cited: tuple[ValueAtom, ...]
     """The values that occur in citations."""
 
 
 class ContentReader:
-    """Reads contents out of plain texts."""
+    """Extracts contents from normalised texts."""
 
     def __init__(self) -> None:
         self._stems = Stems()
         self._phrases = PhraseReader(self._stems)
 
     def read(self, text: str) -> TextContents:
-        """The contents of a plain text."""
+        """The contents of a text."""
         whole = self._read_values_and_words(text)
         return replace(whole, names=frozenset(find_names(remove_denied_names(text))))
 
     def read_answer(self, text: str) -> AnswerContents:
-        """What a plain answer tells, and what it cites."""
+        """What an answer states, and what it cites."""
         body, citations = split_citations(text)
         cut = tuple(split_sentences(body))
         passages = tuple(map(self._read_values_and_words, cut))
@@ -172,15 +172,15 @@ class ContentReader:
         )
 
     def stem_in_order(self, text: str) -> tuple[str, ...]:
-        """The stems of a plain text's content words, in order."""
+        """The stems of the content words, in order."""
         return tuple(self._stems.stem(split_words(text)))
 
     def read_phrase(self, text: str) -> Phrase:
-        """A plain text as a row of words, for comparison in order."""
+        """The text as a row of words, for comparison in order."""
         return self._phrases.read(text)
 
     def split_parts(self, text: str) -> tuple[list[ValueAtom], list[str]]:
-        """The values of a plain text, denied or not, and the content words beside them."""
+        """The values of a text, denied or not, and the content words beside them."""
         found, rest = list(locate_values(text)), []
         end = 0
         for _, start, past in found:
@@ -190,11 +190,11 @@ class ContentReader:
         return [atom for atom, _, _ in found], [word for word in rest if word not in STOPWORDS]
 
     def stem(self, found: Iterable[str]) -> frozenset[str]:
-        """The stems of the content words among them."""
+        """The stems of the content words among these."""
         return frozenset(self._stems.stem(found))
 
     def find_key_stems(self, text: str, contents: TextContents) -> frozenset[str]:
-        """The stems of the words that a paraphrase would keep: names, and what is in quotes."""
+        """The stems that a paraphrase would keep: of names and of what is in quotes."""
         quoted = " ".join(_QUOTED.findall(text))
         return frozenset(self._stems.stem([*contents.names, *split_words(quoted)])) & contents.stems
 

@@ -29,20 +29,20 @@ GIVEN = 0.2
 BEARING = 0.3
 """A sentence bears on a reference if it holds this share of its weight,"""
 OWN_BEARING = 0.5
-"""or if this share of its own words and values is the reference's. Other sentences do not count."""
+"""or if this share of its own words and values is the reference's. Others do not count."""
 VALUES_DOMINATE = 0.5
-"""From this share of what is new in a reference on, its values are what was asked for."""
+"""From this share of new values on, a reference asks for values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One acceptable wording of the truth, weighed against the question."""
+    """One accepted wording of the truth, with weights relative to the question."""
 
     contents: TextContents
     asked: tuple[ValueAtom, ...]
-    """The values that the question does not already give."""
+    """The values that the question does not give."""
     given: tuple[ValueAtom, ...]
-    """The values that it does."""
+    """The values that the question gives."""
     new: dict[str, float]
     """The weight of each content stem that is not in the question."""
     old: dict[str, float]
@@ -50,7 +50,7 @@ class Reference:
 
     @classmethod
     def build(cls, text: str, question: TextContents, reader: ContentReader) -> "Reference":
-        """The reference that a plain text spells."""
+        """The reference of a normalised text."""
         contents = reader.read(text)
         keys = reader.find_key_stems(text, contents)
         words = contents.stems or contents.words
@@ -65,17 +65,17 @@ class Reference:
 
     @property
     def words(self) -> frozenset[str]:
-        """The stems it is made of, or its words if none of them has a stem."""
+        """Its stems, or its words if none has a stem."""
         return self.contents.stems or self.contents.words
 
     @property
     def new_weight(self) -> float:
-        """The weight of all that the question does not say."""
+        """The weight of what the question does not say."""
         return VALUE_WEIGHT * len(self.asked) + sum(self.new.values())
 
     @property
     def weight(self) -> float:
-        """The weight of the whole."""
+        """The weight of everything."""
         return self.new_weight + VALUE_WEIGHT * GIVEN * len(self.given) + sum(self.old.values())
 
     @property
@@ -88,14 +88,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """An answer held against one reference."""
+    """An answer compared with one reference."""
 
     recall: float
-    """The weighed share of the reference that the answer tells."""
+    """The weighted share of the reference that the answer states."""
     news: float
-    """The same for what the question does not say; 0 where there is nothing new to tell."""
+    """The same for what the question does not say; 0 where nothing is new."""
     found: tuple[ValueAtom, ...]
-    """The asked values that the answer tells."""
+    """The asked values that the answer states."""
     cited: tuple[ValueAtom, ...]
     """The asked dates that it only cites."""
     missing: tuple[ValueAtom, ...]
@@ -103,17 +103,17 @@ class Coverage:
 
 
 def cover(reference: Reference, account: AnswerContents) -> Coverage:
-    """How much of the reference the answer tells. A date may be told by citing it."""
-    told = join_contents(
+    """How much of the reference the answer states. A date may be stated by citing it."""
+    stated = join_contents(
         [passage for passage in account.passages if _is_bearing_on(reference, passage)]
     )
-    found = tuple(atom for atom in reference.asked if told.holds(atom))
+    found = tuple(atom for atom in reference.asked if stated.holds(atom))
     cited = tuple(
         atom
         for atom in reference.asked
         if atom.kind == DATE and atom not in found and any(map(atom.matches, account.cited))
     )
-    new, old = _weigh_shares(reference, told)
+    new, old = _weigh_shares(reference, stated)
     by_citing = VALUE_WEIGHT * len(cited)
     return Coverage(
         recall=(new + by_citing + old) / (reference.weight or 1.0),
@@ -125,8 +125,8 @@ def cover(reference: Reference, account: AnswerContents) -> Coverage:
 
 
 def _is_bearing_on(reference: Reference, passage: TextContents) -> bool:
-    # Without this, a long answer collects the reference's commoner words one by one from
-    # sentences about other things.
+    # Without this, a long answer collects the reference's common words one by one from sentences
+    # about other things.
     new, old = _weigh_shares(reference, passage)
     if new + old >= BEARING * reference.weight:
         return True
@@ -135,19 +135,19 @@ def _is_bearing_on(reference: Reference, passage: TextContents) -> bool:
     return theirs >= OWN_BEARING * (len(passage.stems) + len(passage.values))
 
 
-def _weigh_shares(reference: Reference, told: TextContents) -> tuple[float, float]:
-    """The weight of what is told of the new and of the old part of the reference."""
-    said = _get_words(reference, told)
+def _weigh_shares(reference: Reference, stated: TextContents) -> tuple[float, float]:
+    """The weight of the stated part of what is new and of what is old in the reference."""
+    said = _get_words(reference, stated)
     return (
-        VALUE_WEIGHT * sum(map(told.holds, reference.asked)) + _sum_common(reference.new, said),
-        VALUE_WEIGHT * GIVEN * sum(map(told.holds, reference.given))
+        VALUE_WEIGHT * sum(map(stated.holds, reference.asked)) + _sum_common(reference.new, said),
+        VALUE_WEIGHT * GIVEN * sum(map(stated.holds, reference.given))
         + _sum_common(reference.old, said),
     )
 
 
-def _get_words(reference: Reference, told: TextContents) -> frozenset[str]:
+def _get_words(reference: Reference, stated: TextContents) -> frozenset[str]:
     # A reference without a content word ("It is on.") can only be compared word by word.
-    return told.stems if reference.contents.stems else told.words
+    return stated.stems if reference.contents.stems else stated.words
 
 
 def _sum_common(weights: dict[str, float], said: frozenset[str]) -> float:
@@ -161,14 +161,14 @@ AS_RELEVANT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RivalValues:
-    """The rivals in one answer."""
+    """The rival values in one answer."""
 
     contradicting: tuple[ValueAtom, ...]
-    """Rivals of values that the answer does not tell."""
+    """Rivals of values that the answer does not state."""
     diluting: tuple[ValueAtom, ...]
-    """Rivals of values that it does."""
+    """Rivals of values that it states."""
     focus: float
-    """The share of right values once the allowed rivals are forgiven; 1 is undiluted."""
+    """The share of right values, not counting the allowed rivals; 1 is undiluted."""
 
 
 _NO_RIVALS = RivalValues((), (), 1.0)
@@ -177,7 +177,7 @@ _NO_RIVALS = RivalValues((), (), 1.0)
 def find_rivals(
     reference: Reference, question: TextContents, account: AnswerContents, coverage: Coverage
 ) -> RivalValues:
-    """The rivals of the asked values in what the answer tells."""
+    """The rivals of the asked values in an answer."""
     suspects = _find_suspects(reference, question, account, coverage)
     if not suspects:
         return _NO_RIVALS
@@ -196,8 +196,8 @@ def find_rivals(
 def _find_suspects(
     reference: Reference, question: TextContents, account: AnswerContents, coverage: Coverage
 ) -> list[ValueAtom]:
-    # Citing is not telling, but an answer that gives its only date by citing it lists every
-    # date it cites.
+    # A citation is not a statement, but an answer whose only date is cited lists every date it
+    # cites.
     listed = [a for a in account.cited if a.kind == DATE] if coverage.cited else []
     return [
         value

@@ -28,7 +28,7 @@ from recall_bench.judging.offline.required_part import (
 )
 
 TextSpan = tuple[int, int]
-"""The first character of a value in a plain text, and the one after it."""
+"""The start and end of a value in a text."""
 
 _CLAUSE_BREAK = re.compile(
     r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"
@@ -60,7 +60,7 @@ _TOTAL_AFTER = re.compile(
 
 
 def is_given_as_past(text: str, place: TextSpan) -> bool:
-    """Whether what stands there is said to have held once, or not to hold."""
+    """Whether the text says that the value held once, or does not hold."""
     start, end = place
     breaks = [match.span() for match in _CLAUSE_BREAK.finditer(text)]
     opens = max((past for _, past in breaks if past <= start), default=0)
@@ -70,12 +70,12 @@ def is_given_as_past(text: str, place: TextSpan) -> bool:
 
 
 def is_one_of_several(text: str, place: TextSpan) -> bool:
-    """Whether what stands there is offered with an alternative."""
+    """Whether the text offers an alternative to the value."""
     return bool(_OR_AFTER.match(text, place[1]) or _OR_BEFORE.search(text, 0, place[0]))
 
 
 def is_total(text: str, place: TextSpan) -> bool:
-    """Whether what stands there is said to be a total, so that other values may be its parts."""
+    """Whether the text calls the value a total, so that other values may be its parts."""
     return bool(_TOTAL_BEFORE.search(text, 0, place[0]) or _TOTAL_AFTER.match(text, place[1]))
 
 
@@ -119,11 +119,11 @@ _NTH = {"second": 1, "third": 2, "fourth": 3, "fifth": 4}
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The things that an answer mentions, by number, the first to happen first."""
+    """The mentioned things by number, the earliest first."""
 
     order: tuple[int, ...]
     is_placed_last: bool = False
-    """Of a single mention: whether it is said to have come last."""
+    """For a single mention: whether it is said to have come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +134,23 @@ class _OrderMention:
 
 
 def arrange(things: Sequence[RequiredPart], text: str, reader: ContentReader) -> Arrangement:
-    """The order in which a plain text puts the things it mentions."""
+    """The order in which a text puts the things it mentions."""
     mentions = _find_mentions(things, text, reader)
     if not mentions:
         return Arrangement(())
     places = _find_places(mentions, text, len(things))
-    told = tuple(dict.fromkeys(mention.number for mention in mentions))
-    if len(told) == 1:
-        return Arrangement(told, is_placed_last=places.get(told[0], 0) > 0)
+    stated = tuple(dict.fromkeys(mention.number for mention in mentions))
+    if len(stated) == 1:
+        return Arrangement(stated, is_placed_last=places.get(stated[0], 0) > 0)
     if places and len(set(places.values())) == len(places):
-        return Arrangement(_fill_places(told, places, len(things)))
-    return Arrangement(_apply_relations(mentions, text, told))
+        return Arrangement(_fill_places(stated, places, len(things)))
+    return Arrangement(_apply_relations(mentions, text, stated))
 
 
 def _find_mentions(
     things: Sequence[RequiredPart], text: str, reader: ContentReader
 ) -> list[_OrderMention]:
-    """The mentions in order: by the thing's own words, else by its number, else by its sense."""
+    """The mentions in order: by the thing's own words, else by its number, else by its meaning."""
     found: list[_OrderMention] = []
     for number, thing in enumerate(things):
         rest = [other.text for other in things if other is not thing]
@@ -173,13 +173,13 @@ def _locate_spellings(spellings: Sequence[str], text: str) -> list[tuple[int, in
 
 
 def _find_numbers(thing: RequiredPart, others: Sequence[str]) -> list[str]:
-    """What identifies a thing among others: `CL-1804`, `Surge 484`."""
+    """The numbers that identify one thing among others: `CL-1804`, `Surge 484`."""
     found = _NUMBERED_NAME.findall(thing.text)
     return [number for number in found if not any(number in other for other in others)]
 
 
 def _find_by_sense(thing: RequiredPart, text: str, reader: ContentReader) -> list[tuple[int, int]]:
-    """The clause that comes nearest to saying it."""
+    """The clause that comes nearest to stating it."""
     if thing.phrase is None or not thing.stems:
         return []
     clauses = [match for match in _CLAUSES.finditer(text) if match[0].strip()]
@@ -192,7 +192,7 @@ def _find_by_sense(thing: RequiredPart, text: str, reader: ContentReader) -> lis
 
 
 def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[int, int]:
-    """The places told outright, by thing. Words between two things speak of one of them."""
+    """The places stated outright, by thing. Words between two things describe one of them."""
     places: dict[int, int] = {}
     starts = [*(mention.start for mention in mentions[1:]), len(text)]
     before = text[: mentions[0].start]
@@ -223,21 +223,21 @@ def _read_place_before(words: str, total: int) -> int | None:
     return total - 1 if _LAST_BEFORE.search(words) else None
 
 
-def _fill_places(told: tuple[int, ...], places: dict[int, int], total: int) -> tuple[int, ...]:
-    """Placed things at their places, the others between them as they were told."""
+def _fill_places(stated: tuple[int, ...], places: dict[int, int], total: int) -> tuple[int, ...]:
+    """Placed things at their places, the others between them in order of mention."""
     slots: list[int | None] = [None] * max(total, *(place + 1 for place in places.values()))
     for number, place in places.items():
         slots[place] = number
-    rest = iter(number for number in told if number not in places)
+    rest = iter(number for number in stated if number not in places)
     filled = [slot if slot is not None else next(rest, None) for slot in slots]
     return tuple(number for number in (*filled, *rest) if number is not None)
 
 
 def _apply_relations(
-    mentions: list[_OrderMention], text: str, told: tuple[int, ...]
+    mentions: list[_OrderMention], text: str, stated: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The order of telling, with each thing said to come after the next one moved behind it."""
-    order = list(told)
+    """The order of mention, changed where a thing is said to come after the next one."""
+    order = list(stated)
     if _BEFORE_OPENS.search(text, 0, mentions[0].start):
         order[:2] = order[1::-1]
     for one, other in pairwise(mentions):
@@ -249,7 +249,7 @@ def _apply_relations(
 
 SIDES = frozenset({"yes", "no"})
 ALLOWED_PER_RIGHT_VALUE = 1
-"""Other values that may stand beside each right one: people name what was superseded."""
+"""Other values allowed beside each right one: answers mention what was superseded."""
 _ORDER = re.compile(
     r"\b(?:order|sequence|first|last|earl(?:y|ier|iest)|late(?:r|st)|sooner|before|after)\b",
     re.IGNORECASE,
@@ -258,50 +258,52 @@ _ORDER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExactCoverage:
-    """What an answer tells of what is wanted."""
+    """How an answer compares with the required parts."""
 
     share: float
-    """Of the wanted things, those that are told."""
+    """The share of required parts that are stated."""
     missing: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
-    """What stands in the place of missing things."""
+    """What is stated in place of missing parts."""
     is_stale: bool = False
-    """Whether it gives as current what was overtaken."""
+    """Whether it gives a superseded value as current."""
     is_disordered: bool = False
     focus: float = 1.0
-    """The share of right values once the allowed others are forgiven."""
+    """The share of right values, after the allowed others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExactTruth:
-    """What one item wants, read once for all its answers."""
+    """What one item requires, prepared once for all its answers."""
 
-    wanted: tuple[RequiredPart, ...]
+    required: tuple[RequiredPart, ...]
     stale: tuple[RequiredPart, ...]
     distractors: tuple[RequiredPart, ...]
     is_order: bool
-    """Whether the question names the things itself and asks for their order."""
+    """Whether the question names the things and asks for their order."""
     question: TextContents
     asked: str
-    """The question's own text, levelled."""
+    """The question, levelled."""
     stems: frozenset[str]
-    """The words of the truth."""
+    """The stems of the truth."""
     reader: ContentReader
 
     def compare(self, account: AnswerContents) -> ExactCoverage:
-        """What an answer tells."""
+        """Compare an answer with what is required."""
         if self.is_order:
             return self._compare_order(account)
         sentences = weigh_sentences(account, self.question.stems, self.stems)
-        finds = [self._find(one, sentences, account.cited) for one in self.wanted]
-        found = [one for one, find in zip(self.wanted, finds, strict=True) if find.is_told]
-        missing = [one for one, find in zip(self.wanted, finds, strict=True) if not find.is_told]
-        others = {r for f in finds if f.is_told for r in f.rivals}
+        finds = [self._find(one, sentences, account.cited) for one in self.required]
+        found = [one for one, find in zip(self.required, finds, strict=True) if find.is_stated]
+        missing = [
+            one for one, find in zip(self.required, finds, strict=True) if not find.is_stated
+        ]
+        others = {r for f in finds if f.is_stated for r in f.rivals}
         excess = len(others) - ALLOWED_PER_RIGHT_VALUE * len(found)
         return ExactCoverage(
-            share=len(found) / (len(self.wanted) or 1),
+            share=len(found) / (len(self.required) or 1),
             missing=tuple(one.text for one in missing),
-            instead=tuple(r for f in finds if not f.is_told for r in f.rivals),
+            instead=tuple(r for f in finds if not f.is_stated for r in f.rivals),
             is_stale=any(find.is_stale for find in finds),
             focus=len(found) / (len(found) + excess) if found and excess > 0 else 1.0,
         )
@@ -311,43 +313,43 @@ class ExactTruth:
     ) -> "_PartMatch":
         hits = [hit for sentence in sentences if (hit := self._find_hit(one, sentence))]
         counting = select_deciding(
-            [hit.sentence for hit in hits if hit.is_told],
-            [hit.sentence for hit in hits if not hit.is_told],
+            [hit.sentence for hit in hits if hit.is_stated],
+            [hit.sentence for hit in hits if not hit.is_stated],
         )
         if not any(sentence.is_direct for sentence in counting) and _is_date_in_citations(
             one, cited
         ):
-            return _PartMatch(is_told=True, rivals=(), is_stale=False)
+            return _PartMatch(is_stated=True, rivals=(), is_stale=False)
         deciders = [hit for hit in hits if hit.sentence in counting]
-        told = [hit for hit in deciders if hit.is_told]
+        stated = [hit for hit in deciders if hit.is_stated]
         rivals = list(dict.fromkeys(r for hit in deciders for r in hit.rivals))
         stale = any(hit.is_stale for hit in deciders)
-        is_past = bool(told) and stale and all(_is_past(one, hit.sentence.text) for hit in told)
+        is_past = bool(stated) and stale and all(_is_past(one, hit.sentence.text) for hit in stated)
         return _PartMatch(
-            is_told=bool(told) and not is_past,
+            is_stated=bool(stated) and not is_past,
             rivals=tuple(rivals),
-            is_stale=stale and (is_past or not told),
+            is_stale=stale and (is_past or not stated),
         )
 
     def _find_hit(self, one: RequiredPart, sentence: AnswerSentence) -> "_SentenceHit | None":
         if one.value is not None and not sentence.contents.values:
             return None
-        is_told = one.is_in(sentence, self.reader)
-        stale = self._find_others(self.stale, one, sentence, is_told=is_told)
-        others = [*stale, *self._find_others(self.distractors, one, sentence, is_told=is_told)]
-        if is_told and one.value is None:
-            is_told = not others or one.measure_likeness(sentence, self.reader) == 1.0
+        is_stated = one.is_in(sentence, self.reader)
+        stale = self._find_others(self.stale, one, sentence, is_stated=is_stated)
+        others = [*stale, *self._find_others(self.distractors, one, sentence, is_stated=is_stated)]
+        if is_stated and one.value is None:
+            is_stated = not others or one.measure_likeness(sentence, self.reader) == 1.0
         rivals = {other.display: None for other in others}
-        for rival in one.find_rivals(sentence, is_told=is_told):
+        for rival in one.find_rivals(sentence, is_stated=is_stated):
             if not self._is_given(rival, sentence):
                 rivals[rival] = None
-        place = one.find_place(sentence.text) if is_told and rivals else None
+        place = one.find_place(sentence.text) if is_stated and rivals else None
         if place is not None and is_total(sentence.text, place):
             rivals = {}
-        if not (is_told or rivals):
+        if not (is_stated or rivals):
             return None
         is_hedged = place is not None and bool(rivals) and is_one_of_several(sentence.text, place)
-        return _SentenceHit(sentence, is_told and not is_hedged, tuple(rivals), bool(stale))
+        return _SentenceHit(sentence, is_stated and not is_hedged, tuple(rivals), bool(stale))
 
     def _find_others(
         self,
@@ -355,69 +357,71 @@ class ExactTruth:
         one: RequiredPart,
         sentence: AnswerSentence,
         *,
-        is_told: bool,
+        is_stated: bool,
     ) -> list[RequiredPart]:
-        """The other values that a sentence tells; beside the right one, not as past or less so."""
-        told = [o for o in others if o.text != one.text and o.is_in(sentence, self.reader)]
-        if not (is_told and told):
-            return told
+        """Other values in a sentence; beside the right one, only current and equally clear ones."""
+        stated = [o for o in others if o.text != one.text and o.is_in(sentence, self.reader)]
+        if not (is_stated and stated):
+            return stated
         own = one.measure_likeness(sentence, self.reader) if one.value is None else 0.0
         return [
             other
-            for other in told
+            for other in stated
             if not _is_past(other, sentence.text)
             and (one.value is not None or other.measure_likeness(sentence, self.reader) >= own)
         ]
 
     def _is_given(self, rival: str, sentence: AnswerSentence) -> bool:
-        """Whether a value is the question's own, or one of the other wanted things."""
+        """Whether a value is in the question, or is another required part."""
         if f" {rival} " in self.asked:
             return True
         known = [v for v in sentence.contents.values if v.value == rival]
         return any(
             self.question.holds(value)
-            or any(other.value is not None and other.value.matches(value) for other in self.wanted)
+            or any(
+                other.value is not None and other.value.matches(value) for other in self.required
+            )
             for value in known
         )
 
     def _compare_order(self, account: AnswerContents) -> ExactCoverage:
-        things = (*self.wanted, *self.distractors)
+        things = (*self.required, *self.distractors)
         order = arrange(things, account.text, self.reader)
-        if len(self.wanted) == 1:
+        if len(self.required) == 1:
             first = order.order[:1]
             is_other_last = first == (1,) and order.is_placed_last
             is_right = is_other_last or (first == (0,) and not order.is_placed_last)
-            missing = () if is_right else (self.wanted[0].text,)
+            missing = () if is_right else (self.required[0].text,)
             return ExactCoverage(
                 float(is_right), missing, is_disordered=bool(order.order) and not is_right
             )
-        told = [number for number in order.order if number < len(self.wanted)]
+        stated = [number for number in order.order if number < len(self.required)]
         return ExactCoverage(
-            share=len(told) / len(self.wanted),
-            missing=tuple(w.text for n, w in enumerate(self.wanted) if n not in told),
-            is_disordered=told != sorted(told),
+            share=len(stated) / len(self.required),
+            missing=tuple(w.text for n, w in enumerate(self.required) if n not in stated),
+            is_disordered=stated != sorted(stated),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _SentenceHit:
-    """A sentence that tells the wanted thing or another in its place."""
+    """A sentence that states the part or another value in its place."""
 
     sentence: AnswerSentence
-    is_told: bool
+    is_stated: bool
     rivals: tuple[str, ...]
     is_stale: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _PartMatch:
-    is_told: bool
+    is_stated: bool
     rivals: tuple[str, ...]
     is_stale: bool
 
 
 def _is_date_in_citations(one: RequiredPart, cited: tuple[ValueAtom, ...]) -> bool:
-    """Whether a date is told by citing it, and not among many."""
+    """Whether a date is stated by citing it, and not among many."""
     if one.value is None or one.value.kind != DATE:
         return False
     dates = [atom for atom in cited if atom.kind == DATE]
@@ -433,7 +437,7 @@ def _is_past(one: RequiredPart, text: str) -> bool:
 def make_exact_truth(
     item: Item, question: TextContents, reader: ContentReader
 ) -> ExactTruth | None:
-    """What an item wants; None where its truth does not say."""
+    """What an item requires; None where its truth does not say."""
     truth = item.truth
     atoms = [normalise(atom) for atom in truth.atoms if atom.lower() not in SIDES]
     if not truth.atoms:
@@ -454,7 +458,7 @@ def make_exact_truth(
     )
     texts = (truth.reference, *truth.atoms, *aliases)
     return ExactTruth(
-        wanted=things,
+        required=things,
         stale=tuple(make_required_part(normalise(s), (), (), reader, count) for s in truth.stale),
         distractors=tuple(
             make_required_part(normalise(d), (), (), reader, count) for d in distractors

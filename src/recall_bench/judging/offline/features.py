@@ -39,7 +39,7 @@ NO_FEATURE = -1.0
 MATCH_SHARE = 0.4
 """Two sentences are about one thing if the answer's holds this share of the reference's."""
 CLAIM_TOKENS = 2
-"""A sentence with fewer tokens of its own claims nothing that could be checked."""
+"""A sentence with fewer tokens of its own makes no claim that can be checked."""
 
 EVIDENCE_NUMBERS = frozenset(
     """
@@ -49,7 +49,7 @@ EVIDENCE_NUMBERS = frozenset(
     dates_near_share dates_foreign
     """.split()
 )
-"""The numbers that there are only where the evidence can be read."""
+"""The features that exist only where the evidence can be read."""
 
 _CLAUSE = re.compile(r"[,;:.]\s|\s(?:and|but|while|with|then|plus|instead)\s", re.IGNORECASE)
 _HEDGE = re.compile(
@@ -71,12 +71,12 @@ _RIGHT_SIDES = {RightResponse.AFFIRMS: 1, RightResponse.DENIES: -1, RightRespons
 
 @dataclass(frozen=True, slots=True)
 class CaseFeatures:
-    """A case as the measures need it, prepared once for all its answers."""
+    """The parts of a case that features need, prepared once for all its answers."""
 
     question: Tokens
     reference: Tokens
     news: Tokens
-    """What of the reference the question does not say."""
+    """The tokens of the reference that the question does not hold."""
     clauses: tuple[Tokens, ...]
     """The news of each clause that has any."""
     sentences: tuple[tuple[Tokens, bool], ...]
@@ -87,24 +87,24 @@ class CaseFeatures:
     reference_negations: int
     is_polar: bool
     joints: int
-    """The places where the reference goes on to a further clause."""
+    """The number of clause breaks in the reference."""
     is_list: bool
     """Whether the reference is several names or values and nothing else."""
 
     @classmethod
     def build(cls, case: GradingCase, reader: ContentReader) -> "CaseFeatures":
-        """What a case holds, measured."""
-        asked, told = normalise(case.item.text), normalise(case.item.truth.reference)
+        """Prepare a case."""
+        asked, reference_text = normalise(case.item.text), normalise(case.item.truth.reference)
         question = collect_tokens(case.question)
         parts = (
             collect_tokens(reader.read(clause)) - question
-            for clause in _CLAUSE.split(told)
+            for clause in _CLAUSE.split(reference_text)
             if clause
         )
         clauses = tuple(part for part in parts if part)
-        contents = reader.read(told)
+        contents = reader.read(reference_text)
         reference = collect_tokens(contents)
-        keys = reader.find_key_stems(told, contents) | {
+        keys = reader.find_key_stems(reference_text, contents) | {
             f"#{value.core}" for value in contents.values
         }
         return cls(
@@ -114,78 +114,78 @@ class CaseFeatures:
             clauses=clauses,
             sentences=tuple(
                 (collect_tokens(reader.read(sentence)), count_negations(sentence) > 0)
-                for sentence in split_sentences(told)
+                for sentence in split_sentences(reference_text)
             ),
-            reading=read_stance(told),
+            reading=read_stance(reference_text),
             question_words=len(split_words(asked)),
-            reference_words=len(split_words(told)),
-            reference_negations=count_negations(told),
+            reference_words=len(split_words(reference_text)),
+            reference_negations=count_negations(reference_text),
             is_polar=is_polar(asked),
-            joints=len(_CLAUSE.findall(told)),
+            joints=len(_CLAUSE.findall(reference_text)),
             is_list=len(clauses) > 1 and all(clause <= keys for clause in clauses),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSupport:
-    """How the evidence bears on a reference."""
+    """How the evidence supports a reference."""
 
     support: float
-    """How far one sentence of it says the same."""
+    """How far one sentence states the same."""
     tokens: Tokens
-    """What its nearest sentences say."""
+    """The tokens of its nearest sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSample:
-    """One answer, with all that was read out of it."""
+    """One answer, with everything that was read from it."""
 
     case: GradingCase
     ground: CaseFeatures
     account: AnswerContents
     reading: StanceReading
     side: Polarity | None
-    """The side that the rules take it to take."""
+    """The side that the rules see."""
     reference: Reference
-    """The wording of the truth that it fits best,"""
+    """The wording of the truth that it matches best,"""
     coverage: Coverage
-    """and how,"""
+    """how it matches,"""
     rivalry: RivalValues
-    """and what it says instead."""
+    """and what it states instead."""
     correctness: float
     """By the rules."""
     completeness: float
     window: EvidenceWindow | None
     near: "EvidenceSupport"
-    """What of the window is about the reference."""
+    """The part of the window about the reference."""
     answer: str
-    """As it was given, its markup still there."""
+    """As given, with its markup."""
     said: tuple[Tokens, ...]
-    """What each sentence says."""
+    """The tokens of each sentence."""
     sentences: tuple[str, ...]
     emphases: int
-    """How many passages it puts in bold, in quotes or in code,"""
+    """The number of passages in bold, in quotes or in code,"""
     emphasised: Tokens
-    """and what they say."""
+    """and their tokens."""
 
     @property
     def whole(self) -> Tokens:
-        """What all sentences say together."""
+        """The tokens of all sentences."""
         return frozenset[str]().union(*self.said)
 
 
 def is_evidence_feature_set(numbers: dict[str, float]) -> bool:
-    """Whether evidence could be read when these were measured."""
+    """Whether these features include the evidence."""
     return "support" in numbers
 
 
 def find_emphases(text: str) -> list[str]:
-    """The passages that an answer's markup sets off, in order."""
+    """The passages in bold, in quotes or in code, in order."""
     return ["".join(groups) for groups in _EMPHASIS.findall(text)]
 
 
 def compute_features(sample: AnswerSample) -> dict[str, float]:
-    """All numbers, by name. Those about the evidence are there only if there is a window."""
+    """All features, by name; those of the evidence only if there is a window."""
     numbers: dict[str, float] = {}
     for part in (
         _measure_coverage,
@@ -293,7 +293,7 @@ def _measure_stance(sample: AnswerSample) -> dict[str, float]:
 
 
 def _count_negation_matches(sample: AnswerSample) -> tuple[int, int]:
-    """Sentences that say the same with and without a not, and those that agree in it."""
+    """Sentences that differ only by a negation, and those that agree in it."""
     said = list(zip(sample.said, sample.sentences, strict=True))
     conflicts = agreements = 0
     for wanted, is_negated in sample.ground.sentences:
@@ -339,7 +339,7 @@ def _measure_shape(sample: AnswerSample) -> dict[str, float]:
 
 
 def _measure_emphasis(sample: AnswerSample) -> dict[str, float]:
-    """What an answer puts in bold, in quotes or in code: what it holds to be the point."""
+    """Features of what an answer puts in bold, in quotes or in code."""
     ground = sample.ground
     own = sample.emphasised - ground.question
     return {
@@ -386,7 +386,7 @@ def _measure_quotations(sample: AnswerSample, window: EvidenceWindow) -> dict[st
 
 
 def _measure_dates(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
-    """Dates an answer gives or cites: of the evidence's days, told on them, or neither."""
+    """Features of dates: on the evidence days, mentioned on them, or neither."""
     account = sample.account
     dates = [
         value.core for value in (*account.contents.values, *account.cited) if value.kind == DATE
@@ -403,7 +403,7 @@ def _measure_dates(sample: AnswerSample, window: EvidenceWindow) -> dict[str, fl
 def _list_supports(
     said: tuple[Tokens, ...], known: Tokens, window: EvidenceWindow
 ) -> Iterator[tuple[float, int]]:
-    """For each sentence that claims something beyond what is known, its support and its size."""
+    """For each sentence that makes a claim beyond the known tokens, its support and its size."""
     for claim in said:
         own = claim - known
         if len(own) >= CLAIM_TOKENS:
@@ -421,13 +421,13 @@ def _weigh_share(part: Tokens, whole: Tokens, window: EvidenceWindow) -> float:
 
 
 NEAREST = 5
-"""So many sentences of the evidence are what is told about a reference."""
+"""The number of evidence sentences that count as being about a reference."""
 
 _NO_SUPPORT = EvidenceSupport(0.0, NO_TOKENS)
 
 
 class FeatureExtractor:
-    """Takes the numbers of answers about the scenarios it has studied."""
+    """Computes the features of answers about the scenarios it has studied."""
 
     def __init__(self, reader: ContentReader) -> None:
         self._reader = reader
@@ -436,7 +436,7 @@ class FeatureExtractor:
         self._grounds: dict[tuple[str, str], tuple[GradingCase, CaseFeatures]] = {}
 
     def study(self, scenario: Scenario) -> None:
-        """Know where the evidence of this scenario's questions is; it is read when needed."""
+        """Index the evidence of the scenario's questions; it is read when needed."""
         self._evidence[scenario.id] = EvidenceIndex(scenario, self._reader)
 
     def extract(
@@ -447,7 +447,7 @@ class FeatureExtractor:
         reading: StanceReading,
         grade: RuleGrade,
     ) -> dict[str, float]:
-        """All there is to measure of one answer, by name."""
+        """All features of one answer, by name."""
         match = grade.match or find_best_match(case, account)
         text = exhibit.answer.text[:MAX_ANSWER_CHARACTERS]
         marked = find_emphases(text)
@@ -481,7 +481,7 @@ class FeatureExtractor:
     def _find_side(
         self, case: GradingCase, account: AnswerContents, reading: StanceReading
     ) -> Polarity | None:
-        """Which side an answer takes; beyond its first word it matters only where one is asked."""
+        """The side of an answer; beyond its first word only where a side is asked for."""
         if case.right is RightResponse.TELLS or not account.passages:
             return reading.polarity
         return find_side(case, account, reading)

@@ -40,54 +40,54 @@ from recall_bench.judging.offline.stance import (
 )
 
 MAX_ANSWER_CHARACTERS = 4000
-"""An answer is graded on its beginning: whoever recites the whole history has found nothing."""
+"""Only the beginning of an answer is graded: reciting the whole history is not an answer."""
 ANSWERED_ALL_THE_SAME = 0.7
-"""An answer that opens by saying it cannot answer has answered if it tells this much news."""
+"""An answer that opens with a non-answer still answers if it states this share of the news."""
 CONTRADICTED = 0.4
-"""What remains of correctness where another value stands in the place of the right one."""
+"""What remains of correctness where another value stands in place of the right one."""
 VALUE_MISSED = 0.2
-"""The most that an answer without any of the asked values can have."""
+"""The most correctness without any of the asked values."""
 NOTHING_NEW = 0.1
-"""The most that an answer can have which tells only what the question says already."""
+"""The most for an answer that only repeats the question."""
 RIGHT_SIDE = 0.7
-"""The correctness of taking the right side of a yes-or-no question; the details are the rest."""
+"""The correctness of the right side in a yes-or-no question; details are the rest."""
 DENIAL_COMPLETE, AFFIRMATION_COMPLETE = 0.6, 0.4
-"""The completeness of a bare no and of a bare yes: there is little to add to what never was."""
+"""The completeness of a bare no and of a bare yes."""
 UNCLEAR_SIDE = 0.3
-"""What coverage is worth where a yes-or-no question gets neither."""
+"""The share of coverage that counts where a yes-or-no question gets no side."""
 NOT_DECLINED = 0.2
-"""What is due to an answer that should have declined and talks of something else."""
+"""The grade of an answer that should decline and talks of something else."""
 PARTLY = 0.55
-"""The most completeness there is for a part of several wanted things: never a pass."""
+"""The most completeness for a part of several required parts: never a pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleGrade:
-    """An answer's correctness and completeness from 0 to 1, and why."""
+    """Correctness and completeness from 0 to 1, and why."""
 
     correctness: float
     completeness: float
     reason: str
     affirms_what_never_was: bool = False
     is_contradicted: bool = False
-    """Whether another value stands in the place of a right one."""
+    """Whether another value stands in place of a right one."""
     is_non_answer: bool = False
     is_exact: bool = False
-    """Whether the truth says what a right answer contains, so that the rules' word is final."""
+    """Whether the truth lists what a right answer contains, so that rules decide alone."""
     findings: tuple[Finding, ...] = ()
     match: "ReferenceMatch | None" = None
-    """How the answer fits the reference, where that was looked at."""
+    """How the answer matches the reference, where that was compared."""
 
 
 def read_answer(case: GradingCase, account: AnswerContents) -> StanceReading:
-    """How an answer meets its question; where a part may be told, apart from what it declines."""
+    """The stance of an answer; where a part may be disclosed, without the clauses that decline."""
     if case.item.truth.disclosure is Disclosure.PARTIAL:
         return read_stance(remove_refusing_clauses(account.text))
     return read_stance(account.text)
 
 
 def grade_answer(case: GradingCase, account: AnswerContents, reading: StanceReading) -> RuleGrade:
-    """Grade what an answer tells, leaving aside whether it could know it."""
+    """Grade what an answer states, not whether it is grounded."""
     grade = _grade_response(case, account, reading)
     stance = {
         Stance.REFUSES: (Finding.REFUSAL,),
@@ -117,47 +117,47 @@ def _grade_response(
 
 
 def _grade_exact(exact: ExactTruth, account: AnswerContents, reading: StanceReading) -> RuleGrade:
-    told = exact.compare(account)
-    if reading.stance.is_non_answer and not told.share:
+    found = exact.compare(account)
+    if reading.stance.is_non_answer and not found.share:
         return _grade_non_answer(reading)
     findings = (
-        *((Finding.STALE,) if told.is_stale else ()),
-        *((Finding.CONTRADICTION,) if told.is_disordered or told.instead else ()),
+        *((Finding.STALE,) if found.is_stale else ()),
+        *((Finding.CONTRADICTION,) if found.is_disordered or found.instead else ()),
     )
-    # Whoever lists candidates has not said which is right: that costs more than its share.
-    correctness = told.share * told.focus**2
-    if told.instead:
+    # Listing candidates does not say which is right: that costs more than its share.
+    correctness = found.share * found.focus**2
+    if found.instead:
         correctness *= CONTRADICTED
-    completeness = told.focus * (told.share if told.share == 1 else PARTLY * told.share)
-    if told.is_stale or told.is_disordered or not told.share:
-        correctness = completeness = NOTHING_NEW * told.share
+    completeness = found.focus * (found.share if found.share == 1 else PARTLY * found.share)
+    if found.is_stale or found.is_disordered or not found.share:
+        correctness = completeness = NOTHING_NEW * found.share
     return RuleGrade(
         correctness,
         completeness,
-        _explain_exact(told, len(exact.wanted)),
+        _explain_exact(found, len(exact.required)),
         is_contradicted=Finding.CONTRADICTION in findings,
         findings=findings,
     )
 
 
-def _explain_exact(told: ExactCoverage, wanted: int) -> str:
-    parts = [f"tells {round(told.share * wanted)} of {wanted} wanted"]
-    if told.is_disordered:
+def _explain_exact(found: ExactCoverage, required: int) -> str:
+    parts = [f"tells {round(found.share * required)} of {required} wanted"]
+    if found.is_disordered:
         parts.append("puts things in another order")
-    if told.missing:
-        parts.append(f"lacks {_list_first(told.missing)}")
-    if told.is_stale:
+    if found.missing:
+        parts.append(f"lacks {_list_first(found.missing)}")
+    if found.is_stale:
         parts.append("gives as current what was overtaken")
-    if told.instead:
-        parts.append(f"has {_list_first(told.instead)} instead")
-    if told.focus < 1:
+    if found.instead:
+        parts.append(f"has {_list_first(found.instead)} instead")
+    if found.focus < 1:
         parts.append("lists other values beside the right one")
     return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMatch:
-    """An answer against the reference wording it fits best."""
+    """An answer against the reference wording it matches best."""
 
     reference: Reference
     coverage: Coverage
@@ -165,7 +165,7 @@ class ReferenceMatch:
 
     @property
     def correctness(self) -> float:
-        """The share of the reference told, less what contradicts or dilutes it."""
+        """The stated share of the reference, less what contradicts or dilutes it."""
         score = self.completeness * self.rivalry.focus
         if self.rivalry.contradicting:
             score *= CONTRADICTED
@@ -175,7 +175,7 @@ class ReferenceMatch:
 
     @property
     def completeness(self) -> float:
-        """The share of the reference told; next to nothing where none of it is news."""
+        """The stated share of the reference; next to nothing where none of it is news."""
         coverage = self.coverage
         if self.reference.new_weight and not (coverage.news or coverage.cited):
             return min(coverage.recall, NOTHING_NEW)
@@ -183,7 +183,7 @@ class ReferenceMatch:
 
 
 def find_best_match(case: GradingCase, account: AnswerContents) -> ReferenceMatch:
-    """An answer held against the wording of the reference that it fits best."""
+    """An answer compared with the reference wording that it matches best."""
     matches = []
     for reference in case.references:
         coverage = cover(reference, account)
@@ -209,8 +209,8 @@ def _grade_reference(
 
 
 def _grade_non_answer(reading: StanceReading, coverage: Coverage | None = None) -> RuleGrade:
-    told = NOTHING_NEW * coverage.recall if coverage else 0.0
-    return RuleGrade(told, told, f"left unanswered: it {reading.stance}", is_non_answer=True)
+    score = NOTHING_NEW * coverage.recall if coverage else 0.0
+    return RuleGrade(score, score, f"left unanswered: it {reading.stance}", is_non_answer=True)
 
 
 def _grade_abstention(
@@ -248,7 +248,7 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
     side = find_side(case, account, reading)
     implied = reading.polarity is None and reading.stance is Stance.ANSWERS
     if implied and details.news >= ANSWERED_ALL_THE_SAME:
-        # Whoever tells what the reference tells is on its side, however the sentence is built.
+        # An answer that states what the reference states is on its side, however it is phrased.
         side = Polarity.NO if denial_is_right else Polarity.YES
     if side is None:
         score = UNCLEAR_SIDE * details.recall
@@ -262,10 +262,10 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
             findings=(Finding.CONTRADICTION,),
         )
     bare = DENIAL_COMPLETE if denial_is_right else AFFIRMATION_COMPLETE
-    score = _add_details(RIGHT_SIDE, details.told)
+    score = _add_details(RIGHT_SIDE, details.share)
     return RuleGrade(
         score * CONTRADICTED if details.is_contradicted else score,
-        _add_details(bare, details.told),
+        _add_details(bare, details.share),
         f"rightly says {side}; {details.reason}",
         is_contradicted=details.is_contradicted,
         findings=(Finding.CONTRADICTION,) if details.is_contradicted else (),
@@ -274,10 +274,10 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
 
 @dataclass(frozen=True, slots=True)
 class _SideDetails:
-    """What an answer tells besides its side."""
+    """What an answer states besides its side."""
 
-    told: float
-    """The share of what there is to tell; 1 if that is nothing."""
+    share: float
+    """The share of the details; 1 if there are none."""
     recall: float
     news: float
     is_contradicted: bool
@@ -298,16 +298,16 @@ def _collect_details(case: GradingCase, account: AnswerContents) -> _SideDetails
             _explain_match(match),
             coverage,
         )
-    wanted = len(case.exact.wanted)
-    if not wanted:
+    required = len(case.exact.required)
+    if not required:
         return _SideDetails(1.0, 0.0, 0.0, is_contradicted=False, reason="nothing else is wanted")
-    told = case.exact.compare(account)
-    reason = _explain_exact(told, wanted)
-    return _SideDetails(told.share, told.share, told.share, bool(told.instead), reason)
+    found = case.exact.compare(account)
+    reason = _explain_exact(found, required)
+    return _SideDetails(found.share, found.share, found.share, bool(found.instead), reason)
 
 
 def _measure_details(match: ReferenceMatch) -> float:
-    """How much is told of what the reference says besides its side; 1 if that is nothing."""
+    """The stated share of what the reference says besides its side; 1 if that is nothing."""
     return match.coverage.recall if match.reference.new_weight else 1.0
 
 
@@ -340,7 +340,7 @@ _QUOTATION = re.compile(r'"([^"\n]{3,400}?)(?:\S*\.\.\.)?"')
 
 SMALL_COUNT = 12
 QUOTED_LETTERS = 4
-"""Shorter words in quotation marks are not worth checking."""
+"""Shorter words in quotation marks are not checked."""
 NON_ANSWER_TRUST = 0.4
 DOUBT_PER_EXTRA_VALUE = 0.1
 MOST_EXTRA_VALUES = 5
@@ -349,12 +349,12 @@ DOUBT_OF_CONTRADICTION = 0.3
 
 @dataclass(frozen=True, slots=True)
 class ExtraClaims:
-    """What an answer tells beyond the question and the reference."""
+    """What an answer claims beyond the question and the reference."""
 
     invented: tuple[str, ...]
-    """The values and names that had not been told by then."""
+    """The values and names that the history had not mentioned by then."""
     extra: int
-    """How many values are not the question's or the reference's, told or not."""
+    """The number of values beyond the question and the reference, invented or not."""
 
 
 _NO_CLAIMS = ExtraClaims((), 0)
@@ -363,9 +363,9 @@ _NO_CLAIMS = ExtraClaims((), 0)
 def find_extra_claims(
     case: GradingCase, account: AnswerContents, history: HistoryIndex, days: int
 ) -> ExtraClaims:
-    """What an answer tells beyond its case, checked against the history up to a day.
+    """What an answer claims beyond its case, checked against the history up to a day.
 
-    Where no history is known, nothing can be said to be invented.
+    Without a history, nothing counts as invented.
     """
     if history.is_empty:
         return _NO_CLAIMS
@@ -381,21 +381,21 @@ def find_extra_claims(
     quoted = {
         word for word in _list_quoted_words(account.text) if not history.is_stem_known(word, days)
     }
-    unsaid = sorted(names | (quoted - said))
-    told = _find_literals(case, account) if invented or unsaid else ""
-    news = [thing for thing in (*invented, *unsaid) if level_text(thing) not in told]
+    unknown = sorted(names | (quoted - said))
+    literals = _find_literals(case, account) if invented or unknown else ""
+    news = [thing for thing in (*invented, *unknown) if level_text(thing) not in literals]
     return ExtraClaims(tuple(news), len(extra))
 
 
 def _find_literals(case: GradingCase, account: AnswerContents) -> str:
-    """What the truth writes and the answer spells in its own way, as in PX 40817 for PX-40817."""
-    things = case.exact.wanted if case.exact else ()
+    """Literals of the truth that the answer spells in its own way: PX 40817 for PX-40817."""
+    things = case.exact.required if case.exact else ()
     said = level_text(account.text)
     return " ".join(one for thing in things for one in thing.literals if one in said)
 
 
 def _list_quoted_words(text: str) -> list[str]:
-    """The words of what a plain text puts in quotation marks: somebody must have said them."""
+    """The words inside quotation marks: the history must hold them."""
     if '"' not in text:
         return []
     found = (word for quoted in _QUOTATION.findall(text) for word in split_words(quoted))
@@ -405,7 +405,7 @@ def _list_quoted_words(text: str) -> list[str]:
 def score_groundedness(grade: RuleGrade, grounds: ExtraClaims) -> float:
     """From 0 to 1; at least a half exactly where nothing is invented.
 
-    The upper half ranks answers that invent nothing by how much else there is to believe.
+    The upper half ranks answers without inventions by how much else they claim.
     """
     if grounds.invented or grade.affirms_what_never_was:
         return 0.25 * grade.correctness

@@ -26,7 +26,7 @@ _NO_SESSION = ""
 
 
 class _FirstMentions:
-    """The first day of every atom and every word of one session."""
+    """The first day of every value and word of one session."""
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, str], int] = {}
@@ -34,7 +34,7 @@ class _FirstMentions:
         self.words: dict[str, int] = {}
 
     def read(self, text: str, day: int) -> None:
-        """Take in what was said on a day; days come in order."""
+        """Add the text of a day; days come in order."""
         for atom in find_values(text):
             self.values.setdefault((atom.kind, atom.value), day)
             self.cores.setdefault((atom.kind, atom.core), day)
@@ -44,7 +44,7 @@ class _FirstMentions:
             self.words.setdefault(word, day)
 
     def add(self, other: "_FirstMentions") -> None:
-        """Make another session's firsts part of these."""
+        """Add the first mentions of another session."""
         for mine, theirs in ((self.values, other.values), (self.cores, other.cores)):
             for key, day in theirs.items():
                 mine[key] = min(day, mine.get(key, day))
@@ -52,7 +52,7 @@ class _FirstMentions:
             self.words[word] = min(day, self.words.get(word, day))
 
     def is_known(self, atom: ValueAtom, days: int) -> bool:
-        """Whether the atom, or a spelling of it that leaves nothing contrary, occurs by then."""
+        """Whether the value, or a compatible spelling, occurs by then."""
         if atom.is_bare:
             return self.cores.get((atom.kind, atom.core), days + 1) <= days
         spellings = (atom.value, atom.core, atom.measure)
@@ -60,7 +60,7 @@ class _FirstMentions:
 
 
 class HistoryIndex:
-    """Knows what had been told by a given day, and what only in certain sessions."""
+    """What the history had said by a given day, and in which sessions."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._days = [episode.day for episode in scenario.episodes]
@@ -82,7 +82,7 @@ class HistoryIndex:
         self._stems = Stems()
 
     def _read_retold(self, episodes: Iterable[Episode]) -> _FirstMentions:
-        """What a system was told in another form: it may repeat that, and no session told it."""
+        """Index the history in another form, which belongs to no session."""
         firsts = _FirstMentions()
         for episode in episodes:
             for _, line in _split_lines(episode.text):
@@ -92,19 +92,19 @@ class HistoryIndex:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is known of what was told."""
+        """Whether there is no history."""
         return not self._days
 
     def is_value_known(self, atom: ValueAtom, days: int) -> bool:
-        """Whether the atom occurs in the first `days` days, or names one of them."""
+        """Whether the value occurs in the first `days` days, or is the date of one of them."""
         return self._all.is_known(atom, days) or self._is_story_date(atom, days)
 
     def is_word_known(self, word: str, days: int) -> bool:
-        """Whether the word, in lower case here, occurs in the first `days` days."""
+        """Whether the lower-case word occurs in the first `days` days."""
         return self._all.words.get(word, days + 1) <= days
 
     def is_stem_known(self, word: str, days: int) -> bool:
-        """Whether the word, in lower case here, occurs by then in whatever inflection."""
+        """Whether the lower-case word occurs by then in any inflection."""
         if self.is_word_known(word, days):
             return True
         stem = next(iter(self._stems.stem([word])), word)
@@ -119,7 +119,7 @@ class HistoryIndex:
         return firsts
 
     def is_sentence_known(self, sentence: str, days: int) -> bool:
-        """Whether a plain sentence, or each part of it, stands in the first `days` days."""
+        """Whether a sentence, or each part of it, occurs in the first `days` days."""
         firsts = self._first_sentences
         if firsts.get(level_text(sentence), days + 1) <= days:
             return True
@@ -132,16 +132,16 @@ class HistoryIndex:
         firsts: dict[str, int] = {}
         for line, day in sorted(self._first_lines.items(), key=lambda first: first[1]):
             text = normalise(line)
-            for told in (text, *split_sentences(text), *_split_parts(text)):
-                firsts.setdefault(level_text(told), day)
+            for part in (text, *split_sentences(text), *_split_parts(text)):
+                firsts.setdefault(level_text(part), day)
         return firsts
 
     def find_value_sessions(self, atom: ValueAtom, days: int) -> set[str]:
-        """The sessions that had told the atom by then; text outside any session is `''`."""
+        """The sessions that had mentioned the value by then; text outside any session is `''`."""
         return {name for name, firsts in self._sessions.items() if firsts.is_known(atom, days)}
 
     def find_word_sessions(self, word: str, days: int) -> set[str]:
-        """The sessions that had said the word by then."""
+        """The sessions that had used the word by then."""
         return {
             name
             for name, firsts in self._sessions.items()
@@ -149,10 +149,10 @@ class HistoryIndex:
         }
 
     def _is_story_date(self, atom: ValueAtom, days: int) -> bool:
-        told = bisect_right(self._days, days)
-        if not told:
+        count = bisect_right(self._days, days)
+        if not count:
             return False
-        first, last = self._dates[0], self._dates[told - 1]
+        first, last = self._dates[0], self._dates[count - 1]
         if atom.kind == DATE:
             years = [int(atom.value[6:])] if not atom.is_bare else range(first.year, last.year + 1)
             return any(
@@ -174,7 +174,10 @@ def _merge_mentions(sessions: Iterable[_FirstMentions]) -> _FirstMentions:
 def _split_parts(text: str) -> list[str]:
     """The parts of a text between full stops, colons and semicolons."""
     return [
-        part for told in split_sentences(text) for part in _PART.split(told) if part.strip(" .")
+        part
+        for sentence in split_sentences(text)
+        for part in _PART.split(sentence)
+        if part.strip(" .")
     ]
 
 
@@ -196,12 +199,12 @@ def _make_day(core: str, year: int) -> date | None:
 
 
 NEIGHBOURS = 1
-"""The days either side of an evidence day that belong to its window."""
+"""Days on either side of an evidence day that belong to its window."""
 CACHE_SIZE = 4096
-"""Windows kept ready: a question is put at many checkpoints."""
+"""Windows kept in memory: a question is asked at many checkpoints."""
 
 COMMON = 40
-"""A token that more sentences hold than this tells none of them apart."""
+"""A token in more sentences than this does not distinguish them."""
 
 Tokens = frozenset[str]
 NO_TOKENS: Tokens = frozenset()
@@ -214,7 +217,7 @@ def collect_tokens(contents: TextContents) -> Tokens:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceDay:
-    """One day, read once for all windows it is in."""
+    """One day, read once for all its windows."""
 
     sentences: tuple[Tokens, ...]
     text: str
@@ -229,21 +232,21 @@ class EvidenceWindow:
     postings: dict[str, list[int]]
     """The sentences that each token occurs in."""
     weights: dict[str, float]
-    """How telling each token is: the fewer sentences hold it, the more."""
-    unheard: float
+    """The weight of each token: the fewer sentences hold it, the more."""
+    unknown_weight: float
     """The weight of a token that does not occur."""
     text: str
-    """All of it, levelled, for what is quoted word for word."""
+    """The whole text, levelled, to find quotations."""
     words: frozenset[str]
-    """Every word of it."""
+    """Every word of the text."""
     dates: frozenset[str]
-    """The month and day of each of its days."""
+    """The month and day of each day."""
 
     @classmethod
     def build(cls, days: Iterable["EvidenceDay"]) -> "EvidenceWindow":
-        """The window that these days make; a sentence counts once."""
-        told = tuple(days)
-        kept = tuple(dict.fromkeys(sentence for day in told for sentence in day.sentences))
+        """The window of these days; a repeated sentence counts once."""
+        days = tuple(days)
+        kept = tuple(dict.fromkeys(sentence for day in days for sentence in day.sentences))
         postings: dict[str, list[int]] = defaultdict(list)
         for number, sentence in enumerate(kept):
             for token in sentence:
@@ -253,30 +256,30 @@ class EvidenceWindow:
             sentences=kept,
             postings=dict(postings),
             weights={token: log(size / (len(found) + 0.5)) for token, found in postings.items()},
-            unheard=log(size / 0.5),
-            text="".join(day.text for day in told),
-            words=frozenset(word for day in told for word in day.text.split()),
-            dates=frozenset(day.date for day in told),
+            unknown_weight=log(size / 0.5),
+            text="".join(day.text for day in days),
+            words=frozenset(word for day in days for word in day.text.split()),
+            dates=frozenset(day.date for day in days),
         )
 
     def is_quote(self, words: str) -> bool:
-        """Whether levelled words stand here in this order."""
+        """Whether the levelled words occur here in this order."""
         return words in self.text
 
     def sum_weights(self, found: Iterable[str]) -> float:
-        """How telling several tokens are together."""
-        weights, unheard = self.weights, self.unheard
+        """The total weight of some tokens."""
+        weights, unknown_weight = self.weights, self.unknown_weight
         # Sorted: a float sum depends on its order, and a set's order on the hash seed.
-        return sum([weights.get(token, unheard) for token in sorted(found)])
+        return sum([weights.get(token, unknown_weight) for token in sorted(found)])
 
     def measure_support(self, claim: Tokens) -> float:
-        """How far the sentence nearest to a claim supports it, from 0 to 1."""
+        """How far the nearest sentence supports a claim, from 0 to 1."""
         postings, weights = self.postings, self.weights
         total, scores = 0.0, dict[int, float]()
         for token in sorted(claim):
             weight = weights.get(token)
             if weight is None:
-                total += self.unheard
+                total += self.unknown_weight
             elif len(found := postings[token]) <= COMMON:
                 total += weight
                 for number in found:
@@ -284,7 +287,7 @@ class EvidenceWindow:
         return max(scores.values()) / total if scores and total > 0 else 0.0
 
     def find_nearest(self, claim: Tokens, count: int) -> Tokens:
-        """The tokens of the few sentences that a text shares most with."""
+        """The tokens of the `count` sentences that share most with a text."""
         scores = defaultdict[int, float](float)
         for token in sorted(claim):
             for number in self.postings.get(token, ()):
@@ -294,7 +297,7 @@ class EvidenceWindow:
 
 
 class EvidenceIndex:
-    """The windows of one scenario's questions."""
+    """The evidence windows of one scenario's questions."""
 
     def __init__(self, scenario: Scenario, reader: ContentReader) -> None:
         self._episodes = {episode.day: episode for episode in scenario.episodes}
@@ -303,7 +306,7 @@ class EvidenceIndex:
         self._window = lru_cache(maxsize=CACHE_SIZE)(self._read_window)
 
     def find_window(self, item: Item, days: int) -> EvidenceWindow | None:
-        """The window of a question as of a day; None where there is no text to look at."""
+        """The window of a question as of a day; None where it has no text."""
         wanted = {
             day
             for cited in item.truth.evidence
@@ -330,5 +333,5 @@ class EvidenceIndex:
 
 
 def collect_claims(account: AnswerContents) -> list[Tokens]:
-    """What an answer says, sentence by sentence."""
+    """The tokens of an answer, sentence by sentence."""
     return [collect_tokens(passage) for passage in account.passages]

@@ -50,12 +50,12 @@ SCORE_BARS = {
 }
 CHANCE_DIGITS = 4
 LEAST_CHANCE = 0.01
-"""No judge is surer than this that a mark is, or is not, a pass."""
+"""No probability is closer to 0 or 1 than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleScores:
-    """How right, how complete and how well founded an answer is, each from 0 to 1, and why."""
+    """Scores from 0 to 1 by the rules, and why."""
 
     correctness: float
     completeness: float
@@ -63,11 +63,11 @@ class RuleScores:
     reason: str
     findings: tuple[Finding, ...] = ()
     is_exact: bool = False
-    """Whether the truth says what a right answer contains, so that the rules' word is final."""
+    """Whether the truth lists what a right answer contains, so that rules decide alone."""
 
     @property
     def verdict(self) -> Verdict:
-        """The marks that the scores are worth."""
+        """The marks for these scores."""
         marks = {name: _count_points(self._get_score(name), SCORE_BARS[name]) for name in SCALES}
         return Verdict(
             marks=marks,
@@ -83,7 +83,7 @@ class RuleScores:
 
 
 def clip_chance(chance: float) -> float:
-    """A chance that nobody takes for certainty."""
+    """A chance that is never certain."""
     return round(min(max(chance, LEAST_CHANCE), 1.0 - LEAST_CHANCE), CHANCE_DIGITS)
 
 
@@ -100,15 +100,15 @@ def _count_points(score: float, bars: tuple[float, ...]) -> int:
 
 
 MAX_DOUBTED = 0.45
-"""The most that a rule leaves of a chance where it forbids a pass."""
+"""The highest chance where a rule forbids a pass."""
 MIN_GRANTED = 0.55
-"""The least that it leaves where it grants one."""
+"""The lowest chance where a rule grants one."""
 MISSING_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
-"""The share of a listed reference's entries that may be missing from an answer that passes."""
+"""The share of a listed reference's entries that may be missing from a passing answer."""
 LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
-"""An answer with less of the reference, and of what is new in it, tells nothing of it."""
+"""Below these shares of the reference, and of its news, an answer states nothing of it."""
 FULL_RECALL = 0.95
-"""An answer that tells this share of the reference tells it all."""
+"""From this share on, an answer states all of the reference."""
 
 VERSION = "3"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
@@ -118,7 +118,7 @@ The golden answers of the tests fail when marks move and the version does not.
 
 
 class OfflineJudge:
-    """By rules and a learned calibration, with no model: the same marks on any machine, at once."""
+    """Judges by rules and a trained calibration, without a language model."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         if config:
@@ -132,7 +132,7 @@ class OfflineJudge:
 
     @cached_property
     def card(self) -> JudgeCard:
-        """Changes whenever a grade could."""
+        """Changes whenever a mark could."""
         return JudgeCard(
             name="offline",
             version=VERSION,
@@ -140,7 +140,7 @@ class OfflineJudge:
         )
 
     def study(self, scenario: Scenario) -> None:
-        """Index what the scenario tells and when, and read its questions."""
+        """Index the scenario's history and prepare its questions."""
         self._histories[scenario.id] = HistoryIndex(scenario)
         self._surveyor.study(scenario)
         for item in scenario.items:
@@ -151,7 +151,7 @@ class OfflineJudge:
         return self.judge_now(exhibit)
 
     def judge_now(self, exhibit: Exhibit) -> Verdict:
-        """The same, for those who need not wait."""
+        """The same without async."""
         read = self._read(exhibit)
         if isinstance(read, RuleScores):
             return read.verdict
@@ -162,16 +162,16 @@ class OfflineJudge:
         return _apply_model(read, numbers, model.predict(numbers))
 
     def is_trained_on(self, question: str) -> bool:
-        """Whether the calibration learned from answers to this question."""
+        """Whether the calibration was trained on answers to this question."""
         return digest_question(question) in load_calibration().training.traces
 
     def score_by_rules(self, exhibit: Exhibit) -> RuleScores:
-        """The scores of the rules alone, for those who measure them."""
+        """The scores of the rules alone."""
         read = self._read(exhibit)
         return read if isinstance(read, RuleScores) else _score_reading(read)
 
     def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
-        """The numbers that a calibration weighs; None where rules decide without it."""
+        """The features that a calibration weighs; None where rules decide alone."""
         read = self._read(exhibit)
         if isinstance(read, RuleScores) or read.grade.is_exact:
             return None
@@ -180,14 +180,14 @@ class OfflineJudge:
     def judge_with_model(
         self, exhibit: Exhibit, numbers: dict[str, float], model: AdditiveModel
     ) -> Verdict:
-        """The verdict that another calibration than the shipped one leads to."""
+        """The verdict with another calibration than the shipped one."""
         read = self._read(exhibit)
         if isinstance(read, RuleScores):
             return read.verdict
         return _apply_model(read, numbers, model.predict(numbers))
 
     def _read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
-        """All that the rules find in an answer, or at once what it is worth."""
+        """What the rules read in an answer, or its scores where nothing else is needed."""
         history = self._histories.get(exhibit.scenario)
         if history is None:
             raise JudgeFault(
@@ -241,20 +241,21 @@ class _RuleReading:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it is sentences of the history, word for word, and nothing else."""
+        """Whether it is only sentences quoted from the history."""
         return all(
-            self.history.is_sentence_known(told, self.days) for told in self.account.sentences
+            self.history.is_sentence_known(sentence, self.days)
+            for sentence in self.account.sentences
         )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules noticed."""
+        """What the rules found."""
         is_made_up = self.grounds.invented or self.grade.affirms_what_never_was
         return (*self.grade.findings, *((Finding.FABRICATION,) if is_made_up else ()))
 
     @property
     def reason(self) -> str:
-        """Why, in words."""
+        """The reason, in words."""
         if self.grade.affirms_what_never_was:
             return f"{self.grade.reason}; affirms what never was"
         if self.grounds.invented:
@@ -263,7 +264,7 @@ class _RuleReading:
 
 
 def _score_reading(read: _RuleReading) -> RuleScores:
-    """What the rules alone make of an answer."""
+    """The scores by rules alone."""
     return RuleScores(
         correctness=read.grade.correctness,
         completeness=read.grade.completeness,
@@ -275,7 +276,7 @@ def _score_reading(read: _RuleReading) -> RuleScores:
 
 
 def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassChances) -> Verdict:
-    """What a calibration makes of an answer, within what the rules allow."""
+    """The verdict of the model, within what the rules allow."""
     for mark, allowed in MISSING_ALLOWED.items():
         if _is_failure_certain(read, numbers, allowed):
             opinion = opinion.limit(mark, MAX_DOUBTED)
@@ -285,9 +286,10 @@ def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassCha
         opinion = opinion.limit("grounded", MAX_DOUBTED)
     elif read.is_quoted:
         opinion = opinion.ensure("grounded", MIN_GRANTED)
+    chance = opinion.get_pass_chance("correctness")
     return Verdict(
         marks={mark: opinion.count_points(mark) for mark in SCALES},
-        reason=f"{read.reason}; right with a chance of {opinion.get_pass_chance('correctness'):.0%}",
+        reason=f"{read.reason}; right with a chance of {chance:.0%}",
         probabilities={mark: clip_chance(opinion.get_pass_chance(mark)) for mark in SCALES},
         findings=read.findings,
     )
@@ -296,7 +298,7 @@ def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassCha
 def _is_failure_certain(
     read: _RuleReading, numbers: dict[str, float], untold_allowed: float
 ) -> bool:
-    """Whether an answer is none, takes the wrong side, or tells nothing of what was asked for."""
+    """Whether an answer is a non-answer, takes the wrong side, or states nothing that was asked."""
     if read.grade.is_non_answer:
         return True
     if read.case.right is not RightResponse.TELLS:

@@ -22,17 +22,17 @@ _DENIAL_REACH = 32
 
 
 def level_text(text: str) -> str:
-    """A plain text as its words and numbers in lower case, a blank around each."""
+    """The words and numbers of a normalised text in lower case, a blank around each."""
     return f" {' '.join(_PIECE.findall(text.lower()))} "
 
 
 def make_literal(text: str) -> str:
-    """What to look for in a levelled text to find a plain one; blank if it has no word."""
+    """The levelled form of a text to search for; blank if it has no word."""
     return level_text(_strip_article(text))
 
 
 def is_literal_in(literal: str, said: str) -> bool:
-    """Whether a levelled text holds the literal other than to deny it."""
+    """Whether a levelled text holds the literal, other than to deny it."""
     start = said.find(literal)
     while start >= 0:
         if not _LITERAL_DENIAL.search(said[max(0, start - _DENIAL_REACH) : start]):
@@ -42,7 +42,7 @@ def is_literal_in(literal: str, said: str) -> bool:
 
 
 def find_series(literal: str, said: str) -> Iterator[str]:
-    """Others of the literal's series in a levelled text, as `bay 9` is of `bay 8`."""
+    """Other members of the literal's series in a levelled text: `bay 9` for `bay 8`."""
     wanted = literal.split()
     if wanted[0][0].isdigit() or f" {wanted[0]} " not in said:
         return
@@ -54,7 +54,7 @@ def find_series(literal: str, said: str) -> Iterator[str]:
 
 
 def find_places(text: str, said: str) -> Iterator[tuple[int, int]]:
-    """Where a plain text is found in another: the first character, and the one after it."""
+    """The spans where a text occurs in another."""
     pattern = _compile_literal(_strip_article(text))
     return (match.span() for match in pattern.finditer(said)) if pattern else iter(())
 
@@ -105,7 +105,7 @@ _NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neit
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase as a row of comparable words."""
+    """A row of comparable words."""
 
     row: tuple[str, ...]
     figures: frozenset[str]
@@ -113,21 +113,21 @@ class Phrase:
 
     @property
     def weight(self) -> float:
-        """The weight of all its words."""
+        """The weight of all words."""
         return sum(map(_weigh_word, self.row))
 
     @property
     def is_denied(self) -> bool:
-        """Whether it says that something is not so."""
+        """Whether the phrase is negated."""
         return _is_odd(self.row)
 
     def is_within(self, said: "Phrase") -> bool:
-        """Whether the other text has this row of words in it."""
+        """Whether the other phrase contains this row of words."""
         size, row = len(self.row), said.row
         return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
 
     def measure_likeness(self, said: "Phrase") -> float:
-        """From 0 to 1: how much of this phrase the other text says."""
+        """The share of this phrase that the other one states, from 0 to 1."""
         if any(said.row.count(figure) < self.row.count(figure) for figure in self.figures):
             return 0.0
         shared = self.content & said.content
@@ -141,14 +141,14 @@ class Phrase:
 
 
 class PhraseReader:
-    """Reads phrases, remembering the words it has met."""
+    """Reads phrases and caches the words it has seen."""
 
     def __init__(self, stems: Stems) -> None:
         self._stems = stems
         self._known: dict[str, str] = {}
 
     def read(self, text: str) -> Phrase:
-        """The phrase that a plain text is."""
+        """The phrase of a normalised text."""
         for pattern, instead in _REWRITES:
             text = pattern.sub(instead, text)
         row: list[str] = []
@@ -191,7 +191,7 @@ def _is_odd(row: Sequence[str]) -> bool:
 
 
 def _find_longest_row(row: Sequence[str], said: Sequence[str]) -> tuple[float, int, int]:
-    """The heaviest row of words common to both, and where in the second it begins and ends."""
+    """The heaviest common row of words, and where it starts and ends in the second."""
     best = [(0.0, len(said), 0)] * (len(said) + 1)
     for word in row:
         weight = _weigh_word(word)

@@ -31,9 +31,9 @@ from recall_bench.judging.offline.phrase import (
 )
 
 OWN_WORDS = 2
-"""An answer with more words of its own than this may be telling something."""
+"""An answer with more foreign words than this may be stating something."""
 FOREIGN_ALLOWED = 1
-"""Words about something else that a direct sentence may have though it repeats no question."""
+"""Foreign words allowed in a direct sentence that repeats nothing of the question."""
 RELEVANCE_SHARE = 0.5
 """A sentence counts beside a better one if it shares this part of the words that one shares."""
 
@@ -46,11 +46,11 @@ _FRAME = frozenset(
     memori mention mind moment month name never nobodi none note noth notic number occur one
     original place pleas point present put question read recal record refer regard rememb repli
     report requir respons result said sake say see seem set short show sort sourc speak stand
-    stat state stood sum suppos sure take tell thing think time today told took total true turn
+    stat state stood sum suppos sure take tell thing think time today stated took total true turn
     valu want way well went word write written year yes
     """.split()
 )
-"""Stems of words in which answers speak of themselves, of their sources, and of what is asked."""
+"""Stems of words in which answers speak of themselves, their sources and the question."""
 _PERSONAL = re.compile(
     r"\b(?:I|my|mine|me|you|your|we|us|our|sorry)\b|\b(?:not|no)\b|n't\b", re.IGNORECASE
 )
@@ -63,19 +63,19 @@ _MARKED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """One sentence of an answer, weighed against the question."""
+    """One sentence of an answer, compared with the question."""
 
     text: str
     """Without the words that announce it as the answer."""
     levelled: str
-    """The same for comparison, without the names it only denies."""
+    """The same for comparison, without names it only denies."""
     contents: TextContents
     is_opening: bool
     is_direct: bool
     relevance: int
-    """How many of the question's words it shares."""
+    """The number of words shared with the question."""
     is_bare: bool
-    """Whether it has no word about anything else at all."""
+    """Whether it has no foreign word at all."""
 
 
 def weigh_sentences(
@@ -105,7 +105,7 @@ def weigh_sentences(
 
 
 def is_about_itself(account: AnswerContents, question: frozenset[str]) -> bool:
-    """Whether an answer is about the one who gives it, or who gets it, and says nothing else."""
+    """Whether an answer speaks only of itself or of the asker."""
     contents = account.contents
     foreign = {stem for stem in contents.stems - question - _FRAME if "'" not in stem}
     return (
@@ -117,25 +117,25 @@ def is_about_itself(account: AnswerContents, question: frozenset[str]) -> bool:
 
 
 def select_deciding(
-    told: list[AnswerSentence], rival: list[AnswerSentence]
+    stated: list[AnswerSentence], rival: list[AnswerSentence]
 ) -> list[AnswerSentence]:
-    """Of the sentences that hold the right answer, and of those that hold another, which count.
+    """The sentences that decide, of those with the right answer and those with another.
 
-    Direct ones count alone. Where there is none, the right answer counts wherever it stands, and
-    another one where it bears on the question as much.
+    Direct ones decide alone. Without any, the right answer counts everywhere, and another one where
+    it is about as relevant.
     """
-    candidates = [*told, *rival]
+    candidates = [*stated, *rival]
     direct = [sentence for sentence in candidates if sentence.is_direct]
     if direct or not candidates:
         return direct
     bar = max(1.0, RELEVANCE_SHARE * max(sentence.relevance for sentence in candidates))
-    return [*told, *(sentence for sentence in rival if sentence.relevance >= bar)]
+    return [*stated, *(sentence for sentence in rival if sentence.relevance >= bar)]
 
 
 NEARLY_STATED, NEARLY_QUOTED = 0.5, 0.75
-"""A sentence that is direct or short must say more than this of a phrase, another still more."""
+"""The share of a phrase that must be stated: in a direct or short sentence, and in others."""
 BEARS = 1 / 3
-"""A bare number that neither opens the answer nor is told directly must stand among this share of
+"""A bare number that neither opens the answer nor is stated directly must be among this share of
 the question's words."""
 _TIMES = "x"
 _DIGIT = re.compile(r"\d")
@@ -143,36 +143,36 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredPart:
-    """One wanted thing in all its spellings."""
+    """One required part in all its spellings."""
 
     text: str
     value: ValueAtom | None = None
-    """Set where it is a value or a count."""
+    """Set where the part is a value or a count."""
     is_count: bool = False
     spellings: tuple[str, ...] = ()
-    """Texts that tell it; empty where only the value decides."""
+    """Texts that state it; empty where only the value decides."""
     literals: tuple[str, ...] = ()
-    """The same, to be looked for in a levelled sentence."""
+    """The same, to search for in a levelled sentence."""
     phrase: Phrase | None = None
-    """Its words; None where they may not be others, or where there is none."""
+    """Its words; None where only the exact spelling counts."""
     initials: str = ""
-    """A person's name with an initial for the first."""
+    """A person's name with an initial for the first name."""
     asked: int = 0
-    """How many content words the question has."""
+    """The number of content words in the question."""
     stems: frozenset[str] = field(default=frozenset())
 
     def is_in(self, sentence: AnswerSentence, reader: ContentReader) -> bool:
-        """Whether a sentence tells it."""
+        """Whether a sentence states the part."""
         if self.value is not None:
-            told = [value for value in sentence.contents.values if self._is_value(value)]
-            is_sure = any(map(self._is_unmistakable, told))
-            return bool(told) and (is_sure or self._is_near(sentence, reader))
+            stated = [value for value in sentence.contents.values if self._is_value(value)]
+            is_sure = any(map(self._is_unmistakable, stated))
+            return bool(stated) and (is_sure or self._is_near(sentence, reader))
         is_short = len(sentence.contents.stems) <= 2 * len(self.stems)
         bar = NEARLY_STATED if sentence.is_direct or is_short else NEARLY_QUOTED
         return self.measure_likeness(sentence, reader) > bar
 
     def measure_likeness(self, sentence: AnswerSentence, reader: ContentReader) -> float:
-        """How much of the wanted words a sentence says, from 0 to 1."""
+        """The share of the required words that a sentence states, from 0 to 1."""
         if any(is_literal_in(literal, sentence.levelled) for literal in self.literals):
             return 1.0
         if self.initials and self.initials in sentence.text:
@@ -187,18 +187,18 @@ class RequiredPart:
 
     @property
     def display(self) -> str:
-        """How it is named where it is told: by its value if it is one."""
+        """How to display it: as a value if it is one."""
         return self.value.value if self.value is not None else self.text
 
-    def find_rivals(self, sentence: AnswerSentence, *, is_told: bool = False) -> list[str]:
-        """Values and numbers of the same kind that a sentence tells and that are not this one.
+    def find_rivals(self, sentence: AnswerSentence, *, is_stated: bool = False) -> list[str]:
+        """Other values of the same kind in a sentence.
 
-        Beside the right value only values in its own unit are.
+        If the right value is stated too, only those in the same unit.
         """
         if self.value is not None:
             rivals = [value for value in sentence.contents.values if self._is_rival(value)]
             own = _get_unit(self.value)
-            return [rival.value for rival in rivals if not is_told or _get_unit(rival) == own]
+            return [rival.value for rival in rivals if not is_stated or _get_unit(rival) == own]
         if not self.has_number:
             return []
         return list(find_series(self.literals[0], sentence.levelled))
@@ -209,7 +209,7 @@ class RequiredPart:
         return bool(self.literals) and _DIGIT.search(self.literals[0]) is not None
 
     def find_place(self, text: str) -> tuple[int, int] | None:
-        """Where a plain text first tells it, in figures or in its own words."""
+        """Where a text first states it."""
         if self.value is not None:
             spans = ((s, e) for atom, s, e in locate_values(text) if self._is_value(atom))
             return next(spans, None)
@@ -223,7 +223,7 @@ class RequiredPart:
         return self.value.matches(value)
 
     def _is_unmistakable(self, value: ValueAtom) -> bool:
-        """Whether a value that is right can hardly be meant for something else."""
+        """Whether a right value can hardly mean something else."""
         if value.kind not in (QUANTITY, YEAR):
             return True
         return not _is_plain_number(value) and self.value is not None and value == self.value
@@ -238,7 +238,7 @@ class RequiredPart:
         is_near = sentence.is_direct or sentence.is_opening
         if is_near or sentence.relevance >= max(1, BEARS * self.asked):
             return True
-        # Among other things it must count what is wanted: the row of words must be the same.
+        # Elsewhere it must count the same thing: the row of words must be equal.
         return self.phrase is not None and self.phrase.is_within(reader.read_phrase(sentence.text))
 
 
@@ -249,7 +249,7 @@ def make_required_part(
     reader: ContentReader,
     asked: int = 0,
 ) -> RequiredPart:
-    """What a plain text wants; hints are values that may say in full what it only says in part."""
+    """The required part of a text; a hint may complete a value that the text states in part."""
     found, rest = reader.split_parts(text)
     others = [normalise(alias) for alias in aliases]
     is_value = len(found) == 1 and not rest and found[0].kind != IDENTIFIER
@@ -281,7 +281,7 @@ def make_required_part(
 
 
 def _complete_value(value: ValueAtom, hints: list[ValueAtom]) -> ValueAtom:
-    """The value with the part that people leave out, where a hint has it."""
+    """The value, completed by a hint where the text leaves a part out."""
     if not value.is_bare:
         return value
     return next((hint for hint in hints if not hint.is_bare and value.matches(hint)), value)
@@ -292,20 +292,20 @@ def _get_unit(value: ValueAtom) -> str:
 
 
 def _is_plain_number(value: ValueAtom) -> bool:
-    # What looks like a year may be a count.
+    # A number like 2024 may be a count.
     if value.kind == YEAR:
         return True
     return value.kind == QUANTITY and (value.is_bare or value.value == f"{value.core} {_TIMES}")
 
 
 def _find_name(text: str) -> tuple[str, str]:
-    """The first names and the last of what may be a person's name; blanks if it is none."""
+    """The first names and the last name if the text looks like a person's name; else blanks."""
     parts = text.split()
     is_name = len(parts) in (2, 3) and all(part[:1].isupper() and part.isalpha() for part in parts)
     return (" ".join(parts[:-1]), parts[-1]) if is_name else ("", "")
 
 
 def _is_phrase(text: str) -> bool:
-    """Whether it is more than a name: people do not put names into other words."""
+    """Whether it is more than a name: names are not reworded."""
     content = [word for word in text.split() if word.lower() not in STOPWORDS]
     return len(content) > 1 and any(word[:1].islower() for word in content)

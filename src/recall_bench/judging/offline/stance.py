@@ -12,7 +12,7 @@ from recall_bench.core.text import split_sentences
 
 
 class Stance(StrEnum):
-    """How an answer meets its question."""
+    """How an answer responds to its question."""
 
     ANSWERS = "answers"
     SILENT = "is empty"
@@ -35,15 +35,15 @@ class Polarity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StanceReading:
-    """How one text meets its question."""
+    """How one text responds to its question."""
 
     stance: Stance
     polarity: Polarity | None
     """Set only where the text opens with yes or no."""
     is_negated: bool = False
-    """Whether its first sentence holds a negation."""
+    """Whether the first sentence holds a negation."""
     denies_existence: bool = False
-    """Whether that says that there is or was no such thing."""
+    """Whether the first sentence says that there is or was no such thing."""
 
 
 _SENTINEL = re.compile(r"\s*(?:\[[A-Z _-]+\]|n/?a|none|null|unknown)?[\s.!?-]*", re.IGNORECASE)
@@ -147,7 +147,7 @@ _NEGATION = re.compile(
 
 
 def read_stance(text: str) -> StanceReading:
-    """How a plain text, freed of its citations, meets the question it answers."""
+    """How a normalised text without citations responds to its question."""
     if _SENTINEL.fullmatch(text):
         return StanceReading(Stance.SILENT, None)
     first, *others = split_sentences(text)
@@ -166,47 +166,46 @@ def read_stance(text: str) -> StanceReading:
 
 
 def remove_opener(text: str) -> str:
-    """A plain text without the yes or no it opens with."""
+    """The text without the yes or no it opens with."""
     match = _OPENER.match(text)
     return text[match.end() :] if match else text
 
 
 def remove_refusing_clauses(text: str) -> str:
-    """The clauses of a text that tell something, where others decline to tell the rest.
+    """The clauses that state something, without those that decline.
 
     A text that only declines is returned whole.
     """
-    told = [clause for clause in _CLAUSE_END.split(text) if not _REFUSAL.search(clause)]
-    kept = "; ".join(clause.strip() for clause in told if clause.strip())
+    clauses = [clause for clause in _CLAUSE_END.split(text) if not _REFUSAL.search(clause)]
+    kept = "; ".join(clause.strip() for clause in clauses if clause.strip())
     return kept or text
 
 
 def is_withholding(text: str) -> bool:
-    """Whether a sentence of a plain text keeps something back, in whatever words.
+    """Whether a sentence withholds something, in any words.
 
-    This reads more into a sentence than a stance does: only where declining is right can it be
-    trusted.
+    Broader than a stance: reliable only where declining is right.
     """
     return _REFUSAL.search(text) is not None or _RESERVE.search(text) is not None
 
 
 def remove_refusal(text: str) -> str:
-    """A plain text without the words in which it declines to tell."""
+    """The text without the words in which it declines."""
     return _REFUSAL.sub(" ", text)
 
 
 def is_refusal_due(reference: str) -> bool:
-    """Whether a plain reference asks to decline, instead of disclosing what it is about."""
+    """Whether a reference asks to decline instead of disclosing."""
     return _REFUSAL.search(reference) is not None or _DECLINE.search(reference) is not None
 
 
 def count_negations(text: str) -> int:
-    """How often a text says no, not, never or the like."""
+    """The number of words like no, not and never."""
     return len(_NEGATION.findall(text))
 
 
 def is_unknowing(sentence: str) -> bool:
-    """Whether a sentence says that something is not known, or not on record."""
+    """Whether a sentence says that something is not known or not on record."""
     return _ABSENCE.search(sentence) is not None or _IGNORANCE.search(sentence) is not None
 
 

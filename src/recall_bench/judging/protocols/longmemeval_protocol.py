@@ -41,7 +41,7 @@ _RULING = re.compile(r"\s*(yes|no)\.?\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class YesNoRuling:
-    """What the model said, and at which attempt."""
+    """The model's answer and the number of attempts."""
 
     is_yes: bool
     attempts: int
@@ -110,7 +110,7 @@ _ABSTENTION = (
 )
 
 ABSTENTION = "abstention"
-"""The rule for a question that has no answer, whatever its type."""
+"""The rule for a question without an answer, of any type."""
 
 QUESTION_RULES: Mapping[str, str] = {
     "single-session-user": _FACT,
@@ -121,7 +121,7 @@ QUESTION_RULES: Mapping[str, str] = {
     "single-session-preference": _PREFERENCE,
     ABSTENTION: _ABSTENTION,
 }
-"""Type of question to the rule that its replies are graded by."""
+"""Question type to grading rule."""
 
 _LAYOUT = """\
 {rule}
@@ -154,7 +154,7 @@ def find_question_kind(question_id: str, question_type: str) -> tuple[str, bool]
 
 
 def build_prompt(submission: Submission) -> Prompt:
-    """What the model is asked about a reply."""
+    """The prompt about a reply."""
     blocks = fence_blocks(
         {
             "question": submission.question,

@@ -138,13 +138,13 @@ def grade_as_personamem(submission: Submission) -> ProtocolScore:
 
 
 def _normalise_lines(text: str) -> str:
-    """Folded and unadorned, blanks joined but lines kept."""
+    """Case-folded text without markup, blanks joined but lines kept."""
     bare = _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
     return "\n".join(" ".join(line.split()) for line in bare.strip().splitlines())
 
 
 class _ChoiceOptions:
-    """The options, ready to be recognised by their texts."""
+    """The options, found by their texts."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.letters = {letter.lower() for letter in options}
@@ -155,10 +155,10 @@ class _ChoiceOptions:
         self._longest = max(map(len, self._texts), default=0) + 2 * len(_CLOSING_TAG)
 
     def match_text(self, text: str, start: int) -> set[str]:
-        """The letters of the options whose whole text is the rest, or the rest of its line."""
+        """The options whose whole text is the rest of the text, or the rest of its line."""
         line_end = text.find("\n", start, start + self._longest + 1)
         ends = (len(text), line_end if line_end >= 0 else len(text))
-        # A rest longer than any option is not one, and need not be copied to be told so.
+        # A rest longer than any option cannot match and need not be copied.
         rests = {_strip_marks(text[start:end]) for end in ends if end - start <= self._longest}
         return {letter for rest in rests for letter in self._texts.get(rest, ())}
 
@@ -178,12 +178,12 @@ def _find_announcements(text: str, offer: _ChoiceOptions) -> Iterator[str]:
 
 
 def _merge_letter(letter: str, quoted: set[str]) -> set[str]:
-    """What a letter and the option text after it name together: two things unless they agree."""
+    """The options that a letter and the text after it name: one if they agree, else both."""
     return {letter} if letter in quoted else {letter, *quoted}
 
 
 def _find_further_letters(text: str, place: int, limit: int) -> Iterator[str]:
-    """Other letters that the sentence of an announcement goes on to name."""
+    """Further letters in the sentence of an announcement."""
     while also := _ALSO.match(text, place):
         yield also[1] or also[2]
         place = also.end()
@@ -207,7 +207,7 @@ def _find_enclosed_letters(text: str, start: int, end: int) -> Iterator[str]:
 
 
 def _is_negation_near(text: str, start: int, end: int) -> bool:
-    """Whether one of three words on either side, in the same clause, takes the letter back."""
+    """Whether one of three words on either side, in the same clause, negates the letter."""
     before = _CLAUSE.split(text[max(0, start - 60) : start])[-1].split()[-3:]
     after = _CLAUSE.split(text[end : end + 60])[0].strip(")] ").split()[:3]
     return not _DENIALS.isdisjoint([*before, *after])

@@ -15,7 +15,7 @@ from recall_bench.models.model import Model
 
 
 class ProtocolCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Which protocol graded: any change to its stated rules changes its digest."""
+    """Which protocol graded: any change to its rules changes its digest."""
 
     name: str
     version: str
@@ -26,19 +26,19 @@ class ProtocolCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     def declare(
         cls, name: str, version: str, *rules: str, asks_model: bool = False
     ) -> "ProtocolCard":
-        """The card of a protocol that follows these rules."""
+        """The card of a protocol with these rules."""
         digest = sha256("\0".join(rules).encode()).hexdigest()
         return cls(name=name, version=version, digest=digest, asks_model=asks_model)
 
 
 class ProtocolScore(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What one answer got, from 0 to 1."""
+    """The score of one answer, from 0 to 1."""
 
     protocol: ProtocolCard
     value: float
     reason: str
     details: dict[str, str | int | float] = msgspec.field(default_factory=dict)
-    """What the value was made of, by names that the protocol's module explains."""
+    """What the value was computed from; the protocol's module explains the names."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.value <= 1.0:
@@ -52,16 +52,16 @@ class Submission:
     answer: str
     question: str = ""
     golds: tuple[str, ...] = ()
-    """What is right, in each of its wordings; a letter for multiple choice."""
+    """The right answers; a letter for multiple choice."""
     category: str = ""
-    """The dataset's own kind of question, where the protocol tells kinds apart."""
+    """The dataset's own question type, where the protocol distinguishes types."""
     is_unanswerable: bool = False
-    """Whether the right thing is to say that the question has no answer."""
+    """Whether the right answer is that the question has no answer."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """What multiple choice offers: letter to text."""
+    """The options of multiple choice: letter to text."""
 
     def get_only_gold(self, protocol: ProtocolCard) -> str:
-        """The one gold answer, for a protocol that knows no aliases."""
+        """The one gold answer, for a protocol without aliases."""
         if len(self.golds) != 1:
             raise Malformed(
                 f"{protocol.name}: {self.question!r}",
@@ -71,12 +71,12 @@ class Submission:
 
 
 Bill = Callable[[Usage], None]
-"""Told of every call that was paid for, as soon as it was."""
+"""Called with the usage of every paid call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComputedProtocol:
-    """A protocol that needs nothing but the submission."""
+    """A protocol that needs only the submission."""
 
     card: ProtocolCard
     grade: Callable[[Submission], ProtocolScore]
@@ -88,22 +88,22 @@ class GradeCall(Protocol):
     def __call__(
         self, submission: Submission, model: Model, bill: Bill = ignore_usage
     ) -> Awaitable[ProtocolScore]:
-        """Grade, or raise a JudgeFault. Never guess from an unreadable reply."""
+        """Grade, or raise JudgeFault; never guess from an unreadable reply."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelProtocol:
-    """A protocol that puts the submission to a language model."""
+    """A protocol that asks a language model."""
 
     card: ProtocolCard
     grade: GradeCall
 
 
 def parse_gold(value: object, where: str) -> str:
-    """A gold answer as its file has it, which may be a whole number, as text.
+    """A gold answer as text; its file may hold a whole number.
 
-    Anything else is refused: nothing may pass for an answer that reads `None` or `undefined`.
+    Anything else is refused, so that `None` or `undefined` never passes for an answer.
     """
     if isinstance(value, str) and value.strip():
         return value

@@ -20,7 +20,7 @@ from recall_bench.models.model import Model
 
 
 def make_submission(item: Item, answer: str) -> Submission:
-    """An answer as every protocol takes it."""
+    """An answer as protocols take it."""
     truth = item.truth
     return Submission(
         answer=answer,
@@ -33,7 +33,7 @@ def make_submission(item: Item, answer: str) -> Submission:
 
 
 class ProtocolJudge:
-    """Puts every answer to one model by one protocol. What was paid for is not paid for twice."""
+    """Grades every answer with one protocol and one model, and caches the verdicts."""
 
     def __init__(self, protocol: ModelProtocol, model: Model, cache: VerdictCache | None) -> None:
         self._protocol = protocol
@@ -47,7 +47,7 @@ class ProtocolJudge:
         )
 
     def study(self, scenario: Scenario) -> None:
-        """Nothing to prepare: the protocol knows the question and its gold answer."""
+        """Nothing to prepare."""
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """The protocol's score, or a JudgeFault."""
@@ -67,7 +67,7 @@ class ProtocolJudge:
         await self._model.close()
 
     def _make_key(self, submission: Submission) -> str:
-        """Names one answer before this judge, with all that its score depends on."""
+        """The cache key: the judge's card and the whole submission."""
         asked = (self.card, msgspec.to_builtins(submission))
         return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
 
@@ -84,7 +84,7 @@ _PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {
 
 
 def list_cards() -> tuple[ProtocolCard, ...]:
-    """Every protocol there is, by name."""
+    """The cards of all protocols, sorted by name."""
     return tuple(_PROTOCOLS[name].card for name in sorted(_PROTOCOLS))
 
 

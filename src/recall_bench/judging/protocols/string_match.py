@@ -71,26 +71,26 @@ def normalise_squad(text: str) -> str:
 
 
 def grade_exact(submission: Submission) -> ProtocolScore:
-    """1 for an answer that is a gold answer."""
+    """1 for an answer that equals a gold answer."""
     said = normalise_squad(submission.answer)
     return _grade_any(EXACT, submission, "is", lambda gold: normalise_squad(gold) == said)
 
 
 def grade_plain(submission: Submission) -> ProtocolScore:
-    """1 for an answer in which a gold answer stands, even inside another word or number."""
+    """1 for an answer that contains a gold answer, even inside another word or number."""
     said = normalise_squad(submission.answer)
     return _grade_any(PLAIN, submission, "contains", lambda gold: normalise_squad(gold) in said)
 
 
 def grade_words(submission: Submission) -> ProtocolScore:
-    """1 for an answer in which a gold answer stands as whole words."""
+    """1 for an answer that contains a gold answer as whole words."""
     return _grade_any(
         WORDS, submission, "contains", lambda gold: contains_phrase(submission.answer, gold)
     )
 
 
 def grade_f1(submission: Submission) -> ProtocolScore:
-    """How far the words of the answer are those of the nearest gold answer."""
+    """The best token F1 over the gold answers."""
     said = Counter(normalise_squad(submission.answer).split())
     best, nearest = 0.0, ""
     for gold in _get_golds(F1, submission):
@@ -148,7 +148,7 @@ _IRREGULAR = {
 
 StemCondition = Callable[[str], bool]
 StemRule = tuple[str, str, StemCondition]
-"""A suffix, what takes its place, and what must hold of the part before it."""
+"""A suffix, its replacement, and a condition on the part before it."""
 
 
 def stem_porter(word: str) -> str:
@@ -180,7 +180,7 @@ def _find_shape(word: str) -> str:
 
 
 def _measure_stem(stem: str) -> int:
-    """How many times a run of vowels is followed by a run of consonants."""
+    """How often a run of vowels is followed by a run of consonants."""
     return _find_shape(stem).count("vc")
 
 
@@ -205,13 +205,13 @@ def _is_measure_one_with_l(stem: str) -> bool:
 
 
 def _is_short(stem: str) -> bool:
-    """Whether a dropped e is put back: `hop` for hoping, but not `snow`, `box`, `tray`."""
+    """Whether a dropped e is restored: `hop` for hoping, but not `snow`, `box`, `tray`."""
     shape = _find_shape(stem)
     return shape == "vc" or (shape.endswith("cvc") and stem[-1] not in "wxy")
 
 
 def _apply_first(word: str, rules: tuple[StemRule, ...]) -> str:
-    """Apply the first rule whose suffix fits, if its condition holds; no other is tried."""
+    """Apply the first rule whose suffix fits, if its condition holds, and no other."""
     for suffix, replacement, condition in rules:
         if word.endswith(suffix):
             before = word[: len(word) - len(suffix)]
@@ -246,7 +246,7 @@ def _remove_past_or_gerund(word: str) -> str:
 
 
 def _repair_stem(stem: str) -> str:
-    """What is left of a word after -ed or -ing, spelled as a word again."""
+    """The stem left after -ed or -ing, repaired to a word."""
     if stem.endswith(("at", "bl", "iz")):
         return f"{stem}e"
     if stem[-1:] == stem[-2:-1] and _find_shape(stem)[-1] == "c":
@@ -344,7 +344,7 @@ LOCOMO_CATEGORIES = {
 """What the numbers in LoCoMo's file mean to its official script."""
 
 LOCOMO_ABSTENTIONS = ("no information available", "not mentioned")
-"""What an adversarial question must be answered with, in any case, anywhere in the answer."""
+"""The phrases that an answer to an adversarial question must contain, in any case."""
 
 _IGNORED_WORDS = re.compile(r"\b(?:a|an|the|and)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -361,7 +361,7 @@ LOCOMO_CARD = ProtocolCard.declare(
 
 
 def count_tokens(text: str) -> Counter[str]:
-    """The stemmed words that count, with how often each occurs."""
+    """The stemmed words that count, with their frequencies."""
     bare = text.lower().translate(_NO_PUNCTUATION)
     return Counter(stem_porter(word) for word in _IGNORED_WORDS.sub(" ", bare).split())
 
@@ -373,7 +373,7 @@ def compute_token_f1(answer: Counter[str], gold: Counter[str]) -> float:
 
 
 def grade_locomo(submission: Submission) -> ProtocolScore:
-    """The official score of an answer to a question of one of the `CATEGORIES`."""
+    """The official score of an answer to a question of one of the categories."""
     match submission.category:
         case "multi-hop":
             return _grade_multi_hop(submission.answer, submission.get_only_gold(LOCOMO_CARD))
@@ -404,7 +404,7 @@ def _grade_whole(answer: str, gold: str) -> ProtocolScore:
 
 
 def _grade_multi_hop(answer: str, gold: str) -> ProtocolScore:
-    # Parts that say the same are compared once: a long answer may consist of little else.
+    # Equal parts are compared once: a long answer may repeat itself.
     parts = {frozenset(count_tokens(part).items()) for part in answer.split(",")}
     said = [Counter(dict(part)) for part in parts]
     best = [_find_best_f1(said, count_tokens(part)) for part in gold.split(",")]

@@ -31,27 +31,27 @@ class ExcerptMode(StrEnum):
     """How much of the memory window the judge is shown."""
 
     PASSAGES = "passages"
-    """Only what bears on the question, the reference or the answer, within the budget."""
+    """Only passages about the question, the reference or the answer, within the budget."""
     FULL = "full"
     """Every day of the window, whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricOptions:
-    """The choices, with their defaults."""
+    """The options of a rubric judge."""
 
     showing: ExcerptMode = ExcerptMode.PASSAGES
     budget_tokens: int = 1500
-    """The most that passages may take, at four characters a token."""
+    """The budget of the passages, at four characters a token."""
     cache: Path | None = None
-    """The folder of verdicts already paid for; None keeps none."""
+    """The folder of cached verdicts; None for no cache."""
 
 
 MOST_CHARACTERS = 600
-"""A paragraph, list entry or turn that is longer makes several passages."""
+"""A longer paragraph, list entry or turn becomes several passages."""
 
 CUT = "…"
-"""Stands wherever text was left out."""
+"""Marks omitted text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +59,25 @@ class EpisodePassage:
     """A run of sentences of one paragraph, list entry or turn."""
 
     sentences: range
-    """Which of the day's sentences."""
+    """The sentences of the day, by number."""
     block: int
     session: str | None
     characters: int
     terms: tuple[str, ...]
-    """What it can be found by, its heading and its lead included. Not a set: that takes several
-    times the room, and a history has tens of thousands of passages."""
+    """Search terms, with its heading and lead. A tuple: a set takes several times the memory, and a
+    history has tens of thousands of passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodePage:
-    """One episode as it can be shown."""
+    """One episode, cut into passages."""
 
     episode: Episode
     sentences: tuple[Sentence, ...]
     passages: tuple[EpisodePassage, ...]
 
     def find_sentences(self, start: int, end: int) -> list[int]:
-        """The sentences that the characters from `start` up to `end` of the text lie in."""
+        """The sentences that overlap the characters from `start` to `end`."""
         text = self.episode.text
         whole = _remove_blanks(text)
         first, last = len(_remove_blanks(text[:start])), len(_remove_blanks(text[:end]))
@@ -127,7 +127,7 @@ class EpisodePage:
 
 
 def format_banner(episode: Episode) -> str:
-    """The line that opens a day: its number and its date, and the hour where there is one."""
+    """The line that opens a day: its number, date, and hour where there is one."""
     when = episode.at
     hour = f" {when:%H:%M}" if (when.hour, when.minute) != (0, 0) else ""
     return f"=== Day {episode.day}, {when:%Y-%m-%d}{hour} ==="
@@ -135,7 +135,7 @@ def format_banner(episode: Episode) -> str:
 
 @lru_cache(maxsize=256)
 def read_page(episode: Episode) -> EpisodePage:
-    """The episode, read once for all the verdicts that need it."""
+    """The episode cut into passages, cached."""
     sentences = tuple(
         part for sentence in read_sentences(episode) for part in _split_long(sentence)
     )
@@ -143,7 +143,7 @@ def read_page(episode: Episode) -> EpisodePage:
 
 
 def extract_terms(text: str) -> frozenset[str]:
-    """What two texts about one thing share: values in whatever spelling, and stems of words."""
+    """The search terms of a text: values in any spelling, and stems of words."""
     bare = normalise(text)
     found = {f"{atom.kind} {atom.core}" for atom in find_values(bare)}
     return frozenset(
@@ -162,7 +162,7 @@ def _extract_place_terms(place: str) -> frozenset[str]:
 
 
 def _remove_blanks(text: str) -> str:
-    """Without any blanks: a sentence keeps its characters, but not how its lines were broken."""
+    """The text without blanks, so that line breaks do not matter."""
     return "".join(text.split())
 
 
@@ -215,18 +215,17 @@ def _make_passage(sentences: tuple[Sentence, ...], run: list[int]) -> EpisodePas
 
 
 ANSWER_CHARACTERS = 12_000
-"""So much of an answer is judged; whoever needs more to answer a question has not answered it."""
+"""The judged part of an answer; the rest is cut off."""
 
 _DAY_SEPARATOR = "\n\n"
 _REPEAT_WEIGHTS = (1.0, 0.5, 0.25)
-"""What a term is worth the first time it is shown, the second and the third."""
+"""The weight of a term the first, second and third time it is shown."""
 
 
 def render_evidence(exhibit: Exhibit, options: RubricOptions) -> str:
-    """The exhibit's days, whole or in passages, in story order; empty only if there are none.
+    """The exhibit's days, whole or in passages, in story order; empty if there are none.
 
-    No day later than the checkpoint is ever shown. Days that have nothing to do with the case,
-    or do not fit, are an ellipsis.
+    Days after the checkpoint are never shown. Omitted text is marked by an ellipsis.
     """
     days = sorted(
         (day for day in exhibit.excerpts if day.day <= exhibit.days and day.text.strip()),
@@ -254,25 +253,25 @@ def _select_passages(exhibit: Exhibit, days: Iterable[Episode], room: int) -> st
 
 @dataclass(frozen=True, slots=True)
 class _PassageCandidate:
-    """A passage that shares something with the case."""
+    """A passage that shares terms with the case."""
 
     page: int
     block: int
     sentences: range
     characters: int
     shared: tuple[str, ...]
-    """Sorted, because floats added in another order may make another sum."""
+    """Sorted: a float sum depends on its order."""
     is_aside: bool
-    """Whether it stands where the dataset cites nothing."""
+    """Whether the dataset cites nothing there."""
 
     @property
     def place(self) -> tuple[bool, int, int]:
-        """Of passages worth the same, the cited and the earlier come first."""
+        """The order of passages with equal scores: cited first, then earlier."""
         return self.is_aside, self.page, self.sentences.start
 
 
 class _EvidencePool:
-    """All that could be shown, and how rare what it shares with the case is."""
+    """All candidates, and the rarity of what they share with the case."""
 
     def __init__(
         self, pages: Sequence[EpisodePage], evidence: Iterable[Evidence], case: frozenset[str]
@@ -303,11 +302,11 @@ class _EvidencePool:
 
 
 class _PassageSelection:
-    """Sentences taken while there is room."""
+    """The sentences chosen so far."""
 
     def __init__(self, candidates: _EvidencePool, room: int) -> None:
         self.room = room
-        """How many characters may still be shown."""
+        """Characters left."""
         self._candidates = candidates
         self._chosen: list[set[int]] = [set() for _ in candidates.pages]
         self._lengths = [0 for _ in candidates.pages]
@@ -315,7 +314,7 @@ class _PassageSelection:
 
     @property
     def text(self) -> str:
-        """All that was taken, in story order."""
+        """Everything chosen, in story order."""
         return _DAY_SEPARATOR.join(
             page.render(chosen)
             for page, chosen in zip(self._candidates.pages, self._chosen, strict=True)
@@ -323,7 +322,7 @@ class _PassageSelection:
         )
 
     def take_cited_sentences(self) -> None:
-        """The sentences whose place the dataset names, in its order."""
+        """Take the sentences that the dataset cites, in its order."""
         for number, cited in self._candidates.cited:
             if cited.start is None or cited.end is None:
                 continue
@@ -333,7 +332,7 @@ class _PassageSelection:
                 self._add(number, (index,), shared)
 
     def take_cited_turns(self) -> None:
-        """The turns that the dataset names; of those too long to show, the parts that matter."""
+        """Take the cited turns; of those too long to show, the best parts."""
         case = self._candidates.case
         turns = {(number, cited.turn) for number, cited in self._candidates.cited}
         for number, turn in sorted((n, turn) for n, turn in turns if turn is not None):
@@ -344,13 +343,13 @@ class _PassageSelection:
         self._take_best(case, long)
 
     def take(self, wanted: frozenset[str], *, keep_free: int = 0) -> None:
-        """The passages that share most with what is wanted, leaving so much room free."""
+        """Take the passages that share most with these terms, leaving `keep_free` characters."""
         self._take_best(wanted, self._candidates.all, keep_free)
 
     def _take_best(
         self, wanted: frozenset[str], among: Iterable[_PassageCandidate], keep_free: int = 0
     ) -> None:
-        """Always the best next. What a passage is worth only falls, so an old rank is a bound."""
+        """Take the best passage next. Scores only fall, so an old score is an upper bound."""
         ranked = [
             (-worth, each.place, each) for each in among if (worth := self._score(each, wanted))
         ]
@@ -373,7 +372,7 @@ class _PassageSelection:
     def _add(
         self, number: int, sentences: Iterable[int], shared: Iterable[str], keep_free: int = 0
     ) -> None:
-        """Show more of a day, unless it is shown already or would not leave the room free."""
+        """Show more of a day, unless it is shown already or does not fit."""
         more = self._chosen[number].union(sentences)
         if len(more) == len(self._chosen[number]):
             return

@@ -25,19 +25,19 @@ _FOLDER = Path(__file__).parent
 
 
 class RubricKind(StrEnum):
-    """What a rubric goes by."""
+    """What a rubric grades by."""
 
     REFERENCE = "reference"
-    """Nothing but the reference."""
+    """The reference alone."""
     GROUNDED = "grounded"
     """The reference, and what the history says."""
     BOUNDARY = "boundary"
-    """What may be told to whom."""
+    """What may be disclosed to whom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
-    """One rubric, whole."""
+    """One rubric."""
 
     kind: RubricKind
     version: str
@@ -53,7 +53,7 @@ class Rubric:
 
 @cache
 def load_rubrics() -> Mapping[RubricKind, Rubric]:
-    """All of them, read once from the package."""
+    """All rubrics, read once from the package."""
     common = (_FOLDER / "common.md").read_text(encoding="utf-8").strip()
     return {kind: _read_rubric(kind, common) for kind in RubricKind}
 
@@ -65,12 +65,12 @@ def _read_rubric(kind: RubricKind, common: str) -> Rubric:
 
 
 KEYS = ("reason", *SCALES)
-"""What a verdict is spelt with. The reason comes first: a model that has said why judges better."""
+"""The keys of a verdict. The reason comes first: a model that explains first judges better."""
 
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
-        # Small models never end a text that they may go on with.
+        # Small models do not end a text of unlimited length.
         "reason": {"type": "string", "maxLength": 400},
         **{
             mark: {"type": "integer", "enum": list(range(most + 1))}
@@ -117,19 +117,19 @@ _CLOSING = (
 )
 
 Block = tuple[str, str]
-"""A label of ours, and what stands in the block."""
+"""A label and the content of a block."""
 
 
 @dataclass(frozen=True, slots=True)
 class RubricCase:
-    """What a model is asked, and by which rubric."""
+    """A prompt and the rubric it follows."""
 
     rubric: Rubric
     prompt: Prompt
 
 
 def build_case(exhibit: Exhibit, options: RubricOptions) -> RubricCase:
-    """Put the exhibit into words, by the rubric that fits it."""
+    """The prompt of an exhibit, by the rubric that fits it."""
     evidence = render_evidence(exhibit, options)
     disclosure = find_disclosure(exhibit.item.truth)
     if disclosure is not None:
@@ -144,13 +144,13 @@ def build_case(exhibit: Exhibit, options: RubricOptions) -> RubricCase:
 
 
 def repeat_prompt(prompt: Prompt, advice: str) -> Prompt:
-    """The same case after a reply that was no verdict; the advice is ours, word for word."""
+    """The same case after an unusable reply, with advice for the model."""
     user = f"{prompt.user}\n\nYour last reply to this case could not be used: {advice}"
     return Prompt(system=prompt.system, user=user, schema=prompt.schema)
 
 
 def find_disclosure(truth: Truth) -> Disclosure | None:
-    """How much may be told, where that is what is judged."""
+    """How much may be disclosed, where that is judged."""
     if truth.disclosure is None and truth.expects is Expects.WITHHOLD:
         return Disclosure.REFUSE
     return truth.disclosure
@@ -163,8 +163,8 @@ def _list_blocks(exhibit: Exhibit, evidence: str) -> Iterator[Block]:
     yield "question", item.text
     if item.choices:
         yield "choices", _join_lines(item.choices)
-    # Told only where somebody speaks as seen from that date: so the same answer to the same
-    # question is the same case at every checkpoint, and judged once.
+    # Only where the date matters: otherwise the same answer to the same question is one case at
+    # every checkpoint, judged once.
     if any(map(_RELATIVE_TIME.search, (item.text, truth.reference, answer))):
         yield "asked on", f"{exhibit.asked_at:%Y-%m-%d}"
     yield "reference", truth.reference
@@ -198,7 +198,7 @@ def _render_case(blocks: Sequence[Block], expected: str, exhibit: Exhibit) -> st
 
 
 def _make_code(blocks: Sequence[Block]) -> str:
-    """What none of the contents holds, in either case of its letters."""
+    """A code that none of the contents holds, in any case."""
     seed = json.dumps(blocks)
     contents = [text.lower() for _, text in blocks]
     code = sha256(seed.encode()).hexdigest()[:16]
@@ -213,7 +213,7 @@ def _join_lines(values: Sequence[str]) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text as UTF-8 can carry it: half a surrogate pair becomes a question mark."""
+    """The text with lone surrogates replaced by question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -224,18 +224,18 @@ _SCALE_LIST = ", ".join(f"{mark} from 0 to {most}" for mark, most in SCALES.item
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A reply that is no verdict."""
+    """A reply that is not a verdict."""
 
     problem: str
-    """For people. It may quote the reply."""
+    """For the user; it may quote the reply."""
     advice: str
-    """For the model. It never quotes the reply, which may repeat what an answer wanted said."""
+    """For the model; it never quotes the reply, which may repeat what the answer planted."""
 
 
 def parse_verdict(reply: Reply) -> Verdict | UnusableReply:
-    """The verdict that a whole reply spells, or why it is none.
+    """The verdict in a complete reply, or why there is none.
 
-    One code fence around the whole is taken off, as chat models put it there unasked.
+    A code fence around the whole reply is removed, because chat models add one unasked.
     """
     match reply.finish:
         case Finish.LENGTH:
