@@ -18,7 +18,7 @@ from recall_bench.runs.journal import Journal, read_events
 from tests.forking import end_with
 
 _HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
-_WHOLE = ("cli", "core", "datasets", "judging.offline", "reporting", "resolve", "running")
+_WHOLE = ("cli", "core", "datasets", "judging.offline", "reporting", "runs", "running")
 
 for _name in (*_HEAVY, "recall_bench.library", "recall_bench.systems.builtin.baselines"):
     import_module(_name)  # once, before the forks

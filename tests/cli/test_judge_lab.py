@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from recall_bench.cli import judge_lab
 from tests.commands import Invoke, Shown
 from tests.conftest import shared_data
 from tests.gardener import PLANTS
@@ -492,15 +491,6 @@ def test_help_lists_the_commands_without_importing_the_lab(invoke: Invoke) -> No
 
     assert shown.code == 0
     assert {"agreement", "audit", "correct"} <= set(shown.out.split())
-
-
-def test_a_command_may_live_in_a_module_of_its_own(
-    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(judge_lab.ELSEWHERE, "ranges", ("catalogue", "Lists ranges."))
-
-    assert "Lists ranges." in invoke("judge-lab", "--help").out
-    assert "every day there is" in invoke("judge-lab", "ranges").out
 
 
 @pytest.mark.slow

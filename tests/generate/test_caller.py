@@ -39,7 +39,7 @@ def test_no_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = ModelCaller(model, log, at_once=3)
+            caller = ModelCaller(model, log, concurrency=3)
             async with anyio.create_task_group() as tasks:
                 for number in range(12):
                     tasks.start_soon(caller.ask, prompt(number), "unit")
@@ -82,7 +82,7 @@ def test_side_by_side_the_calls_under_way_count_too(tmp_path: Path) -> None:
 
     async def run() -> float:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = ModelCaller(model, log, at_once=4, max_cost_usd=1.0)
+            caller = ModelCaller(model, log, concurrency=4, max_cost_usd=1.0)
             await caller.ask(prompt(99), "unit")
 
             async def one(number: int) -> None:
@@ -116,7 +116,7 @@ def test_a_model_that_never_replies_is_gone(tmp_path: Path) -> None:
     async def run() -> list[type[ModelFault]]:
         ends = []
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = ModelCaller(model, log, at_once=1)
+            caller = ModelCaller(model, log, concurrency=1)
             for number in range(7):
                 try:
                     await caller.ask(prompt(number), "unit")

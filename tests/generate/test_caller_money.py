@@ -41,7 +41,7 @@ def test_the_end_of_the_money_cuts_off_no_call_that_is_under_way(tmp_path: Path)
 
     async def run() -> int:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = ModelCaller(model, log, at_once=4, max_cost_usd=1.0)
+            caller = ModelCaller(model, log, concurrency=4, max_cost_usd=1.0)
             with pytest.raises(BaseExceptionGroup) as ended:
                 await ask_all(caller, range(30))
             assert ended.group_contains(BudgetSpent)
@@ -55,7 +55,7 @@ def test_the_limit_holds_from_the_first_call_on(tmp_path: Path) -> None:
 
     async def run() -> float:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = ModelCaller(model, log, at_once=8, max_cost_usd=1.0)
+            caller = ModelCaller(model, log, concurrency=8, max_cost_usd=1.0)
             with suppress(BaseExceptionGroup):
                 await ask_all(caller, range(8))
             return log.spent.cost_usd
@@ -70,7 +70,7 @@ def test_calls_that_cost_nothing_are_made_side_by_side(tmp_path: Path) -> None:
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            await ask_all(ModelCaller(model, log, at_once=4, max_cost_usd=1.0), range(12))
+            await ask_all(ModelCaller(model, log, concurrency=4, max_cost_usd=1.0), range(12))
 
     anyio.run(run)
     assert model.most_at_once == 4

@@ -93,7 +93,7 @@ def test_a_failed_day_costs_itself_alone_and_the_same_request_fills_it(persona: 
         )
 
     lines: list[str] = []
-    request = ConversationsRequest(persona=persona, model="m", days=5, again="the same")
+    request = ConversationsRequest(persona=persona, model="m", days=5, resume_command="the same")
     done = generate_conversations(request, lines.append, ScriptedModel(script))
 
     assert done.exit_code == 10
@@ -146,7 +146,7 @@ def test_a_day_that_was_written_anew_since_is_named(persona: Path) -> None:
     again = generate_conversations(ConversationsRequest(persona=persona, days=5))
 
     assert again.notes == (
-        "the logs of day 3 were written after these conversations; --overwrite writes them anew",
+        "the logs of day 3 were written after these conversations; --overwrite writes them again",
     )
 
 

@@ -167,7 +167,7 @@ def test_the_principal_comes_first_and_the_others_as_declared() -> None:
     arcs = [arc(1, 5, name=room.id, primary_session=room.id) for room in rooms]
     plan = plan_story(PERSONA.replace(sessions=rooms), story(*arcs, sessions=rooms))
 
-    assert [told.session.id for told in plan.days[0].tellings] == ["principal", "z", "crew", "a"]
+    assert [told.session.id for told in plan.days[0].session_plans] == ["principal", "z", "crew", "a"]
 
 
 def test_an_arc_is_told_nowhere_while_its_session_is_closed() -> None:
@@ -177,7 +177,7 @@ def test_an_arc_is_told_nowhere_while_its_session_is_closed() -> None:
 
     assert days(plan) == [8, 9, 10, 11, 12]
     assert plan.notes == (
-        "a: its events of day 2 fall on days when crew is closed; none tells them",
+        "a: its events of day 2 fall on days when crew is closed; they are not written",
     )
 
 
@@ -186,7 +186,7 @@ def test_a_session_that_only_hears_of_things_is_closed_when_it_is_closed() -> No
     told = arc(1, 10, referenced_sessions=("principal",), directives=on(2, 9))
     plan = plan_story(PERSONA, story(told, sessions=rooms))
 
-    heard = [each.day for each in plan.days for told in each.tellings if told.echoes]
+    heard = [each.day for each in plan.days for told in each.session_plans if told.echoes]
     assert heard == [9, 10]
 
 
@@ -195,14 +195,14 @@ def test_a_day_that_must_be_told_is_the_principals_when_no_arc_can_be() -> None:
     plan = plan_story(PERSONA, story(arc(1, 4), sessions=rooms, has_gaps=False))
 
     first = plan.days[0]
-    assert [(told.session.id, told.arcs) for told in first.tellings] == [("principal", ())]
+    assert [(told.session.id, told.arcs) for told in first.session_plans] == [("principal", ())]
     assert first.density is DayDensity.QUIET
 
 
 def test_days_that_must_be_told_and_cannot_be_are_said_together() -> None:
     rooms = tuple(room.replace(first_day=3) for room in PERSONA.sessions)
 
-    with pytest.raises(Problems, match=r"days 1–2: an arc goes on and no session is open"):
+    with pytest.raises(Problems, match=r"days 1–2: an arc is active and no session is open"):
         plan_story(PERSONA, story(arc(1, 4), sessions=rooms, has_gaps=False))
 
 
@@ -211,21 +211,21 @@ def test_what_belongs_to_an_isolated_session_is_heard_of_nowhere_else() -> None:
     told = arc(1, 10, referenced_sessions=("principal",), directives=on(2))
     plan = plan_story(PERSONA, story(told, sessions=rooms))
 
-    assert {told.session.id for each in plan.days for told in each.tellings} == {"crew"}
+    assert {told.session.id for each in plan.days for told in each.session_plans} == {"crew"}
 
 
 def test_a_forbidden_session_hears_nothing() -> None:
     told = arc(1, 10, referenced_sessions=("principal",), forbidden_sessions=("principal",))
     plan = plan_story(PERSONA, story(told))
 
-    assert {told.session.id for each in plan.days for told in each.tellings} == {"crew"}
+    assert {told.session.id for each in plan.days for told in each.session_plans} == {"crew"}
 
 
 def test_a_persona_without_sessions_talks_to_its_principal() -> None:
     bare = PERSONA.replace(sessions=())
     plan = plan_story(bare, story(arc(1, 3, primary_session=None), sessions=()))
 
-    assert {told.session.id for each in plan.days for told in each.tellings} == {"principal"}
+    assert {told.session.id for each in plan.days for told in each.session_plans} == {"principal"}
 
 
 def test_a_session_that_nobody_declared_is_said_before_anything_is_asked() -> None:
@@ -244,7 +244,7 @@ def test_what_no_day_can_tell_is_noted() -> None:
     told = arc(5, 9, directives=on(2, 6, 30), referenced_sessions=("attic",))
 
     assert plan_story(PERSONA, story(told)).notes == (
-        "a: its events of days 2, 30 lie outside it; none tells them",
+        "a: its events of days 2, 30 lie outside it; they are not written",
         "a: referencedSessions names attic, which persona.yaml does not declare; left out",
     )
 
@@ -255,10 +255,10 @@ def test_the_days_of_a_small_story(tmp_path: Path) -> None:
     assert [
         each.day for each in plan.days if each.kind is DayKind.ARC and each.density == "dense"
     ] == [22]
-    assert {told.session.id for each in plan.days for told in each.tellings} == {
+    assert {told.session.id for each in plan.days for told in each.session_plans} == {
         *("principal", "crew", "lender")
     }
     assert {
-        each.day for each in plan.days for told in each.tellings if told.session.id == "lender"
+        each.day for each in plan.days for told in each.session_plans if told.session.id == "lender"
     } <= set(range(10, 41))
     assert not [each.day for each in plan.days if 45 < each.day < 60]

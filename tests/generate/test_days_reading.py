@@ -27,7 +27,7 @@ NONE = EntryRequirements(
     length=EntryLength(10, 100),
     due=(),
     stated=(),
-    unsaid=HiddenValues(()),
+    hidden=HiddenValues(()),
     early=(),
     stale=(),
     shown=(),
@@ -190,12 +190,12 @@ def on_day(
         at=date(2026, 2, 1 + day) if day < 28 else date(2026, 3, day - 27),
         kind=DayKind.ARC,
         density=DayDensity.NORMAL,
-        tellings=(telling,),
+        session_plans=(telling,),
     )
     persona = _persona()
-    unsaid = HiddenValueFinder(persona, arcs, frozenset(isolated)).find_hidden(session, day)
+    hidden = HiddenValueFinder(persona, arcs, frozenset(isolated)).find_hidden(session, day)
     return collect_requirements(
-        planned, telling, arcs, frozenset(isolated), unsaid=unsaid, blocks={}, shown=()
+        planned, telling, arcs, frozenset(isolated), hidden=hidden, blocks={}, shown=()
     )
 
 

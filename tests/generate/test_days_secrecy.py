@@ -101,7 +101,7 @@ def check_all(folder: Path, arcs: str) -> int:
     author = EntryWriter(persona, story, plan, hindsight)
     withheld = 0
     for planned in plan.days:
-        for telling in planned.tellings if planned.day <= DAYS else ():
+        for telling in planned.session_plans if planned.day <= DAYS else ():
             unknown = truth.unknown(telling.session.id, planned.day)
             withheld += len(unknown)
             asked = author.build_request(planned, telling)
@@ -175,8 +175,8 @@ PERSONA = Persona(
 
 def told(*arcs: Arc, day: int, session: Session = CREW, isolated: tuple[str, ...] = ()) -> str:
     """What the first arc's author is told of it."""
-    unsaid = HiddenValueFinder(PERSONA, arcs, frozenset(isolated)).find_hidden(session, day)
-    return describe_thread(arcs[0], day, EPOCH, unsaid) or ""
+    hidden = HiddenValueFinder(PERSONA, arcs, frozenset(isolated)).find_hidden(session, day)
+    return describe_thread(arcs[0], day, EPOCH, hidden) or ""
 
 
 def arc(kind: str, title: str, description: str, *events: tuple[int, str], **more: object) -> Arc:

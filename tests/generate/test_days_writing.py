@@ -25,7 +25,7 @@ TWELFTH = "13 February"
 
 
 def write(folder: Path, model: Scripted | None = None, **flags: object) -> PassResult:
-    given = {"model": "command:x", "again": "recall-bench generate --persona nursery", **flags}
+    given = {"model": "command:x", "resume_command": "recall-bench generate --persona nursery", **flags}
     request = DaysRequest(persona=folder, **given)  # type: ignore[arg-type]
     return generate_days(request, model=model or Scripted())
 
@@ -208,7 +208,7 @@ def test_progress_counts_distinct_days_on_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["fails", "cut", "prose", "other session", "On day 12 all is $1."])
 def test_a_day_that_cannot_be_had_is_named_and_the_run_goes_on(how: str, tmp_path: Path) -> None:
     folder, lines = nursery(tmp_path), list[str]()
-    request = DaysRequest(persona=folder, model="command:x", again="recall-bench generate --x")
+    request = DaysRequest(persona=folder, model="command:x", resume_command="recall-bench generate --x")
     found = generate_days(request, lines.append, Scripted(fails_on(TWELFTH, how, "crew")))
 
     (line,) = [line for line in lines if "skipped" in line]
@@ -496,9 +496,9 @@ def test_the_command_wants_a_persona(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("flags", "writer"),
     [
-        ({}, "offline.days.write_offline"),
-        ({"from_ledger": True}, "offline.days.write_offline"),
-        ({"from_ledger": True, "model": "command:x"}, "from_ledger.writing.write_from_ledger"),
+        ({}, "offline_days.write_offline_days"),
+        ({"from_ledger": True}, "offline_days.write_offline_days"),
+        ({"from_ledger": True, "model": "command:x"}, "ledger_days.write_from_ledger"),
     ],
 )
 def test_the_world_writes_where_it_is_asked_to(
@@ -506,7 +506,7 @@ def test_the_world_writes_where_it_is_asked_to(
 ) -> None:
     asked: list[DaysRequest] = []
     monkeypatch.setattr(
-        f"recall_bench.generate.{writer}", lambda request, *_: asked.append(request)
+        f"recall_bench.generate.days.{writer}", lambda request, *_: asked.append(request)
     )
     request = DaysRequest(persona=tmp_path, **flags)  # type: ignore[arg-type]
     generate_days(request)

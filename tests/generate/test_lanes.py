@@ -26,7 +26,7 @@ def test_a_unit_begins_when_what_lies_behind_its_lag_is_done(at_once: int, lag: 
         done.add(unit)
 
     async def run() -> None:
-        await run_units(range(20), make, at_once=at_once, lag=lag)
+        await run_units(range(20), make, concurrency=at_once, lag=lag)
 
     anyio.run(run)
     assert begun == list(range(20))
@@ -44,7 +44,7 @@ def test_what_one_raises_ends_all() -> None:
 
     async def run() -> None:
         with pytest.raises(ExceptionGroup):
-            await run_units(range(50), make, at_once=4, lag=8)
+            await run_units(range(50), make, concurrency=4, lag=8)
 
     anyio.run(run)
     assert made == []

@@ -12,6 +12,8 @@ import pytest
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import read_persona, read_story
+from recall_bench.generate import world_folder
+from recall_bench.generate.creation import offline_persona
 from recall_bench.generate.creation.offline_persona import compose_sources, create_offline
 from recall_bench.generate.creation.story_rules import check_persona
 from recall_bench.generate.creation.trades import find_trade
@@ -103,7 +105,7 @@ def test_a_story_beyond_the_last_arc_says_so(tmp_path: Path) -> None:
 
 
 def test_a_prompt_that_names_no_trade_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none of the 6 trades .* choose one with --trade NAME"):
+    with pytest.raises(UsageError, match=r"none of the 6 offline trades.* choose one with --trade NAME"):
         create(tmp_path / "ada", prompt="A chef who runs a restaurant")
 
     assert not (tmp_path / "ada").exists()
@@ -117,7 +119,7 @@ def test_a_trade_that_is_chosen_needs_no_prompt(prompt: str, tmp_path: Path) -> 
 
 
 def test_a_trade_must_be_one_of_the_worlds(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--trade: the world knows no 'baker'; choose one of"):
+    with pytest.raises(UsageError, match=r"--trade: there is no trade 'baker'; choose one of"):
         create(tmp_path / "ada", trade="baker")
 
     assert not (tmp_path / "ada").exists()
@@ -172,10 +174,9 @@ def _deaths(folder: Path, patch: pytest.MonkeyPatch, **asked: Any) -> Iterator[i
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is the same in each of many runs is done once."""
-    place = "recall_bench.generate.offline"
-    monkeypatch.setattr(f"{place}.creating.composed", cache(compose_sources))
-    monkeypatch.setattr(f"{place}.creating.named_trade", cache(find_trade))
-    monkeypatch.setattr(f"{place}.world_folder.problems", lambda _: [])
+    monkeypatch.setattr(offline_persona, "compose_sources", cache(compose_sources))
+    monkeypatch.setattr(offline_persona, "find_trade", cache(find_trade))
+    monkeypatch.setattr(world_folder, "find_source_problems", lambda _: [])
 
 
 @pytest.mark.usefixtures("quickly")
@@ -227,7 +228,7 @@ def test_what_somebody_else_wrote_is_refused(name: str, tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("mine: true\n")
 
-    with pytest.raises(UsageError, match=rf"{path.parts[-2]}.* exists and is not"):
+    with pytest.raises(UsageError, match=rf"{path.parts[-2]}.* exists and (is|was) not"):
         create(tmp_path / "ada")
 
     assert [each for each in (tmp_path / "ada").rglob("*") if each.is_file()] == [path]
@@ -238,7 +239,7 @@ def test_a_world_folder_of_somebody_else_is_never_replaced(tmp_path: Path) -> No
     notes.parent.mkdir(parents=True)
     notes.write_text("mine")
 
-    with pytest.raises(UsageError, match="not the world's; move it away"):
+    with pytest.raises(UsageError, match="was not made by the simulator; move it"):
         create(tmp_path / "ada", overwrite=True)
 
     assert notes.read_text() == "mine"
@@ -251,7 +252,7 @@ def test_sources_that_were_edited_stay_unless_overwritten(
     path = rosa / "world" / name
     path.write_bytes(path.read_bytes() + b"# Mine.\n")
 
-    with pytest.raises(UsageError, match=rf"{name} exists and is not"):
+    with pytest.raises(UsageError, match=rf"{name} exists and (is|was) not"):
         create(rosa)
     assert path.read_bytes().endswith(b"# Mine.\n")
 
@@ -314,7 +315,7 @@ def test_another_story_may_begin_on_another_day(rosa: Path) -> None:
 def test_another_story_needs_a_persona_of_the_world(tmp_path: Path, rosa: Path) -> None:
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "persona.yaml").write_text("id: ada\n")
-    with pytest.raises(UsageError, match="the world did not make ada"):
+    with pytest.raises(UsageError, match="the simulator did not make ada"):
         create(tmp_path / "ada", arcs_only=True)
 
     (rosa / "persona.yaml").write_text((rosa / "persona.yaml").read_text() + "role: Baker\n")

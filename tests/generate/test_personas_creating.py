@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 def create(
     folder: Path, author: Model, told: Callable[[str], None] = lambda _: None, **changes: Any
 ) -> PassResult:
-    usual: dict[str, Any] = {"prompt": "An aide in a boatyard", "days": DAYS, "again": "again"}
+    usual: dict[str, Any] = {"prompt": "An aide in a boatyard", "days": DAYS, "resume_command": "again"}
     return create_persona(CreateRequest(persona=folder, **usual | changes), told, author)
 
 
@@ -117,7 +117,7 @@ def test_a_reply_that_was_cut_off_goes_back(folder: Path) -> None:
     model = Scripted(cut, PERSONA, STORY)
 
     assert create(folder, model).exit_code == 0
-    assert "cut off at the most tokens allowed" in model.asked[1].user
+    assert "cut off at the token limit" in model.asked[1].user
 
 
 def test_after_the_last_round_nothing_half_made_is_left(folder: Path) -> None:
@@ -198,7 +198,7 @@ def test_somebody_elses_persona_is_refused(folder: Path) -> None:
     (folder / "persona.yaml").write_text("name: Mine\n")
     model = Scripted(PERSONA, STORY)
 
-    with pytest.raises(UsageError, match=r"boats/persona.yaml is there.*--arcs-only.*--overwrite"):
+    with pytest.raises(UsageError, match=r"boats/persona.yaml exists.*--arcs-only.*--overwrite"):
         create(folder, model)
 
     assert model.asked == []
@@ -248,7 +248,7 @@ def test_overwriting_makes_everything_anew(folder: Path) -> None:
 
     assert (made.written, made.kept, len(model.asked)) == (2, 0, 2)
     assert read_persona(folder).name == "Wick"
-    assert "memories-30d told of what was there before" in made.in_words
+    assert "memories-30d belong to what was there before" in made.in_words
 
 
 def test_overwriting_goes_on_where_it_was_cut_short(folder: Path) -> None:
@@ -309,8 +309,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "the end of time": ({"epoch": date(9999, 12, 30)}, "--epoch: 30 days from 9999-12-30 on leave"),
     "no persona": ({"arcs_only": True}, "--arcs-only: boats/persona.yaml does not exist"),
     "days of a pass": ({"start": 3, "end": 4}, "a story is made whole"),
-    "a trade of the world": ({"trade": "er-physician"}, "--trade is for --model offline alone"),
-    "a seed of the world": ({"seed": 0}, "--seed is for --model offline alone"),
+    "a trade of the world": ({"trade": "er-physician"}, "--trade is only for --model offline"),
+    "a seed of the world": ({"seed": 0}, "--seed is only for --model offline"),
 }
 
 
@@ -360,14 +360,14 @@ def test_arcs_without_their_persona_are_refused(folder: Path) -> None:
     create(folder, Scripted(PERSONA, STORY))
     (folder / "persona.yaml").unlink()
 
-    with pytest.raises(UsageError, match=r"its persona\.yaml is not; --overwrite writes both anew"):
+    with pytest.raises(UsageError, match=r"its persona\.yaml does not; --overwrite writes both"):
         create(folder, Scripted())
 
 
 def test_arcs_that_begin_on_another_day_are_not_passed_off(folder: Path) -> None:
     create(folder, Scripted(PERSONA, STORY))
 
-    with pytest.raises(UsageError, match="begins on 2024-01-01; --overwrite writes it anew"):
+    with pytest.raises(UsageError, match="begins on 2024-01-01; --overwrite writes it again"):
         create(folder, Scripted(), epoch=date(2026, 3, 2))
 
 
@@ -506,9 +506,9 @@ def test_the_command_makes_a_persona_with_a_model_of_ones_own(
         (("--prompt", "x", "--epoch", "soon"), "--epoch: soon is no date; write year-month-day"),
         (("--prompt", "x", "--epoch", "2026-02-30"), "2026-02-30 is no date"),
         (("--prompt", "x", "--trade", "baker"), "'baker' is not one of 'backend-eng-saas', "),
-        (("--prompt", "x", "--model", "a:b", "--seed", "0"), "--seed is for --model offline"),
+        (("--prompt", "x", "--model", "a:b", "--seed", "0"), "--seed is only for --model offline"),
         (("--trade", "er-physician", "--arcs-only"), "--trade chooses a persona"),
-        (("--prompt", "A chef who runs a restaurant"), "it names none of the 6 trades"),
+        (("--prompt", "A chef who runs a restaurant"), "it names none of the 6 offline trades"),
         (("--prompt", "x", "--days", "0"), "0 is not in the range"),
     ],
 )

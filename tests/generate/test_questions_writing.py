@@ -184,7 +184,7 @@ def test_a_window_that_failed_is_asked_again_and_the_others_are_not(folder: Path
     def prose_first(prompt: Prompt) -> str:
         return "Sorry." if max(blocks(prompt)) == 7 else usual(prompt)
 
-    done = asked(folder, Scripted(prose_first), again="recall-bench generate-qa")
+    done = asked(folder, Scripted(prose_first), resume_command="recall-bench generate-qa")
     model = Scripted()
     again = asked(folder, model)
 

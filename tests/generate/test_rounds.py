@@ -103,7 +103,7 @@ def test_a_model_that_is_never_of_use_is_given_up(tmp_path: Path) -> None:
 
     units, why = anyio.run(run)
     assert units == 5
-    assert "could be used" in why
+    assert "could not be used" in why
 
 
 def test_a_rejected_reply_cannot_close_its_own_block() -> None:

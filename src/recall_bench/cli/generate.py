@@ -104,7 +104,7 @@ def collect_request_fields(flags: dict[str, Any], *, model: str) -> dict[str, An
     found = {name: value for name, value in found.items() if name in flags} | said
     if "persona" not in found:
         raise UsageError("--persona is missing; name the persona's folder")
-    return {**found, "again": repeat_command()}
+    return {**found, "resume_command": repeat_command()}
 
 
 def list_next_commands(request: "PassRequest", *commands: str) -> list[str]:

@@ -99,7 +99,8 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
             yield (
                 f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that "
                 f"the logs of their days hold and the {plan.ingest} up to then do not, so nobody "
-                f"can know it: {', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
+                "can know it: "
+                f"{', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
             )
 
 

@@ -1,6 +1,5 @@
-"""The passes that write a dataset: persona, days, conversations, tool calls, questions.
+"""Passes that write a dataset: persona, days, conversations, tool calls, questions.
 
-Every pass is made of units (a day, a window of days) that are written whole and skipped when they
-are there. What a model replied is on record before anything is made of it, so nothing is paid for
-twice however a pass ends.
+A pass consists of units (a day, a window of days). Each is written whole, and skipped if it exists.
+Every reply of a model is logged before it is used, so no call is paid for twice.
 """

@@ -1,8 +1,8 @@
-"""What a pass was told by its model: every reply, on record before anything is made of it.
+"""The log of a pass's model calls: every reply is written before it is used.
 
-The log of a pass lies in the persona's folder, `.generation/<pass>-<suffix>.jsonl`. The next run of
-the same pass reads it, and asks for nothing it holds. `--overwrite` begins a new round, in which
-everything is asked for anew; a round that was cut short goes on with the same flag.
+It is the file `.generation/<pass>-<suffix>.jsonl` in the persona's folder. The next run of the pass
+takes replies from it instead of asking again. `--overwrite` starts a new round, in which everything
+is asked again; an interrupted round continues with the same flag.
 """
 
 from hashlib import sha256
@@ -22,11 +22,11 @@ FOLDER = ".generation"
 
 
 class ModelCall(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call"):
-    """One reply that arrived."""
+    """One reply of the model."""
 
     at: WallTime
     unit: str
-    """What it was asked for, in words: `day 12, principal`."""
+    """What the call was for: `day 12, principal`."""
     key: str
     model: str
     text: str
@@ -35,26 +35,26 @@ class ModelCall(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call
 
 
 class CallRoundStart(Record, frozen=True, kw_only=True, tag="overwriting"):
-    """From here on everything is asked for anew, and what is there is replaced."""
+    """Starts a round of overwriting: everything is asked again and replaced."""
 
     round: int
 
 
 class ReplacedUnit(Record, frozen=True, kw_only=True, tag="replaced"):
-    """A unit was written in the round of overwriting that is under way."""
+    """A unit that the current round has written."""
 
     unit: str
 
 
 class CallRoundEnd(Record, frozen=True, kw_only=True, tag="overwritten"):
-    """The round of overwriting came to its end."""
+    """Ends a round of overwriting."""
 
 
 CallLogEntry = ModelCall | CallRoundStart | ReplacedUnit | CallRoundEnd
 
 
 class CallLog(AppendLog):
-    """The replies of a pass. Open it with `with`; one process at a time can."""
+    """The logged replies of a pass, as a context manager that locks the file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, otherwise="stop it first", elsewhere="make the folder writable")
@@ -64,11 +64,11 @@ class CallLog(AppendLog):
         self._round = 0
         self._is_overwriting = False
         self.spent = Usage()
-        """What every call on record cost, of this run and of those before it."""
+        """The usage of all logged calls, of this run and earlier ones."""
         self.max_call_cost: dict[str, float] = {}
-        """The most that one call on record cost, by the model's name; only where it is known."""
+        """The highest known cost of one logged call, by model."""
         self.unpriced: set[str] = set()
-        """The models with a call on record whose price nobody knows."""
+        """Models with a logged call of unknown price."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -81,39 +81,39 @@ class CallLog(AppendLog):
         return self
 
     def begin_round(self, *, overwrite: bool) -> None:
-        """Say whether what is there is to be replaced. An unfinished round of that goes on."""
+        """Start a round of overwriting if asked to; an unfinished one continues."""
         if overwrite and not self._is_overwriting:
             self._append_entry(CallRoundStart(round=self._round + 1))
 
     def end_round(self) -> None:
-        """Everything wanted was written: the next overwriting is another round."""
+        """End the round, so that the next `--overwrite` starts another."""
         if self._is_overwriting:
             self._append_entry(CallRoundEnd())
 
     def is_written_anew(self, unit: str) -> bool:
-        """Whether the unit was written in the round of overwriting that is under way."""
+        """Whether the current round has written the unit."""
         return unit in self._replaced
 
     def mark_written(self, unit: str) -> None:
-        """The unit was written; matters only while overwriting."""
+        """Note that the unit was written; has an effect only in a round of overwriting."""
         if self._is_overwriting:
             self._append_entry(ReplacedUnit(unit=unit))
 
     def make_key(self, model: str, prompt: Prompt, attempt: int) -> str:
-        """Names a question to a model: the same words put once more are another attempt."""
+        """The key of a call; another attempt with the same prompt has another key."""
         parts = (model, prompt.system, prompt.user, str(attempt), str(self._round))
         return sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
     def __len__(self) -> int:
-        """How many questions have a reply on record."""
+        """The number of logged replies."""
         return len(self._replies)
 
     def find_reply(self, key: str) -> Reply | None:
-        """The reply on record to this question."""
+        """The logged reply with this key."""
         return self._replies.get(key)
 
     def record_call(self, call: ModelCall) -> None:
-        """Put a reply on record: a process that is killed after this has it."""
+        """Log a reply; it survives a kill after this returns."""
         self._append_entry(call)
 
     def _append_entry(self, entry: CallLogEntry) -> None:
@@ -145,7 +145,7 @@ class CallLog(AppendLog):
 
 
 def log_path(persona: Path, what: str, suffix: str) -> Path:
-    """Where the log of a pass lies; `what` is the pass and `suffix` the story's, if it has one."""
+    """The path of a pass's log; `suffix` is that of the story, if it has one."""
     return persona / FOLDER / (f"{what}-{suffix}.jsonl" if suffix else f"{what}.jsonl")
 
 
@@ -154,6 +154,6 @@ def _decode_entry(line: bytes, where: str) -> CallLogEntry:
         entry: CallLogEntry = msgspec.json.decode(line, type=CallLogEntry)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
-            f"{where}: is not a call on record ({error}); remove the file to ask everything anew"
+            f"{where}: is not a logged call ({error}); remove the file to ask everything again"
         ) from error
     return entry

@@ -1,4 +1,4 @@
-"""A dialogue as the file that the harness reads."""
+"""The pass `generate-conversations`: every day as a dialogue of four to twelve turns."""
 
 import json
 import re
@@ -11,30 +11,30 @@ from recall_bench.core.scenario import Turn
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import Persona
 from recall_bench.generate.day_log import LogTopic, StoryDay, find_exact_values
-from recall_bench.generate.day_pass import DayRendition, OnProgress, run_day_pass
+from recall_bench.generate.day_pass import DayRendition, run_day_pass
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply, remove_unwritable
 from recall_bench.generate.pass_request import ConversationsRequest
-from recall_bench.generate.pass_run import PassResult
+from recall_bench.generate.pass_run import OnProgress, PassResult
 from recall_bench.models.model import Prompt, fence_blocks
 
 if TYPE_CHECKING:
-    from recall_bench.models.model import Model, Prompt
+    from recall_bench.models.model import Model
 
 MIN_TURNS = 4
 MAX_TURNS = 12
-"""Turns of a dialogue."""
+"""The fewest and the most turns of a dialogue."""
 
 _LABEL = re.compile(r"^\*\*(User|Assistant)(?::\*\*|\*\*:)[ \t]*$", re.MULTILINE)
-"""A line that begins a turn; inside of one it would begin another."""
+"""A line that starts a turn; inside a turn it would start another."""
 
 
 def format_session_mark(session: str) -> str:
-    """The line that says in which session the lines below it were said."""
+    """The line that names the session of the lines below it."""
     return f"[session: {session}]"
 
 
 def render_conversation(turns: Sequence[Turn], form: str) -> str:
-    """The file's text."""
+    """The content of the file."""
     if form == "json":
         messages = [{"role": turn.speaker, "content": turn.text} for turn in turns]
         return json.dumps(messages, ensure_ascii=False, indent=2) + "\n"
@@ -44,7 +44,7 @@ def render_conversation(turns: Sequence[Turn], form: str) -> str:
 
 
 def _strip_labels(text: str) -> str:
-    """The text without a line that would begin another turn."""
+    """The text without lines that would start another turn."""
     return _LABEL.sub(r"\1:", text)
 
 
@@ -59,7 +59,8 @@ _SYSTEM = (
 )
 _TASK = (
     "Below are who the agent is and its log of {date}.\n\n"
-    f"Write {MIN_TURNS} to {MAX_TURNS} turns, `user` first, then `assistant`, and so on in turn. The user "
+    f"Write {MIN_TURNS} to {MAX_TURNS} turns, `user` first, then `assistant`, and so on in turn. "
+    "The user "
     "asks and reports as people do; the agent answers in its own voice. Every figure, date, time, "
     "name, decision and reason of the log comes up with the value it has there, and nothing is "
     "added: no figure, date or name that the log does not hold.\n\n"
@@ -83,7 +84,7 @@ SCHEMA: dict[str, object] = {
 
 
 def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
-    """To retell a day as a dialogue."""
+    """The prompt to write a day as a dialogue."""
     who = json.dumps(
         {
             "name": persona.name,
@@ -95,16 +96,16 @@ def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
     )
     blocks = fence_blocks({"agent": who, "log": day.body})
     example = format_session_mark(day.sessions[0] if day.sessions else "principal")
-    task = _TASK.format(date=day.in_words, example=example)
+    task = _TASK.format(date=day.date_text, example=example)
     return Prompt(system=_SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}")
 
 
 def parse_dialogue(
     text: str, day: StoryDay, isolated: Collection[str] = ()
 ) -> tuple[Turn, ...] | RejectedReply:
-    """The turns of a reply, or what is wrong with them.
+    """The turns in a reply, or what is wrong with them.
 
-    What only isolated sessions say may not be marked as said in another.
+    Values of isolated sessions must not be marked as said in other sessions.
     """
     found = parse_json_reply(text, list)
     if isinstance(found, RejectedReply):
@@ -149,9 +150,9 @@ def _check_sessions(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
-    known = day.values | {atom.core for atom in find_exact_values(day.in_words)}
+    known = day.values | {atom.core for atom in find_exact_values(day.date_text)}
     said = (atom for turn in turns for atom in find_exact_values(_MARK.sub("", turn.text)))
-    # What one of the two quotes of the other is no value of the log, and none is expected.
+    # Quotations are not checked: speakers may quote each other.
     added = dict.fromkeys(
         atom.shown for atom in said if atom.core not in known and atom.kind != "quotation"
     )
@@ -159,15 +160,17 @@ def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_leaks(turns: list[Turn], day: StoryDay, isolated: Collection[str]) -> tuple[str, ...]:
-    """Values of isolated sessions that are marked as said where they were not."""
-    told = day.values_by_session
-    secret = frozenset[str]().union(*(told[name] for name in day.sessions if name in isolated))
+    """Values of isolated sessions that are marked as said elsewhere."""
+    on_progress = day.values_by_session
+    secret = frozenset[str]().union(
+        *(on_progress[name] for name in day.sessions if name in isolated)
+    )
     problems: dict[str, None] = {}
     for turn in turns:
         _, *marked = _MARK.split(turn.text)
         for name, said in zip(marked[::2], marked[1::2], strict=True):
             for atom in find_exact_values(said):
-                if atom.core in secret - told.get(name, secret):
+                if atom.core in secret - on_progress.get(name, secret):
                     problems[f"{atom.shown} is not from session {name}"] = None
     return tuple(problems)[:_MAX_PROBLEMS]
 
@@ -197,7 +200,7 @@ _MAX_EXCHANGES = MAX_TURNS // 2
 
 
 def build_dialogue(day: StoryDay) -> tuple[Turn, ...]:
-    """The day's log as four to twelve turns."""
+    """The day's log as four to twelve turns, without a model: every sentence under its session."""
     groups = _group_topics(day.topics)
     turns: list[Turn] = []
     for number, group in enumerate(groups):
@@ -217,7 +220,7 @@ def build_dialogue(day: StoryDay) -> tuple[Turn, ...]:
 
 
 def _group_topics(topics: Sequence[LogTopic]) -> list[list[LogTopic]]:
-    """Topics that are told together: one each if there are few, else by session, else by share."""
+    """Topics for each exchange: one each if there are few, else by session, else in shares."""
     if len(topics) <= _MAX_EXCHANGES:
         return [[topic] for topic in topics]
     by_session = [list(group) for _, group in groupby(topics, key=lambda topic: topic.session)]
@@ -228,7 +231,7 @@ def _group_topics(topics: Sequence[LogTopic]) -> list[list[LogTopic]]:
 
 
 def _name_group(group: Sequence[LogTopic]) -> str:
-    """What a question can name it by, which is no answer: its headings, or its session."""
+    """The name of a group in a question: its heading, or its sessions."""
     headings = list(dict.fromkeys(topic.heading for topic in group if topic.heading))
     if len(headings) == 1:
         return f'"{headings[0]}"'
@@ -251,10 +254,12 @@ _ENDINGS = {"markdown": ("md", "json"), "json": ("json", "md")}
 
 
 def generate_conversations(
-    request: ConversationsRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: ConversationsRequest,
+    on_progress: OnProgress = lambda _: None,
+    model: "Model | None" = None,
 ) -> PassResult:
-    """Write the dialogue of every day that has a log and no dialogue yet; see `retell`."""
-    return run_day_pass(request, _ConversationFormat(request.format), told, model)
+    """Write the missing dialogues of all days that have a log; see `run_day_pass`."""
+    return run_day_pass(request, _ConversationFormat(request.format), on_progress, model)
 
 
 class _ConversationFormat:
@@ -266,14 +271,14 @@ class _ConversationFormat:
         self._form = form
 
     def list_paths(self, layout: Layout, day: int) -> Sequence[Path]:
-        """In the format wanted, or in the other one."""
+        """In the requested format, or in the other one."""
         names = (f"conv-{day:04}.{ending}" for ending in _ENDINGS[self._form])
         return [layout.conversations / name for name in names]
 
     def render_offline(self, persona: Persona, day: StoryDay) -> DayRendition:  # noqa: ARG002 - as others need it
         return self._make_rendition(build_dialogue(day))
 
-    def build_prompt(self, persona: Persona, day: StoryDay) -> "Prompt":
+    def build_prompt(self, persona: Persona, day: StoryDay) -> Prompt:
         return build_conversation_prompt(persona, day)
 
     def parse_reply(

@@ -1,4 +1,4 @@
-"""The days of a story as they are told, by session and by topic, for passes that retell them."""
+"""The day files of a story, split by session and topic."""
 
 import re
 from collections.abc import Mapping
@@ -18,17 +18,17 @@ _TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class LogTopic:
-    """One topic of a session: its heading, if it has one, and its text."""
+    """A topic of a session: its heading, if any, and its text."""
 
     session: str | None
-    """None for what stands before the first session."""
+    """None before the first session."""
     heading: str | None
     text: str
 
 
 @dataclass(frozen=True)
 class StoryDay:
-    """One day's log."""
+    """A day's log."""
 
     number: int
     date: date
@@ -36,17 +36,17 @@ class StoryDay:
 
     @property
     def weekday(self) -> str:
-        """As people say it."""
+        """The name of the weekday."""
         return f"{self.date:%A}"
 
     @property
-    def in_words(self) -> str:
-        """The date with its weekday, for prompts and headings."""
+    def date_text(self) -> str:
+        """The date with its weekday."""
         return f"{self.weekday}, {self.date.day} {self.date:%B %Y}"
 
     @cached_property
     def topics(self) -> tuple[LogTopic, ...]:
-        """Everything it tells, in order."""
+        """All topics in order."""
         return tuple(
             topic
             for session, text in self._day.split_sessions()
@@ -55,18 +55,18 @@ class StoryDay:
 
     @cached_property
     def sessions(self) -> tuple[str, ...]:
-        """The sessions it tells of, in order."""
+        """Its sessions in order."""
         named = (topic.session for topic in self.topics)
         return tuple(dict.fromkeys(session for session in named if session is not None))
 
     @cached_property
     def values(self) -> frozenset[str]:
-        """The exact values it states, by their core."""
+        """The cores of its exact values."""
         return frozenset(atom.core for atom in find_exact_values(self._day.body))
 
     @cached_property
     def values_by_session(self) -> Mapping[str, frozenset[str]]:
-        """Those stated in each of its sessions."""
+        """The cores of the exact values in each session."""
         found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
         for name, text in self._day.split_sessions():
             if name in found:
@@ -84,12 +84,12 @@ class StoryDay:
 
 
 def find_exact_values(text: str) -> tuple[TextValue, ...]:
-    """The values of a text that are right or wrong: amounts, dates, times, codes, no names."""
+    """The exact values of a text: amounts, dates, times and codes, but no names."""
     return tuple(atom for atom in find_claims(text) if atom.is_exact)
 
 
 def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
-    """The day files of a story within the days wanted; UsageError if there is none."""
+    """The day files of a story within the wanted days; UsageError if there are none."""
     if not layout.memories.is_dir():
         raise UsageError(
             f"{layout.name(layout.memories)} does not exist; `recall-bench generate` writes it"
@@ -108,12 +108,12 @@ def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
 
 
 def read_day_log(file: DayFile, story: Story) -> StoryDay:
-    """One day's log; Malformed if it cannot be read."""
+    """The log of a day; Malformed if it cannot be read."""
     return StoryDay(file.day, compute_story_date(story.epoch, file.day).date(), file.read())
 
 
 def count_coverage(retold: str, day: StoryDay) -> tuple[int, int]:
-    """How many of the day's exact values a retelling holds, and how many there are."""
+    """How many of the day's exact values a text holds, and how many there are."""
     held = {atom.core for atom in find_exact_values(retold)}
     return len(day.values & held), len(day.values)
 

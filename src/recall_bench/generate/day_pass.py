@@ -1,6 +1,6 @@
-"""A pass that retells every day of a story in another form, one file a day."""
+"""A pass that writes every day of a story in another format, one file a day."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,73 +17,71 @@ from recall_bench.generate.day_log import StoryDay, count_coverage, list_day_fil
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import PassRequest
-from recall_bench.generate.pass_run import MissingUnit, PassResult, run_pass, run_units
+from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassResult, run_pass, run_units
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt
 
-OnProgress = Callable[[str], None]
-"""Hears a sentence about each day."""
 
 _UNREACHABLE_DAY = 10**6
-"""A day that no story reaches: the days that are told decide where a pass ends."""
+"""A day number beyond any story: the existing days decide where a pass ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayRendition:
-    """A day in another form."""
+    """A day in another format."""
 
     file: str
-    """What is written."""
-    said: str
-    """What a reader of the file takes in, without the file's own syntax."""
+    """The content of the file."""
+    text: str
+    """The text in it, without the syntax of the file."""
 
 
 class DayFormat(Protocol):
-    """A form that days can be retold in."""
+    """A format that days can be written in."""
 
     what: str
-    """What its files are, in the plural; its log is called so too."""
+    """The name of its files in the plural, and of its call log."""
     usual_tokens: int
     usual_temperature: float
 
     def list_paths(self, layout: Layout, day: int) -> Sequence[Path]:
-        """Where the file of a day may lie; it is written to the first."""
+        """The possible paths of a day's file; it is written to the first."""
         ...
 
     def render_offline(self, persona: Persona, day: StoryDay) -> DayRendition:
-        """The day, without a model."""
+        """The day, written without a model."""
         ...
 
     def build_prompt(self, persona: Persona, day: StoryDay) -> "Prompt":
-        """What a model is asked for it."""
+        """The prompt for the day."""
         ...
 
     def parse_reply(
         self, reply: str, persona: Persona, day: StoryDay
     ) -> DayRendition | RejectedReply:
-        """The day as the model retold it, or what is wrong with that."""
+        """The day as the model wrote it, or what is wrong with the reply."""
         ...
 
 
 def run_day_pass(
     request: PassRequest,
     form: DayFormat,
-    told: OnProgress = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     model: "Model | None" = None,
 ) -> PassResult:
-    """Write every day that has a log, and no file of the form yet, in that form.
+    """Write every day that has a log and no file in the format.
 
-    Each is on disk, whole, the moment it exists, and the same request goes on where an earlier
-    one stopped. A model of one's own may take the place of the one the request names.
+    Each file is written whole as soon as it exists, and the same request continues an interrupted
+    one. A given model replaces that of the request.
     """
     layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
     days = list_day_files(layout, request.select_days(_UNREACHABLE_DAY))
-    closing = None
+    owned_model = None
     if model is None and not request.is_offline:
-        closing = model = open_model(request, usual_temperature=form.usual_temperature)
+        owned_model = model = open_model(request, usual_temperature=form.usual_temperature)
     name = form.what.replace(" ", "-")
     with CallLog(log_path(layout.folder, name, layout.suffix)) as log:
         log.begin_round(overwrite=request.overwrite)
@@ -97,14 +95,14 @@ def run_day_pass(
             days=days,
             log=log,
             caller=caller,
-            closing=closing,
-            told=told,
+            owned_model=owned_model,
+            on_progress=on_progress,
         ).run()
 
 
 @dataclass(slots=True, kw_only=True)
 class _DayPass:
-    """One pass under way."""
+    """The state of one pass."""
 
     request: PassRequest
     form: DayFormat
@@ -114,17 +112,17 @@ class _DayPass:
     days: Sequence[DayFile]
     log: CallLog
     caller: ModelCaller | None
-    closing: "Model | None"
-    """A model that was opened here, and not given by somebody who may ask it more."""
-    told: OnProgress
+    owned_model: "Model | None"
+    """A model that this pass opened and closes."""
+    on_progress: OnProgress
     written: int = 0
     missing: list[MissingUnit] = field(default_factory=list)
     held: int = 0
     stated: int = 0
-    """Of the exact values that the days of this run state, so many are in what it wrote."""
+    """Exact values in the days of this run; `held` of them are in its files."""
 
     def run(self) -> PassResult:
-        """Write what is owed. A day that fails costs nothing but itself."""
+        """Write the missing days; a day that fails is reported and left out."""
         folder = self._list_paths(1)[0].parent
         remove_leftovers(folder)
         owed = [file for file in self.days if not self._is_there(file.day)]
@@ -132,16 +130,16 @@ class _DayPass:
         _check_readable(owed)
         if owed and self.caller is not None:
             sample = self.form.build_prompt(self.persona, read_day_log(owed[0], self.story))
-            self.told(
+            self.on_progress(
                 describe_estimate(self.request.model, len(owed), sample, self.form.usual_tokens)
             )
 
         async def write_missing_days() -> None:
             await run_units(
-                owed, lambda file: self._write_day(file, kept), at_once=self.request.parallelism
+                owed, lambda file: self._write_day(file, kept), concurrency=self.request.parallelism
             )
 
-        stopped = run_pass(write_missing_days, self.closing)
+        stopped = run_pass(write_missing_days, self.owned_model)
         if stopped is None and not self.missing:
             self.log.end_round()
         return PassResult(
@@ -152,7 +150,7 @@ class _DayPass:
             kept=kept,
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
             notes=tuple(self._list_notes()),
-            fill=self.request.again,
+            fill=self.request.resume_command,
             usage=self.caller.usage if self.caller else Usage(),
             spent=self.log.spent,
             stopped=stopped,
@@ -175,16 +173,16 @@ class _DayPass:
         if older := [file.day for file in self.days if self._is_older(file)]:
             yield (
                 f"the logs of {format_days(older)} were written after these {self.form.what}; "
-                "--overwrite writes them anew"
+                "--overwrite writes them again"
             )
 
     def _is_older(self, file: DayFile) -> bool:
-        """Whether a day was written anew since it was retold."""
-        told = [path.stat().st_mtime for path in self._list_paths(file.day) if path.exists()]
-        return bool(told) and max(told) < file.path.stat().st_mtime
+        """Whether the day's log is newer than its file."""
+        on_progress = [path.stat().st_mtime for path in self._list_paths(file.day) if path.exists()]
+        return bool(on_progress) and max(on_progress) < file.path.stat().st_mtime
 
     async def _write_day(self, file: DayFile, kept: int) -> None:
-        # Offline nobody is ever waited for: without this nobody could interrupt it.
+        # Offline nothing awaits: without this the pass could not be interrupted.
         await anyio.lowlevel.checkpoint()
         try:
             day = read_day_log(file, self.story)
@@ -195,7 +193,7 @@ class _DayPass:
             self.missing.append(
                 MissingUnit(unit=f"day {file.day}", reason=str(fault), day=file.day)
             )
-            self.told(f"[{self.form.what}] day={file.day} skipped: {fault}")
+            self.on_progress(f"[{self.form.what}] day={file.day} skipped: {fault}")
             return
         target, *others = self._list_paths(file.day)
         replace_file(target, retold.file.encode())
@@ -203,11 +201,11 @@ class _DayPass:
             other.unlink(missing_ok=True)
         self.log.mark_written(f"day {file.day}")
         self.written += 1
-        held, stated = count_coverage(retold.said, day)
+        held, stated = count_coverage(retold.text, day)
         self.held += held
         self.stated += stated
         there = self.written + kept
-        self.told(f"Wrote {target.name} of day {file.day} ({there} of {len(self.days)})")
+        self.on_progress(f"Wrote {target.name} of day {file.day} ({there} of {len(self.days)})")
 
     async def _produce_day(self, day: StoryDay) -> DayRendition:
         if self.caller is None:
@@ -221,7 +219,7 @@ class _DayPass:
 
 
 def _check_readable(files: Sequence[DayFile]) -> None:
-    """Problems, before anything is paid for, if a day's log cannot be read."""
+    """Raise Problems before any call if a day's log cannot be read."""
     problems: list[BenchError] = []
     for file in files:
         try:

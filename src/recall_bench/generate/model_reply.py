@@ -1,4 +1,4 @@
-"""Ask, look at the reply, and ask again with what was wrong with it."""
+"""Ask a model until its reply can be used, sending back what was wrong with the last one."""
 
 import json
 import re
@@ -13,26 +13,26 @@ from recall_bench.models.model import Finish, Prompt, Reply, fence_blocks
 Reading = TypeVar("Reading")
 
 MAX_ATTEMPTS = 3
-"""How many new calls a run spends on one thing."""
+"""New calls that a run spends on one unit."""
 
 _MAX_PROBLEMS = 12
 _MAX_QUOTED = 60_000
-"""Characters of a rejected reply that go back; no sound one is longer."""
+"""Characters of a rejected reply that are sent back."""
 _FINISH_PROBLEMS = {
-    Finish.LENGTH: "the reply was cut off at the most tokens allowed; write less",
-    Finish.FILTERED: "the reply was withheld by the content filter; word it otherwise",
+    Finish.LENGTH: "the reply was cut off at the token limit; write less",
+    Finish.FILTERED: "the reply was withheld by the content filter; word it differently",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedReply:
-    """Why a reply cannot be used: one sentence for each thing, addressed to its author."""
+    """Why a reply cannot be used: sentences for the model."""
 
     problems: tuple[str, ...]
 
 
 class NoUsableReply(BenchError):
-    """A model was asked as often as allowed, and nothing it replied could be used."""
+    """No reply of the model could be used, and no attempt is left."""
 
 
 async def ask_until_usable(
@@ -44,15 +44,15 @@ async def ask_until_usable(
     attempts: int = MAX_ATTEMPTS,
     reads_cut: bool = False,
 ) -> Reading:
-    """What `read` makes of the first reply that it does not reject.
+    """The result of `read` for the first reply that it does not reject.
 
-    A rejected reply goes back with its problems. Replies on record are read first and cost no
-    attempt, so that a later run goes on with the mending where this one gave up. Unwritten if no
-    reply could be used; ModelGone and BudgetSpent as the caller raises them. `reads_cut` gives
-    `read` also what was cut off at the most tokens allowed.
+    A rejected reply is sent back with its problems. Logged replies are read first and cost no
+    attempt, so a later run continues where this one gave up. Raises NoUsableReply if no reply could
+    be used, and whatever the caller raises. With `reads_cut`, `read` also gets replies that were
+    cut off at the token limit.
     """
     asking, spent, number = prompt, 0, 0
-    reason = "it was not asked"
+    reason = "the model was not asked"
     last: Reply | None = None
     while spent < attempts:
         try:
@@ -76,7 +76,7 @@ async def ask_until_usable(
 
 
 def _quote_reply(reply: Reply) -> str:
-    """How the reply that was rejected last began, for whoever wonders what the model is doing."""
+    """The beginning of the last rejected reply, for the error message."""
     if reply.finish is Finish.LENGTH:
         return " (a higher --max-tokens allows more)"
     text = " ".join(reply.text.split())
@@ -92,7 +92,7 @@ def _read_reply(
 
 
 def build_retry_prompt(prompt: Prompt, reply: str, rejected: RejectedReply) -> Prompt:
-    """The same request with the reply that was rejected and what is wrong with it."""
+    """The same prompt with the rejected reply and its problems."""
     blocks = fence_blocks({"rejected reply": reply[:_MAX_QUOTED]})
     problems = "\n".join(f"- {problem}" for problem in rejected.problems[:_MAX_PROBLEMS])
     more = len(rejected.problems) - _MAX_PROBLEMS
@@ -113,7 +113,7 @@ _BRACKETS = {list: ("[", "]", "array"), dict: ("{", "}", "object")}
 
 
 def parse_json_reply(text: str, kind: type[JsonKind]) -> JsonKind | RejectedReply:
-    """The JSON array or object of a reply: alone, in a fence, or between other words."""
+    """The JSON array or object in a reply: alone, in a fence, or between other words."""
     opening, closing, name = _BRACKETS[kind]
     fences: list[str] = _FENCE.findall(text)
     inner = text[text.find(opening) : text.rfind(closing) + 1]
@@ -133,7 +133,7 @@ _UNWRITABLE = re.compile(
 
 
 def remove_unwritable(text: str) -> str:
-    """The text without the blanks around it; what YAML or UTF-8 cannot hold is a blank.
+    """The text, stripped, with characters that YAML or UTF-8 cannot hold replaced by blanks.
 
     Those are control characters and halves of surrogate pairs, which JSON can spell.
     """

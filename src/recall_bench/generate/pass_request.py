@@ -1,4 +1,4 @@
-"""What every pass is asked for: whose story, which days, by which model, within which limits."""
+"""The requests of all passes: which story and days, which model, which limits."""
 
 import re
 import unicodedata
@@ -13,31 +13,31 @@ from recall_bench.core.profile import parse_profile, resolve_code_path
 from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout, list_persona_ids
 
 OFFLINE = "offline"
-"""The writer that needs no model: the world."""
+"""The writer that needs no model: the simulator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassRequest:
-    """The request of a pass over the days of a story; passes add what is theirs."""
+    """The request of a pass over the days of a story; passes add their own fields."""
 
     persona: Path
     arcs: str | None = None
     """Which story, where the folder has several."""
     model: str = OFFLINE
     days: int | None = None
-    """The first so many days; not together with `start` or `end`."""
+    """The first N days; not together with `start` or `end`."""
     start: int | None = None
     end: int | None = None
     overwrite: bool = False
     temperature: float | None = None
     max_tokens: int | None = None
     timeout_ms: int = 600_000
-    """For one call of the model."""
+    """For one model call."""
     parallelism: int = 8
-    """Calls at a time."""
+    """Concurrent model calls."""
     max_cost_usd: float | None = None
-    again: str | None = None
-    """The command that goes on where this one stopped, as its user would type it."""
+    resume_command: str | None = None
+    """The command that continues this pass, as a user types it."""
 
     def __post_init__(self) -> None:
         if self.days is not None and (self.start is not None or self.end is not None):
@@ -53,11 +53,11 @@ class PassRequest:
 
     @property
     def is_offline(self) -> bool:
-        """Whether the world writes."""
+        """Whether the simulator writes."""
         return self.model == OFFLINE
 
     def find_layout(self) -> Layout:
-        """The files of the story that is meant; UsageError if that is unclear."""
+        """The files of the story; UsageError if it is unclear which story is meant."""
         from recall_bench.generate.shipped_personas import find_story
 
         if not self.persona.is_dir():
@@ -74,7 +74,7 @@ class PassRequest:
         return Layout(self.persona, find_story(self.persona, self.arcs).arcs)
 
     def select_days(self, last: int) -> range:
-        """The story days asked for, of a story that ends on day `last`."""
+        """The requested days of a story that ends on day `last`."""
         first = self.start or 1
         end = min(self.days or self.end or last, last)
         if first > end:
@@ -84,18 +84,18 @@ class PassRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaysRequest(PassRequest):
-    """The request for the days of a story."""
+    """A request for the days of a story."""
 
     history_window: int = 3
-    """How many earlier entries of a session its author sees."""
+    """How many earlier entries of a session the model sees."""
     lag: int = 8
-    """A day looks back on days so many told days before it or more, so that days between are
-    written side by side."""
+    """A day sees only days at least this many told days before it, so that the days between can be
+    written concurrently."""
     from_ledger: bool = False
-    """Whether the world's facts are what is told, each day verified."""
+    """Whether the model words the simulator's facts; every day is then verified."""
 
     def __post_init__(self) -> None:
-        # Not super(): a dataclass with slots is another class than the one its methods close over.
+        # `slots` replaces the class, so super() would not find it.
         PassRequest.__post_init__(self)
         if self.history_window < 0:
             raise UsageError(f"--history-window: {self.history_window} is no number of entries")
@@ -105,7 +105,7 @@ class DaysRequest(PassRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationsRequest(PassRequest):
-    """A story's days, and the form their dialogues take."""
+    """A request for the dialogues of a story's days."""
 
     format: Literal["markdown", "json"] = "markdown"
 
@@ -120,16 +120,16 @@ _DEFAULT_AMOUNTS = {STANDARD: 12, BOUNDARY_MODE: 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionsRequest(PassRequest):
-    """A story's days, and what is to be asked about them."""
+    """A request for questions about a story's days."""
 
     mode: str = STANDARD
     """`standard`, or `boundary` for the secrets of isolated sessions."""
     interval: int | None = None
-    """Days from one checkpoint to the next; 7, or 30 for boundary."""
+    """Days between checkpoints; 7, or 30 for boundary."""
     per_checkpoint: int | None = None
-    """Questions for each checkpoint, 12; for boundary secrets of each isolated session, 2."""
+    """Questions per checkpoint, 12; for boundary secrets per isolated session, 2."""
     query_session: str | None = None
-    """Where questions are asked from; the principal's, or for boundary any that may not know."""
+    """The session that asks; the principal's, or for boundary one that must not know."""
 
     def __post_init__(self) -> None:
         PassRequest.__post_init__(self)
@@ -144,27 +144,27 @@ class QuestionsRequest(PassRequest):
 
     @property
     def days_between(self) -> int:
-        """Days from one checkpoint to the next."""
+        """Days between checkpoints."""
         return self.interval or _DEFAULT_INTERVALS[self.mode]
 
     @property
     def amount(self) -> int:
-        """What is asked for at each checkpoint."""
+        """Questions, or secrets, per checkpoint."""
         return self.per_checkpoint or _DEFAULT_AMOUNTS[self.mode]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRequest(PassRequest):
-    """Which questions are to be verified; `offline` is by the checks alone."""
+    """A request to verify questions; `offline` uses the checks alone."""
 
     questions: Path | None = None
-    """Any question file on the story; None is the story's own."""
+    """A question file on the story; None for the story's own."""
     out: Path | None = None
-    """The folder that takes what is found; None is the story's own, `qa-<suffix>`."""
+    """The output folder; None for the story's own, `qa-<suffix>`."""
 
 
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-"""How ids are spelled: lower-case letters and digits, joined by single hyphens."""
+"""The spelling of ids: lower-case letters and digits, joined by single hyphens."""
 
 MAX_STORY_DAYS = 9999
 """A day's file has four digits for its number."""
@@ -172,25 +172,25 @@ MAX_STORY_DAYS = 9999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateRequest(PassRequest):
-    """A persona to be made, and the story of its first so many days."""
+    """A request for a new persona and its story."""
 
     prompt: str = ""
-    """The user's description; not needed where the persona is there already."""
+    """The user's description; not needed if the persona exists."""
     days: int = 1000
-    """How long the story is."""
+    """The length of the story."""
     epoch: date | None = None
-    """The calendar date of day 1; None takes the persona's own, else the seed's or the usual."""
+    """The date of day 1; None for that of the persona, else of the seed, else the default."""
     arcs_only: bool = False
-    """New arcs for the persona that is there."""
+    """Whether to write new arcs for an existing persona."""
     trade: str | None = None
-    """In which of its trades the world makes the persona; None finds it in the prompt."""
+    """The simulator's trade for the persona; None to find it in the prompt."""
     seed: int | None = None
-    """Which persona of the trade the world makes; None is 0."""
+    """The simulator's seed for the persona; None is 0."""
 
     def __post_init__(self) -> None:
         if self.arcs is not None or self.start is not None or self.end is not None:
             raise UsageError("a story is made whole; say how long it is with --days")
-        # super() does not find its class here: `slots` makes another one.
+        # `slots` replaces the class, so super() would not find it.
         PassRequest.__post_init__(self)
         given = self._offline_flags
         if given and self.arcs_only:
@@ -210,33 +210,33 @@ class CreateRequest(PassRequest):
             )
 
     def check_model(self) -> None:
-        """UsageError if what only the world follows is asked of a model."""
+        """UsageError if an option that only the simulator has is given with a model."""
         if self._offline_flags:
             raise UsageError(
-                f"{self._offline_flags[0]} is for --model offline alone, no other model follows "
-                "it; leave it out, and say in --prompt whom you want"
+                f"{self._offline_flags[0]} is only for --model offline; other models do not follow "
+                "it; leave it out and describe the persona in --prompt"
             )
 
     @property
     def _offline_flags(self) -> tuple[str, ...]:
-        """The flags that were given and that only the world follows."""
+        """The given flags that only the simulator has."""
         flags = {"--trade": self.trade, "--seed": self.seed}
         return tuple(flag for flag, value in flags.items() if value is not None)
 
     @property
     def story(self) -> Layout:
-        """The files of the story to be made."""
+        """The files of the new story."""
         return Layout(self.persona, DEFAULT_ARCS.replace("1000", str(self.days)))
 
     @property
     def id(self) -> str:
-        """What the persona is called: its folder's name."""
+        """The persona's id: the name of its folder."""
         return self.story.id
 
     def check_folder(self) -> None:
-        """UsageError where nothing can be made: a file in the way, a name that is no id.
+        """UsageError if the folder cannot be created or its name is no id.
 
-        A persona that is there already may be called anything.
+        An existing persona may have any name.
         """
         folder = self.persona
         if folder.exists() and not folder.is_dir():
@@ -255,7 +255,7 @@ class CreateRequest(PassRequest):
 
 
 def make_slug(name: str) -> str:
-    """The id closest to a name; a name in letters that ids do not have gets another."""
+    """The closest id to a name; `my-persona` for a name in other letters."""
     plain = "".join(
         letter
         for letter in unicodedata.normalize("NFKD", name.casefold())
@@ -267,10 +267,10 @@ def make_slug(name: str) -> str:
 
 
 def read_generation_profile(path: Path, model: str) -> dict[str, Any]:
-    """The fields of a request that a profile gives. Relative paths in it are relative to it.
+    """The fields of a request that a profile sets. Its relative paths are relative to its folder.
 
-    `model` is the one of its models that is asked: creation, generation or conversation. Where a
-    profile names no model for creation or conversation, it is the one for generation.
+    `model` is creation, generation or conversation; the model for generation stands in for the
+    other two.
     """
     profile, base = parse_profile(path), path.parent
     found: dict[str, Any] = {}
@@ -278,8 +278,8 @@ def read_generation_profile(path: Path, model: str) -> dict[str, Any]:
         found["persona"] = base / (profile.persona.dir or profile.persona.id)
         found["arcs"] = profile.persona.arcs
     if profile.models is not None:
-        named = getattr(profile.models, model) or profile.models.generation
-        found["model"] = resolve_code_path(named, base)
+        target = getattr(profile.models, model) or profile.models.generation
+        found["model"] = resolve_code_path(target, base)
     if profile.generate is not None:
         for name in ("days", "start", "end", "temperature", "max_tokens", "history_window"):
             found[name] = getattr(profile.generate, name)

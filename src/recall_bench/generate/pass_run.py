@@ -1,4 +1,4 @@
-"""What became of a pass."""
+"""How a pass runs: its units concurrently, to the end or to an orderly stop, with a result."""
 
 import signal
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,65 +23,67 @@ if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
 
+OnProgress = Callable[[str], None]
+"""Receives one line of progress."""
+
 INCOMPLETE = 10
-"""Exit code: some units could not be written; the command that is named fills them."""
+"""Exit code of a pass with missing units."""
 
 
 class MissingUnit(Record, frozen=True, kw_only=True):
-    """A unit that is not there, and why."""
+    """A unit that could not be written, and why."""
 
     unit: str
-    """In words: `day 237`."""
+    """Such as `day 237`."""
     reason: str
     day: int | None = None
 
 
 class PassStop(Record, frozen=True, kw_only=True):
-    """Why a pass ended before its last unit."""
+    """Why a pass stopped before its last unit."""
 
     reason: str
     exit_code: int
 
 
 class PassResult(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A pass that came to its end, or was stopped.
+    """What a pass did.
 
-    Every unit that was wanted was written now, was there already, is missing, or was not come to
-    because the pass was stopped.
+    Every requested unit was written, existed before, is missing, or was not reached before a stop.
     """
 
     what: str
-    """What a unit is, in the plural: `days`."""
+    """The units, in the plural: `days`."""
     folder: str
     wanted: int
     written: int
     kept: int
-    """Units that were there before."""
+    """Units that existed before."""
     missing: tuple[MissingUnit, ...] = ()
     notes: tuple[str, ...] = ()
-    """Sentences the user should read, such as what was rejected and where it is."""
+    """Sentences for the user."""
     fill: str | None = None
-    """The command that writes what is missing."""
+    """The command that writes the missing units."""
     usage: Usage = Usage()
-    """What this run spent."""
+    """The usage of this run."""
     spent: Usage = Usage()
-    """What all runs of the pass spent."""
+    """The usage of all runs of the pass."""
     stopped: PassStop | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 if everything is there, 10 if something is missing, else why it was stopped."""
+        """0 if complete, 10 if units are missing, else the code of the stop."""
         if self.stopped is not None:
             return self.stopped.exit_code
         return INCOMPLETE if self.missing else 0
 
     @property
     def in_words(self) -> str:
-        """What there is now, what is missing, and what to do about it; several lines."""
+        """The result as text, several lines."""
         there = self.written + self.kept
         lines = [f"{there} of {self.wanted} {self.what} are in {self.folder}"]
         if not self.wanted:
-            lines = [f"no {self.what} are to be written for what was asked"]
+            lines = [f"the request covers no {self.what}"]
         if self.kept:
             lines[0] += f" ({self.written} new, {self.kept} there before)"
         lines += self.notes
@@ -91,7 +93,7 @@ class PassResult(Record, frozen=True, kw_only=True, omit_defaults=True):
         if self.fill is not None and (self.missing or self.stopped):
             lines.append(f"to fill them: {self.fill}")
         if self.spent.calls:
-            lines.append(_format_usage(self.usage, self.spent))
+            lines.append(format_usage(self.usage, self.spent))
         return "\n".join(lines)
 
 
@@ -102,7 +104,8 @@ def _list_missing(missing: tuple[MissingUnit, ...]) -> str:
     return ", ".join(each.unit for each in missing)
 
 
-def _format_usage(usage: Usage, spent: Usage) -> str:
+def format_usage(usage: Usage, spent: Usage) -> str:
+    """The usage of this run, and of all runs where they differ."""
     told = _format_spending(usage) if usage.calls else "no calls"
     if usage.cached:
         told += f"; {format_count(usage.cached, 'reply', 'replies')} on record"
@@ -112,39 +115,35 @@ def _format_usage(usage: Usage, spent: Usage) -> str:
 
 
 def format_count(number: int, one: str, many: str) -> str:
-    """So many of something, in words."""
+    """A count with its noun."""
     return f"{number:,} {one if number == 1 else many}"
 
 
 def _format_spending(usage: Usage) -> str:
-    return f"{format_count(usage.calls, 'call', 'calls')}, {_format_tokens(usage)}, {_format_cost(usage)}"
-
-
-def _format_tokens(usage: Usage) -> str:
-    return f"{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
-
-
-def _format_cost(usage: Usage) -> str:
+    calls = format_count(usage.calls, "call", "calls")
+    tokens = f"{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
+    cost = f"{usage.cost_usd:.4f} USD"
     if usage.unpriced == usage.calls:
-        return "price unknown"
-    known = f"{usage.cost_usd:.4f} USD"
-    return f"{known}, {usage.unpriced} of unknown price" if usage.unpriced else known
+        cost = "price unknown"
+    elif usage.unpriced:
+        cost += f", {usage.unpriced} of unknown price"
+    return f"{calls}, {tokens}, {cost}"
 
 
 _STOPPING_ERRORS = (BudgetSpent, Interrupted, JournalLost, ModelGone, UsageError)
-"""The last is a file that cannot be written: the request was found sound before the work began."""
+"""Errors that stop a pass in good order. UsageError is here a file that cannot be written."""
 
 
 def run_pass(
-    work: Callable[[], Awaitable[None]], closing: "Model | None" = None
+    work: Callable[[], Awaitable[None]], owned_model: "Model | None" = None
 ) -> PassStop | None:
-    """Do the work, and close the model, if one is named; why it was stopped early, or None.
+    """Run the work, then close the model, if given; the reason of an early stop, or None.
 
-    A signal, spent money, a model that is gone and a full disk stop a pass in good order: what
-    was written stays, and the same command goes on. Anything else is raised.
+    A signal, an exhausted budget, an unavailable model and a full disk stop a pass in good order:
+    the same command continues it. Other errors are raised.
     """
     try:
-        anyio.run(_run_and_close, work, closing)
+        anyio.run(_run_and_close, work, owned_model)
     except KeyboardInterrupt:
         return _make_stop(Interrupted(signal.SIGINT))
     except _STOPPING_ERRORS as end:
@@ -154,14 +153,14 @@ def run_pass(
     return None
 
 
-async def _run_and_close(work: Callable[[], Awaitable[None]], closing: "Model | None") -> None:
+async def _run_and_close(work: Callable[[], Awaitable[None]], owned_model: "Model | None") -> None:
     try:
         with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
             await work()
     finally:
-        if closing is not None:
+        if owned_model is not None:
             with anyio.CancelScope(shield=True):
-                await closing.close()
+                await owned_model.close()
     if received:
         raise Interrupted(received[0])
 
@@ -171,7 +170,7 @@ def _make_stop(end: BenchError) -> PassStop:
 
 
 def _find_stopping_error(group: BaseExceptionGroup[BaseException]) -> BenchError:
-    """The end that several tasks met together; another failure among them is raised."""
+    """The first stopping error of several tasks; any other error among them is raised."""
     ends, others = group.split(_STOPPING_ERRORS)
     if others is not None:
         leaf: BaseException = others
@@ -194,17 +193,16 @@ async def run_units(
     units: Sequence[Unit],
     make: Callable[[Unit], Awaitable[None]],
     *,
-    at_once: int,
+    concurrency: int,
     lag: int | None = None,
 ) -> None:
-    """Make every unit, at most so many at a time, begun in their order.
+    """Make all units concurrently, started in their order.
 
-    With a lag, a unit is begun when all units that stand so many places or more before it are
-    done: what it may look back on is the same however many are made at once. What `make` raises
-    ends all of it.
+    With a lag, a unit starts when all units at least that many places before it are done, so what
+    it can see of them does not depend on the concurrency. An error of `make` ends all.
     """
     done = [anyio.Event() for _ in units]
-    limit = anyio.CapacityLimiter(at_once)
+    limit = anyio.CapacityLimiter(concurrency)
 
     async def run_one(index: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""A day's tool calls as the file that the harness reads."""
+"""The pass `generate-tool-calls`: what the agent saved to its memory on every day."""
 
 import json
 import re
@@ -11,23 +11,23 @@ from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import Persona
 from recall_bench.datasets.transcripts import ToolCall
 from recall_bench.generate.day_log import LogTopic, StoryDay, find_exact_values
-from recall_bench.generate.day_pass import DayRendition, OnProgress, run_day_pass
+from recall_bench.generate.day_pass import DayRendition, run_day_pass
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply, remove_unwritable
 from recall_bench.generate.pass_request import PassRequest
-from recall_bench.generate.pass_run import PassResult
+from recall_bench.generate.pass_run import OnProgress, PassResult
 from recall_bench.models.model import Prompt, fence_blocks
 
 if TYPE_CHECKING:
-    from recall_bench.models.model import Model, Prompt
+    from recall_bench.models.model import Model
 
 SAVE = "memorySave"
-"""The tool that puts something into memory."""
+"""The tool that saves to memory."""
 INTERNAL = "internal"
-"""The session of what the agent did on its own."""
+"""The session of calls outside of any conversation."""
 
 
 def render_tool_calls(calls: Sequence[ToolCall], day: StoryDay, persona: str) -> str:
-    """The file's text."""
+    """The content of the file."""
     head = (
         f"# {day.date.isoformat()}: what {persona} put into its memory on day {day.number}.\n"
         "# One entry is one call of a tool; `session` is where the agent was when it called,\n"
@@ -69,7 +69,7 @@ _TASK = (
 
 
 def build_tool_calls_prompt(persona: Persona, day: StoryDay) -> Prompt:
-    """To list what was saved of a day."""
+    """The prompt to list what was saved of a day."""
     cast = [f"{member.name}, {member.role}" for member in persona.cast[:_MAX_CAST]]
     people = json.dumps(
         {
@@ -81,12 +81,12 @@ def build_tool_calls_prompt(persona: Persona, day: StoryDay) -> Prompt:
         ensure_ascii=False,
     )
     blocks = fence_blocks({"people": people, "log": day.body})
-    task = _TASK.format(date=day.in_words, iso=day.date.isoformat())
+    task = _TASK.format(date=day.date_text, iso=day.date.isoformat())
     return Prompt(system=_SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}")
 
 
 def parse_calls(text: str, day: StoryDay) -> tuple[ToolCall, ...] | RejectedReply:
-    """The calls of a reply, or what is wrong with them."""
+    """The calls in a reply, or what is wrong with them."""
     found = parse_json_reply(text, dict)
     if isinstance(found, RejectedReply):
         return found
@@ -121,8 +121,8 @@ def _check_sessions(calls: list[ToolCall], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_misfiled_values(calls: list[ToolCall], day: StoryDay) -> tuple[str, ...]:
-    """Values that the call's session does not state: invented, or another session's."""
-    dated = {atom.core for atom in find_exact_values(f"{day.in_words} {day.date.isoformat()}")}
+    """Values that the call's session does not state: invented, or from another session."""
+    dated = {atom.core for atom in find_exact_values(f"{day.date_text} {day.date.isoformat()}")}
     problems: dict[str, None] = {}
     for call in calls:
         inside = call.session in day.sessions
@@ -137,7 +137,7 @@ def _find_misfiled_values(calls: list[ToolCall], day: StoryDay) -> tuple[str, ..
 
 
 def list_calls(day: StoryDay) -> tuple[ToolCall, ...]:
-    """One call for each paragraph of each topic."""
+    """One call for each paragraph of each topic, without a model."""
     return tuple(
         ToolCall(
             session=topic.session or INTERNAL, tool=SAVE, content=_format_content(day, topic, part)
@@ -149,7 +149,7 @@ def list_calls(day: StoryDay) -> tuple[ToolCall, ...]:
 
 
 def _format_content(day: StoryDay, topic: LogTopic, paragraph: str) -> str:
-    """Dated and headed, so that it can be understood alone."""
+    """The paragraph with its date and heading, so that it can be understood alone."""
     dated = day.date.isoformat()
     if topic.heading is None:
         about = dated
@@ -161,16 +161,16 @@ def _format_content(day: StoryDay, topic: LogTopic, paragraph: str) -> str:
 
 
 def generate_tool_calls(
-    request: PassRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: PassRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
 ) -> PassResult:
-    """Write the tool calls of every day that has a log and no calls yet; see `retell`."""
-    return run_day_pass(request, _ToolCallFormat(), told, model)
+    """Write the missing tool calls of all days that have a log; see `run_day_pass`."""
+    return run_day_pass(request, _ToolCallFormat(), on_progress, model)
 
 
 class _ToolCallFormat:
     what = "tool calls"
     usual_tokens = 1200
-    # Saving is copying: a lower one than for the passes that invent.
+    # Lower than for the passes that invent: saving is copying.
     usual_temperature = 0.3
 
     def list_paths(self, layout: Layout, day: int) -> Sequence[Path]:
@@ -179,7 +179,7 @@ class _ToolCallFormat:
     def render_offline(self, persona: Persona, day: StoryDay) -> DayRendition:
         return _make_rendition(list_calls(day), day, persona.id)
 
-    def build_prompt(self, persona: Persona, day: StoryDay) -> "Prompt":
+    def build_prompt(self, persona: Persona, day: StoryDay) -> Prompt:
         return build_tool_calls_prompt(persona, day)
 
     def parse_reply(

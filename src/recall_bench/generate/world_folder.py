@@ -1,8 +1,8 @@
-"""The world behind a persona: what its days and questions are played from.
+"""The simulator's sources in a persona's folder.
 
-A persona that the world made has a folder `world/` with the simulator's sources, already under the
-names of its seed, and `world.json` with what else decides the bytes. The files above it are the
-public form of the same. A folder of sources, as `world build --persona` takes it, is its own world.
+A simulated persona has a folder `world/` with the sources, with the names of its seed, and
+`world.json` with the other parameters. The files above it are the public format of the same. A
+folder of sources for `world build --persona` needs no `world/`.
 """
 
 import shutil
@@ -30,10 +30,10 @@ RECIPE = "world.json"
 
 
 class WorldRecipe(Record, frozen=True, kw_only=True):
-    """What decides the bytes of a persona's stories besides their sources and their length."""
+    """The parameters of a simulated persona besides its sources and their length."""
 
     trade: str
-    """The shipped persona whose trade it is."""
+    """The shipped persona that it is made from."""
     seed: int
     density: float = 1.0
     distance: float = 0.5
@@ -41,7 +41,7 @@ class WorldRecipe(Record, frozen=True, kw_only=True):
     restatements: float = 0.15
 
     def make_knobs(self, days: int) -> WorldOptions:
-        """For a story of so many days."""
+        """The simulator's options for a story of this length."""
         return WorldOptions(
             days=days,
             seed=self.seed,
@@ -54,22 +54,22 @@ class WorldRecipe(Record, frozen=True, kw_only=True):
 
 @dataclass(slots=True, kw_only=True)
 class WorldFolder:
-    """One story of a persona, ready to be played."""
+    """One story of a persona, ready to be simulated."""
 
     sources: WorldSources
-    """As played: names and epoch are final."""
+    """With final names and epoch."""
     knobs: WorldOptions
     play: Simulation
     public_arcs: Mapping[str, object]
-    """The public form of the story."""
+    """The story in the public format."""
 
     @property
     def days(self) -> int:
-        """How long the story is."""
+        """The length of the story."""
         return self.knobs.days
 
     def list_days_told(self) -> tuple[int, ...]:
-        """The days that will have a page, before they are played."""
+        """The days that will have a page, known before they are simulated."""
         persona, story = self.sources.persona, self.sources.story
         due = {directive.day for arc in story.arcs for directive in arc.directives}
         pace = DayPace(
@@ -83,24 +83,21 @@ class WorldFolder:
         for day in range(1, self.days + 1):
             level = pace.draw_level(day, is_due=day in due)
             if level != "off":
-                # Words are drawn from the same chance as levels.
+                # Advances the random numbers, as the simulation does.
                 pace.draw_word_count(level)
                 found.append(day)
         return tuple(found)
 
     def play_days(self) -> Iterator[SimulatedDay]:
-        """Every day that has a page, from day 1 on.
-
-        The play remembers what it told, so it can be played once: open the world again for more.
-        """
+        """Every day that has a page, from day 1 on. Can be iterated once."""
         return self.play.simulate_days()
 
 
 def open_world(layout: Layout) -> WorldFolder | None:
-    """The world that tells this story; None if the persona is none of a world's.
+    """The simulator of this story; None if the persona was not simulated.
 
-    UsageError if the world does not have the story, or if the public files no longer say what the
-    world does; Malformed or Problems if the world's own files are broken.
+    UsageError if the sources do not have the story or the public files were edited; Malformed or
+    Problems if the sources are broken.
     """
     recipe = read_recipe(layout.folder)
     if recipe is not None:
@@ -117,7 +114,7 @@ def open_world(layout: Layout) -> WorldFolder | None:
 
 
 def read_recipe(folder: Path) -> WorldRecipe | None:
-    """What the persona in this folder is played by; None if no world made it."""
+    """The recipe of the persona in this folder; None if it was not simulated."""
     path = folder / FOLDER / RECIPE
     if not path.is_file():
         return None
@@ -125,17 +122,17 @@ def read_recipe(folder: Path) -> WorldRecipe | None:
         return msgspec.json.decode(path.read_bytes(), type=WorldRecipe)
     except (msgspec.DecodeError, OSError) as error:
         raise DataError(
-            f"{path}: cannot be used ({error}); create the persona anew with --overwrite"
+            f"{path}: cannot be used ({error}); create the persona again with --overwrite"
         ) from error
 
 
 def prepare_world(sources: WorldSources, recipe: WorldRecipe) -> WorldFolder:
-    """The sources, ready to be played; Problems if they cannot be."""
+    """The sources, ready to be simulated; Problems if they cannot be."""
     if found := find_source_problems(sources):
         raise Problems(found)
     knobs = recipe.make_knobs(get_story_length(sources))
     play = Simulation(sources, knobs, parse_epoch(sources))
-    # The arcs are told from the same deck of phrasings as the days, and before them.
+    # Arcs and days draw from the same phrasings, arcs first.
     arcs = build_arcs_file(sources, play, knobs.days)
     return WorldFolder(sources=sources, knobs=knobs, play=play, public_arcs=arcs)
 
@@ -156,7 +153,7 @@ def _check_public(layout: Layout, world: WorldFolder) -> None:
 
 
 def find_changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
-    """The first key of ours under which the file differs; further keys are no matter."""
+    """The first of our keys whose value differs in the file; additional keys are ignored."""
     wanted = Document(path.name, dump_yaml(ours)).content
     found = load_yaml(path)
     if not isinstance(wanted, dict) or not isinstance(found, dict):
@@ -174,15 +171,15 @@ def _explain_missing_story(layout: Layout, own: Path) -> str:
 
 
 def remove_sibling_folders(folder: Path) -> None:
-    """Remove what a killed run was about to put in the folder's place, or had just taken away."""
+    """Remove the temporary folders of a killed run."""
     for left in _name_siblings(folder):
         shutil.rmtree(left, ignore_errors=True)
 
 
 def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put these files, and no others, into the folder: all of them, or it is as before or gone.
+    """Replace the content of the folder by these files, all or none.
 
-    It is gone only if the process dies between two renamings; then the same call makes it anew.
+    If the process dies between the two renames the folder is missing; the same call repairs that.
     """
     new, old = _name_siblings(folder)
     remove_sibling_folders(folder)
@@ -202,12 +199,12 @@ def _name_siblings(folder: Path) -> tuple[Path, Path]:
 
 
 def is_folder_of(folder: Path, files: Mapping[str, bytes]) -> bool:
-    """Whether the folder has these files, to the byte; others may be there too."""
+    """Whether the folder has exactly these contents; other files may be there too."""
     return all(is_file_of(folder / name, content) for name, content in files.items())
 
 
 def is_file_of(path: Path, content: bytes) -> bool:
-    """Whether the file is there and holds just this."""
+    """Whether the file exists with exactly this content."""
     try:
         return path.read_bytes() == content
     except OSError:

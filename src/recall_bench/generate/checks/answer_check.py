@@ -1,6 +1,6 @@
-"""Whether an answer is of the kind that its question's own word asks for.
+"""Whether an answer fits its question word and its own atoms.
 
-Only what is plain is said: a sum for a person, no date for a when, a yes for a which.
+Only clear mismatches are reported: a sum for a person, no date for a when, a yes for a which.
 """
 
 import re
@@ -49,7 +49,7 @@ _OPENING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _WHETHER = re.compile(rf"(?:[,;:?]|\s-)\s(?:(?:and|or|if\sso|so),?\s)?{_HELPER}", re.IGNORECASE)
-"""A second question that may be answered with yes or no."""
+"""A second part that may be answered with yes or no."""
 _IGNORANCE = re.compile(
     r"\W*(?:"
     r"(?:i|we)\s(?:do\snot|don't|cannot|can\snot|can't)\s(?:know|recall|remember)\b"
@@ -70,7 +70,7 @@ _AMOUNTS = frozenset(NUMBER_WORDS.values()) | frozenset(
     " some somewhat third thirds thousand thousands treble triple twice whole zero".split()
 )
 _LIST = re.compile(r"[,;]|\band\b", re.IGNORECASE)
-"""Things that are listed can be counted."""
+"""A list can be counted."""
 _TIMES = (
     CALENDAR_WORDS
     | frozenset(NUMBER_WORDS.values())
@@ -86,11 +86,11 @@ _EVENTS = frozenset(
     "after as at before by during following from if in moment on once since till unless until upon"
     " when whenever while with within".split()
 )
-"""What an answer to a when ties itself to something by."""
+"""Words that tie an answer to an event."""
 
 
 def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
-    """An answer of another kind than the question asks for, or one that does not know."""
+    """An answer of another kind than the question asks for, or without knowledge."""
     if is_withheld(asked):
         return
     answer = normalise_text(asked.reference)
@@ -110,12 +110,12 @@ def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Quest
 
 
 def is_ignorant(answer: str) -> bool:
-    """Whether an answer says no more than that it does not know."""
+    """Whether an answer only says that it does not know."""
     return _IGNORANCE.match(normalise_text(answer)) is not None
 
 
 def _is_bare(answer: str) -> bool:
-    """Whether an answer is a sum, a plain number, a date or a time, and nothing else."""
+    """Whether an answer is just a sum, a number, a date or a time."""
     level = normalise_text(answer)
     found = [(start, end) for start, end, atom in locate_values(level) if _is_plain(atom)]
     for start, end in reversed(found):
@@ -126,26 +126,26 @@ def _is_bare(answer: str) -> bool:
 
 
 def _is_plain(atom: TextValue) -> bool:
-    """Whether a value is no code, and counts nothing that is named."""
+    """Whether a value is no code and has no unit."""
     if atom.kind == NUMBER:
         return atom.value == atom.core
     return atom.kind in {MONEY, PERCENT, DATE, TIME}
 
 
 def _detect_kind(question: str) -> str | None:
-    """Which kind of answer the question's word asks for; None where that is not plain."""
+    """The kind of answer that the question asks for; None if unclear."""
     level = normalise_text(question)
     match = _OPENING.match(level)
     if match is None or _WHETHER.search(level):
         return None
-    # After an opening clause, a second comma may end what `who` or `which` only explains.
+    # After an opening clause, a comma may end a relative clause with `who` or `which`.
     if match["before"] and "," in match["rest"]:
         return None
     return next(kind for kind in ("count", "date", "when", "who", "other") if match[kind])
 
 
 def _describe_mismatch(kind: str, answer: str) -> str | None:
-    """What an answer is instead of the kind asked for; None if it may be of that kind."""
+    """What an answer is instead of the requested kind; None if it may be of that kind."""
     said = split_words(answer)
     if said in (["yes"], ["no"]):
         return "a yes or a no to a question that asks for more"
@@ -163,7 +163,7 @@ def _describe_mismatch(kind: str, answer: str) -> str | None:
 
 
 def _is_figure_left(answer: str, other: Collection[str]) -> bool:
-    """Whether a figure is left of an answer without values of other kinds."""
+    """Whether an answer has a figure besides values of the other kinds."""
     left = answer
     for start, end, atom in reversed(list(locate_values(answer))):
         if atom.kind in other and not _is_possible_date(atom):
@@ -172,13 +172,13 @@ def _is_figure_left(answer: str, other: Collection[str]) -> bool:
 
 
 def _is_possible_date(atom: TextValue) -> bool:
-    """Whether a number counts nothing that is named, or is a year."""
+    """Whether a number has no unit, or is a year."""
     is_year = re.fullmatch(r"(?:19|20)\d\d", atom.core) is not None
     return atom.kind == NUMBER and (is_year or atom.value == atom.core)
 
 
 def _is_said(corpus: LintCorpus, asked: LintQuestion, answer: str) -> bool:
-    """Whether a relevant day says the very words: then somebody else did not know."""
+    """Whether a relevant day says the same words: then it is a fact of the story."""
     row = " ".join(split_words(answer))
     return any(
         row in " ".join(split_words(normalise_text(corpus.by_number[day].text)))
@@ -195,14 +195,14 @@ _STATING = frozenset(
     "did does had has have he is it never nobody none not nothing she that there they was we were"
     " will".split()
 )
-"""Words of a sentence that may say yes or no without the word."""
+"""Words of a sentence that may mean yes or no."""
 _FIGURES = {word: figure for figure, word in NUMBER_WORDS.items()}
 
 
 def check_atoms(asked: LintQuestion) -> Iterator[QuestionProblem]:
-    """An answer without its own atoms: the reference would be marked wrong.
+    """An answer without its own atoms: the reference would be graded as wrong.
 
-    An alias in the answer stands for all of them. Values may be spelled otherwise.
+    An alias in the answer stands for all atoms. Values may have another spelling.
     """
     demanded = asked.item.truth.atoms
     if not demanded or _is_refusal_due(asked):
@@ -231,13 +231,13 @@ def _is_refusal_due(asked: LintQuestion) -> bool:
 
 
 def is_in_answer(answer: str, atom: str) -> bool:
-    """Whether the words of an atom are in the answer, or its values in another spelling."""
+    """Whether the answer holds an atom, possibly in another spelling."""
     if contains_phrase(answer, atom) or contains_phrase(
         _convert_numbers(answer), _convert_numbers(atom)
     ):
         return True
     letters = [char for char in atom if char.isalnum()]
-    # Where words are written without blanks between them, none is whole.
+    # Scripts without blanks between words have no whole words.
     if letters and not any(char.isascii() for char in letters) and atom in answer:
         return True
     told = collect_stems(atom)
@@ -247,7 +247,7 @@ def is_in_answer(answer: str, atom: str) -> bool:
 
 
 def _is_atom_met(asked: LintQuestion, atom: str) -> bool:
-    """Whether the answer holds the atom, or takes the side that is one."""
+    """Whether the answer holds the atom, or means the yes or no that it is."""
     answer = asked.reference
     side = split_words(atom)
     if side not in (["yes"], ["no"]) or contains_phrase(answer, atom):
@@ -258,7 +258,7 @@ def _is_atom_met(asked: LintQuestion, atom: str) -> bool:
 
 
 def _is_spelled_otherwise(answer: str, atom: str) -> bool:
-    """Whether each value and name of an atom is in the answer in some spelling."""
+    """Whether each value and name of an atom is in the answer in any spelling."""
     told = find_claims(atom)
     values = ValueIndex([DayLog(0, "", answer)], told)
     names = [set(each.words) for each in find_claims(answer) if each.kind == NAME]
@@ -271,7 +271,7 @@ def _is_spelled_otherwise(answer: str, atom: str) -> bool:
 
 
 def _convert_numbers(text: str) -> str:
-    """The text with its numbers in figures."""
+    """The text with its numbers as figures."""
     return " ".join(
         _FIGURES.get(word.lower().strip(".,;:!?"), word) for word in normalise_text(text).split()
     )

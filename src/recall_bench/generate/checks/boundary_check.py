@@ -1,4 +1,4 @@
-"""Whether who may know, who asks and what is disclosed fit together, beyond what the lints ask."""
+"""Whether who may know, who asks and what is disclosed are consistent, beyond the lints."""
 
 from collections.abc import Collection, Iterator
 
@@ -13,13 +13,13 @@ from recall_bench.generate.checks.support_check import GUARDED
 
 _MIN_WORDS = 2
 _RETOLD_SHARE = 3 / 4
-"""An answer with so many of its words from one sentence says that again."""
+"""The share of an answer's words from one sentence that makes it a repetition."""
 _MIN_SECRET_WORDS = 3
-"""So many words that only the forbidden sessions use give their secret away."""
+"""Words that only the forbidden sessions use, from which on an answer is a leak."""
 
 
 def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
-    """Fields of a question about a secret that contradict each other."""
+    """Contradicting fields of a question about a secret, and answers that reveal it."""
     truth = asked.item.truth
     named = ", ".join(truth.forbidden_sessions)
     if truth.disclosure in GUARDED and asked.category != BOUNDARY:
@@ -53,13 +53,13 @@ def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
 
 
 def find_withheld_texts(asked: LintQuestion) -> list[str]:
-    """Withheld values that the answer holds."""
+    """Withheld values in the answer."""
     answer = asked.reference.lower()
     return [text for text in asked.item.truth.withheld if text.lower() in answer]
 
 
 def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[str]:
-    """Sentences of the forbidden sessions that an answer which should refuse says again."""
+    """Sentences of the forbidden sessions that a refusing answer repeats."""
     answer = collect_topics(asked.reference) - asked.topics
     if asked.item.truth.disclosure is not Disclosure.REFUSE or len(answer) < _MIN_WORDS:
         return
@@ -74,7 +74,7 @@ def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[s
 
 
 def find_secret_words(corpus: LintCorpus, asked: LintQuestion) -> set[str]:
-    """Words of the answer, not of the question, that only the forbidden sessions use."""
+    """Words of the answer, not in the question, that only the forbidden sessions use."""
     forbidden = asked.item.truth.forbidden_sessions
     given = set(split_words(asked.item.text)) | TEXT_STOPWORDS
     return {
@@ -90,7 +90,7 @@ def _is_told_only_in(corpus: LintCorpus, word: str, sessions: Collection[str]) -
 
 
 def is_insider(corpus: LintCorpus, asked: LintQuestion) -> bool:
-    """Whether everybody in the asking session sits in each of the forbidden ones."""
+    """Whether all participants of the asking session are in each forbidden session."""
     forbidden = asked.item.truth.forbidden_sessions
     asking = corpus.participants.get(asked.session, frozenset())
     return bool(forbidden) and all(
@@ -101,7 +101,7 @@ def is_insider(corpus: LintCorpus, asked: LintQuestion) -> bool:
 
 
 def check_declared_sessions(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
-    """Sessions that the persona does not have, where it says which it has."""
+    """Sessions that the persona does not declare."""
     known = {PRINCIPAL, *(session.id for session in corpus.sessions)}
     named = {
         "query_session": (asked.item.session,) if asked.item.session else (),

@@ -1,4 +1,4 @@
-"""A question held against the days it rests on, before it is kept or long after."""
+"""Problems and repairs of questions, and the result of verifying a question file."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,85 +9,91 @@ from typing import Protocol
 from recall_bench.core.errors import DataError
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.generate.pass_run import INCOMPLETE, MissingUnit, PassStop
+from recall_bench.generate.pass_run import (
+    INCOMPLETE,
+    MissingUnit,
+    PassStop,
+    format_count,
+    format_usage,
+)
 
 
 class ProblemKind(StrEnum):
-    """What can be wrong with a question."""
+    """The kinds of problems of a question."""
 
     FORMAT = "format"
-    """A field is missing, or holds what it cannot."""
+    """A field is missing or invalid."""
     SUPPORT = "support"
-    """The days it names do not hold its answer."""
+    """Its relevant days do not hold its answer."""
     STALENESS = "staleness"
-    """A later day changes the answer, and the question does not say of when it asks."""
+    """A later day changes the answer, and the question names no date."""
     VAGUENESS = "vagueness"
-    """Nobody can tell which time, window or thing is meant, or it speaks of the benchmark."""
+    """It is unclear which time, period or thing is meant, or it mentions the benchmark."""
     DUPLICATE = "duplicate"
     BOUNDARY = "boundary"
-    """Who may know, who asks and what is disclosed do not fit together."""
+    """Who may know, who asks and what is disclosed are inconsistent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionProblem:
-    """One thing wrong with a question."""
+    """One problem of a question."""
 
     kind: ProblemKind
     message: str
-    """One sentence: what, where, what to do."""
+    """What is wrong, where, and what to do."""
     is_grave: bool = False
-    """Whether a right answer would be marked wrong, or a wrong one right."""
+    """Whether answers would be graded wrongly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionRepair:
-    """What would put a question right."""
+    """Changes that would correct a question."""
 
     changes: Mapping[str, object]
-    """Fields and their new values; None takes a field away."""
+    """New values by field; None removes a field."""
     why: str
     removes: bool = False
-    """Whether the question is to go; then nothing is changed."""
+    """Whether to remove the question instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCheck:
-    """What the checks say about one question."""
+    """The result of checking one question."""
 
     problems: tuple[QuestionProblem, ...]
     repair: QuestionRepair | None = None
-    """None where nothing is wrong, or nothing can be done without judgement."""
+    """None without problems, or without an obvious repair."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 
 class QuestionChecker(Protocol):
-    """Knows the days of a story and the questions kept so far."""
+    """Checks questions against the days of a story and the questions kept so far."""
 
     def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
-        """What is wrong with a question, and what would put it right."""
+        """The problems of a question and a repair."""
         ...
 
     def keep(self, entry: Mapping[str, object]) -> None:
-        """The question is kept: none after it may repeat it."""
+        """Note that the question is kept, so that later ones must not repeat it."""
         ...
 
 
 MAX_SHOWN = 5
-"""Problems of a kind that are printed; all of them are in the file."""
+"""Problems of a kind that are printed; the file has all."""
 
 
 class QuestionVerdict(StrEnum):
-    """What becomes of a question."""
+    """The verdict on a question."""
 
     ANSWERABLE = "ANSWERABLE"
     NEEDS_CLEANUP = "NEEDS_CLEANUP"
-    """It can be answered, and measures something else, or less, than it says."""
+    """It can be answered, but measures something else than intended."""
     DEFECTIVE = "DEFECTIVE"
-    """A right answer would be marked wrong, or a wrong one right."""
+    """Answers would be graded wrongly."""
 
     @property
     def rank(self) -> int:
@@ -96,45 +102,45 @@ class QuestionVerdict(StrEnum):
 
 
 class FoundProblem(Record, frozen=True, kw_only=True):
-    """One thing wrong with a question."""
+    """One problem of a question."""
 
     kind: ProblemKind
     message: str
 
 
 class ProposedRepair(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What would put a question right."""
+    """Changes that would correct a question."""
 
     changes: dict[str, object]
-    """Fields and their new values; null takes a field away."""
+    """New values by field; null removes a field."""
     why: str
     removes: bool = False
 
 
 class VerifiedQuestion(Record, frozen=True, kw_only=True):
-    """One question of the file, as `verification.jsonl` has it."""
+    """A line of `verification.jsonl`."""
 
     id: str
     verdict: QuestionVerdict
     problems: tuple[FoundProblem, ...] = ()
     repair: ProposedRepair | None = None
     model: str | None = None
-    """What the model said of it, in its own words; None where none was asked or none replied."""
+    """The model's opinion; None without one."""
     refused: str | None = None
-    """Why what the model suggested is not proposed."""
+    """Why the model's suggestion is not proposed."""
 
 
 class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A question file that was held against its story."""
+    """The result of verifying a question file."""
 
     persona: str
     file: str
     days: int
     lines: tuple[VerifiedQuestion, ...]
     verification: str | None = None
-    """Where the lines are; None if the pass was stopped before there were all."""
+    """The file with all lines; None if the pass was stopped."""
     proposal: str | None = None
-    """The file with the repairs made; None if there are none."""
+    """The repaired question file; None without repairs."""
     notes: tuple[str, ...] = ()
     missing: tuple[MissingUnit, ...] = ()
     fill: str | None = None
@@ -144,7 +150,7 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing is wrong, 3 if something is, 10 if the model did not reply to all of it."""
+        """0 without problems, 3 with problems, 10 if the model's opinion on some is missing."""
         if self.stopped is not None:
             return self.stopped.exit_code
         if self.missing:
@@ -153,12 +159,13 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def in_words(self) -> str:
-        """The counts of each kind, then the first problems of each; several lines."""
-        parts = [f"{self.file}: {_format_count(len(self.lines), 'question')}"]
-        parts[0] += f" on {_format_count(self.days, 'day')}"
+        """The result as text: counts of each kind, then their first problems."""
+        parts = [f"{self.file}: {format_count(len(self.lines), 'question', 'questions')}"]
+        parts[0] += f" on {format_count(self.days, 'day', 'days')}"
         verdicts = Counter(line.verdict for line in self.lines)
         parts.append(
-            f"{verdicts[QuestionVerdict.ANSWERABLE]} answerable, {verdicts[QuestionVerdict.NEEDS_CLEANUP]} to be "
+            f"{verdicts[QuestionVerdict.ANSWERABLE]} answerable, "
+            f"{verdicts[QuestionVerdict.NEEDS_CLEANUP]} to be "
             f"cleaned up, {verdicts[QuestionVerdict.DEFECTIVE]} defective"
         )
         parts += [*_render_table(self.lines), *_list_problems(self.lines), "", *self.notes]
@@ -168,20 +175,8 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
         if self.fill is not None and (self.missing or self.stopped):
             parts.append(f"to ask for them again: {self.fill}")
         if self.spent.calls:
-            parts.append(_format_usage(self.usage))
+            parts.append(format_usage(self.usage, self.spent))
         return "\n".join(parts).rstrip()
-
-
-def _format_usage(usage: Usage) -> str:
-    price = f"{usage.cost_usd:.4f} USD" if not usage.unpriced else "price unknown"
-    return (
-        f"{usage.calls} calls, {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out, "
-        f"{price}; {usage.cached} replies were on record"
-    )
-
-
-def _format_count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _render_table(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:

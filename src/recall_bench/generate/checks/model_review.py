@@ -1,10 +1,10 @@
-"""What a model thinks of a question: how it is asked, and how its reply is read."""
+"""A model's opinion of every question in a file."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import category
 
 from recall_bench.core.errors import ModelFault, ModelGone
@@ -12,9 +12,11 @@ from recall_bench.core.text_values import collect_topics, find_values, normalise
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.lint.lint_corpus import LintCorpus
 from recall_bench.datasets.lint.value_index import LintQuestion
+from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.checks.check_result import QuestionProblem, QuestionVerdict
 from recall_bench.generate.checks.story_checker import CheckedQuestion, parse_entry
 from recall_bench.generate.checks.time_check import ChangeFinder
+from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import (
     NoUsableReply,
     RejectedReply,
@@ -22,12 +24,8 @@ from recall_bench.generate.model_reply import (
     parse_json_reply,
 )
 from recall_bench.generate.pass_request import VerifyRequest
-from recall_bench.generate.pass_run import MissingUnit, PassStop
-from recall_bench.models.model import Prompt, fence_blocks
-
-if TYPE_CHECKING:
-    from recall_bench.generate.model_caller import ModelCaller
-    from recall_bench.models.model import Model, Prompt
+from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassStop, run_pass, run_units
+from recall_bench.models.model import Model, Prompt, fence_blocks
 
 _FIELDS = (
     "question",
@@ -41,7 +39,7 @@ _FIELDS = (
 )
 
 _UNWRITABLE = frozenset({"Cc", "Cs"})
-"""Control characters and half surrogate pairs."""
+"""Control characters and halves of surrogate pairs."""
 
 _SYSTEM = """\
 You verify the questions of a benchmark for long-term memory. A question is put to a system that \
@@ -69,7 +67,7 @@ that is shown changes it, else null."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOpinion:
-    """What a model said of one question."""
+    """A model's opinion of a question."""
 
     verdict: QuestionVerdict
     reasoning: str
@@ -82,7 +80,7 @@ class ModelOpinion:
 def build_opinion_prompt(
     asked: LintQuestion, problems: Sequence[QuestionProblem], days: str
 ) -> Prompt:
-    """A question with the parts of the log that bear on it and what the checks found."""
+    """The prompt for a question, with relevant parts of the log and the found problems."""
     entry = {key: asked.extra[key] for key in _FIELDS if key in asked.extra}
     blocks = fence_blocks(
         {"question": json.dumps(entry, ensure_ascii=False, indent=1), "log": days}
@@ -97,7 +95,7 @@ def build_opinion_prompt(
 
 
 def parse_opinion(text: str, *, first: int, last: int) -> ModelOpinion | RejectedReply:
-    """The opinion in a reply; days outside of `first` to `last` are none it may name."""
+    """The opinion in a reply; it must not name days outside of `first` to `last`."""
     found = parse_json_reply(text, dict)
     if isinstance(found, RejectedReply):
         return found
@@ -143,7 +141,7 @@ def _find_text_faults(key: str, text: object) -> list[str]:
 
 
 def _clean(text: object) -> str:
-    """On one line, half surrogate pairs replaced."""
+    """The text on one line, without halves of surrogate pairs."""
     return " ".join(str(text).split()).encode(errors="replace").decode()
 
 
@@ -152,18 +150,18 @@ def _read_text(found: dict[str, Any], key: str) -> str | None:
 
 
 MAX_CHARACTERS = 24_000
-"""Characters of the days in one prompt."""
+"""Limit for the text of the days in a prompt."""
 DAYS_AROUND = 3
-"""Days before the first relevant day and after the last that are looked at too."""
+"""Days before and after the relevant ones that are considered too."""
 
 _HEADING = re.compile(r"^(?=#{2,6}[ \t])", re.MULTILINE)
 _SHARES = (0.6, 0.25, 1.0)
-"""How much of the budget the relevant days, the later day and the days around may fill."""
+"""Shares of the limit for the relevant days, the later days and the days around."""
 
 
 @dataclass(frozen=True, slots=True)
 class _DaySection:
-    """What stands under one heading of one session of a day."""
+    """The text under one heading of a session on a day."""
 
     day: int
     place: int
@@ -172,10 +170,10 @@ class _DaySection:
 
 
 def select_passages(corpus: LintCorpus, changes: ChangeFinder, asked: LintQuestion) -> str:
-    """The sections of the relevant days, of those around and of a later one, in story order.
+    """Sections of the relevant days, of the days around and of later ones, in story order.
 
-    The latest later day that shares an exact value with the answer is the one that would show a
-    change. Of each group the sections that share most words with the question come first.
+    The last day that shares an exact value with the answer would show a change. Sections that share
+    most words with the question come first.
     """
     relevant = set(asked.days)
     later = _find_later_days(corpus, changes, asked)
@@ -218,7 +216,7 @@ def _take_sections(
 
 
 def _score_section(asked: LintQuestion, text: str) -> int:
-    """How much a text has to do with a question: the words and the exact values they share."""
+    """The number of words and exact values that a text shares with the question."""
     about = asked.topics | collect_topics(asked.reference)
     exact = {(atom.kind, atom.core) for atom in asked.exact}
     held = {(atom.kind, atom.core) for atom in find_values(normalise_text(text))}
@@ -241,16 +239,13 @@ def _render_sections(corpus: LintCorpus, chosen: list[_DaySection]) -> Iterator[
         yield f"[day {section.day}, {at}{where}]\n{section.text}"
 
 
-OnProgress = Callable[[str], None]
-"""Hears a sentence now and then."""
-
 _PASS_NAME = "verify-qa"  # noqa: S105 - the name of a pass
 _USUAL_TOKENS = 200
 
 
 @dataclass(slots=True)
 class ReviewAnswers:
-    """What the model said, by the place of the question in its file."""
+    """The opinions by the question's place in its file, and what is missing."""
 
     opinions: dict[int, ModelOpinion] = field(default_factory=dict)
     missing: list[MissingUnit] = field(default_factory=list)
@@ -263,24 +258,20 @@ class ReviewAnswers:
 class _ReviewUnit:
     checked: CheckedQuestion
     asked: LintQuestion
-    prompt: "Prompt"
+    prompt: Prompt
 
 
 def review_questions(
     request: VerifyRequest,
     corpus: LintCorpus,
     checked: Sequence[CheckedQuestion],
-    told: OnProgress,
-    model: "Model | None" = None,
+    on_progress: OnProgress,
+    model: Model | None = None,
 ) -> ReviewAnswers:
-    """Ask about every question that can be read and is not to be removed anyway.
+    """Ask about every question with valid fields that is not removed anyway.
 
-    A model of one's own may take the place of the one the request names; it is not closed.
+    A given model replaces that of the request and is not closed.
     """
-    from recall_bench.generate.call_log import CallLog, log_path
-    from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
-    from recall_bench.generate.pass_run import run_pass, run_units
-
     asked = model or open_model(request, usual_temperature=0.0)
     answers = ReviewAnswers()
     units = _list_units(corpus, checked)
@@ -289,16 +280,16 @@ def review_questions(
         caller = ModelCaller.from_request(request, asked, log)
         owed = [u for u in units if log.find_reply(log.make_key(asked.name, u.prompt, 0)) is None]
         if owed:
-            told(describe_estimate(request.model, len(owed), owed[0].prompt, _USUAL_TOKENS))
+            on_progress(describe_estimate(request.model, len(owed), owed[0].prompt, _USUAL_TOKENS))
 
         async def review_all() -> None:
             await run_units(
                 units,
-                lambda unit: _review_one(unit, caller, corpus, answers, told),
-                at_once=request.parallelism,
+                lambda unit: _review_one(unit, caller, corpus, answers, on_progress),
+                concurrency=request.parallelism,
             )
 
-        answers.stopped = run_pass(review_all, closing=asked if model is None else None)
+        answers.stopped = run_pass(review_all, owned_model=asked if model is None else None)
         if answers.stopped is None and not answers.missing:
             log.end_round()
         answers.usage, answers.spent = caller.usage, log.spent
@@ -320,10 +311,10 @@ def _list_units(corpus: LintCorpus, checked: Sequence[CheckedQuestion]) -> list[
 
 async def _review_one(
     unit: _ReviewUnit,
-    caller: "ModelCaller",
+    caller: ModelCaller,
     corpus: LintCorpus,
     answers: ReviewAnswers,
-    told: OnProgress,
+    on_progress: OnProgress,
 ) -> None:
     name = f"question {unit.checked.name}"
     last = corpus.days[-1].number
@@ -338,6 +329,6 @@ async def _review_one(
         raise
     except (NoUsableReply, ModelFault) as fault:
         answers.missing.append(MissingUnit(unit=name, reason=str(fault)))
-        told(f"[{_PASS_NAME}] {name} skipped: {fault}")
+        on_progress(f"[{_PASS_NAME}] {name} skipped: {fault}")
         return
-    told(f"Asked about {unit.checked.name} ({len(answers.opinions)} so far)")
+    on_progress(f"Asked about {unit.checked.name} ({len(answers.opinions)} so far)")

@@ -1,4 +1,4 @@
-"""What would put a question right where that takes no judgement."""
+"""Repairs of questions that need no judgement, and the repaired question file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def suggest_repairs(
     corpus: LintCorpus, asked: LintQuestion, change: AnswerChange | None
 ) -> Iterator[QuestionRepair]:
-    """Each by itself; whether one does any good is for the checks to say."""
+    """Possible repairs; the checks decide whether one helps."""
     yield from _repair_boundary(corpus, asked)
     yield from _repair_dates(corpus, asked)
     yield from _repair_days(corpus, asked)
@@ -39,13 +39,13 @@ def suggest_repairs(
 
 
 def apply_changes(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
-    """The entry with its fields changed, in their places; new ones come last."""
+    """The entry with changed fields in place; new ones come last."""
     merged = {**entry, **changes}
     return {key: value for key, value in merged.items() if key not in changes or value is not None}
 
 
 def combine_repairs(several: list[QuestionRepair]) -> QuestionRepair | None:
-    """Several repairs as one."""
+    """Several repairs as one; None without any."""
     if not several:
         return None
     return QuestionRepair(
@@ -54,7 +54,7 @@ def combine_repairs(several: list[QuestionRepair]) -> QuestionRepair | None:
 
 
 def merge_changes(several: list[QuestionRepair]) -> dict[str, object]:
-    """What several repairs change; the last one that changes a field decides."""
+    """The changes of several repairs; the last one wins."""
     return {key: value for each in several for key, value in each.changes.items()}
 
 
@@ -88,7 +88,7 @@ def _repair_dates(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionR
 
 
 def _repair_days(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionRepair]:
-    """The listed days that state the answer, and those its evidence points into."""
+    """Only the listed days that state the answer or hold its evidence."""
     spans = {span.day for span in asked.item.truth.evidence if span.start is not None}
     holding = sorted({*find_holding_days(corpus, asked), *spans})
     if holding and len(holding) < len(asked.days):
@@ -98,13 +98,13 @@ def _repair_days(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionRe
 
 
 Cut = tuple[int, int, str]
-"""Where a piece of the text begins and ends, and what takes its place."""
+"""Start and end of a piece of text, and its replacement."""
 
 
 def rewrite_questions(name: str, source: str, repairs: Mapping[int, QuestionRepair]) -> str:
-    """The text of a list of questions with those at these places repaired.
+    """The text of a question file with some entries repaired; all other bytes stay.
 
-    Malformed, by the file's name, if its entries hang together so that none can be changed alone.
+    Malformed if entries depend on each other, so that none can be changed alone.
     """
     content = Document(name, source).content
     rows: Sequence[object] = content if isinstance(content, list) else ()
@@ -168,7 +168,7 @@ def _list_cuts(
 
 
 def _is_losing_first_key(node: "MappingNode", repair: QuestionRepair) -> bool:
-    """Whether the key that stands behind the dash goes."""
+    """Whether the key after the dash is removed."""
     return repair.changes.get(node.value[0][0].value, "") is None
 
 
@@ -177,7 +177,7 @@ def _convert_keys(row: object) -> dict[str, object]:
 
 
 def _render_entry(entry: Mapping[str, object], indent: str | None) -> str:
-    """A whole entry: on one line as JSON, or a line for each key."""
+    """A whole entry: on one line as JSON, or one line per key."""
     if indent is None:
         return format_scalar(entry)
     return f"\n{indent}".join(f"{key}: {format_scalar(value)}" for key, value in entry.items())
@@ -215,7 +215,7 @@ def _cut_entry(source: str, root: "SequenceNode", place: int) -> Cut:
 
 
 def _find_end(source: str, node: "Node") -> int:
-    """Where the node's own text ends; the parser counts blank lines and comments after it in."""
+    """The end of a node's own text; the parser includes following blank lines and comments."""
     from yaml import CollectionNode, MappingNode
 
     start, end = node.start_mark.index, node.end_mark.index
@@ -242,26 +242,26 @@ _PROPOSED = re.compile(r"\.proposed-\d+\Z")
 
 @dataclass(frozen=True, slots=True)
 class QuestionSource:
-    """A question file as it was read; it is never written to."""
+    """A question file as read; it is never written."""
 
     path: Path
     name: str
-    """As messages show it."""
+    """Its name in messages."""
     raw: bytes
 
     @property
     def text(self) -> str:
-        """What it holds; Malformed where that is not UTF-8."""
+        """Its text; Malformed if it is not UTF-8."""
         return decode_text(self.raw, self.name, "utf-8-sig")
 
     @property
     def stem(self) -> str:
-        """Its name without the ending and without the number of a proposal."""
+        """Its name without extension and proposal number."""
         return _PROPOSED.sub("", self.path.stem)
 
 
 def choose_findings_path(folder: Path, file: QuestionSource, own: Path) -> Path:
-    """Where the findings go: those on another file than the story's own are named after it."""
+    """The path of the findings; named after the file unless it is the story's own."""
     if file.path.resolve() == own.resolve():
         return folder / "verification.jsonl"
     return folder / f"verification.{file.path.stem}.jsonl"
@@ -270,9 +270,9 @@ def choose_findings_path(folder: Path, file: QuestionSource, own: Path) -> Path:
 def write_proposal(
     folder: Path, file: QuestionSource, repairs: Mapping[int, QuestionRepair]
 ) -> Path | None:
-    """Write the next version of the file, and say where it is; None if nothing is repaired.
+    """Write the repaired file as the next proposal; its path, or None without repairs.
 
-    A version of the same bytes that is there already is not written again.
+    An existing proposal with the same content is not written again.
     """
     if not repairs:
         return None

@@ -1,4 +1,4 @@
-"""The story that questions are held against, read once, and a question read into it."""
+"""Checks questions against their story and against the questions kept before."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ _MAX_SHOWN = 60
 
 
 def read_corpus(layout: Layout) -> LintCorpus:
-    """The story without questions; UsageError or DataError if it is not whole."""
+    """The story without questions; UsageError or DataError if it is incomplete."""
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
     if not layout.memories.is_dir():
@@ -69,7 +69,7 @@ def read_corpus(layout: Layout) -> LintCorpus:
 
 
 def parse_entry(corpus: LintCorpus, entry: Mapping[str, object]) -> LintQuestion | tuple[str, ...]:
-    """The question an entry holds, or what is wrong with its fields, a sentence each."""
+    """The question of an entry, or the problems of its fields."""
     named = {"id": _make_stand_in(entry), **{str(key): value for key, value in entry.items()}}
     problems: list[BenchError] = []
     items = parse_questions(
@@ -85,23 +85,23 @@ def parse_entry(corpus: LintCorpus, entry: Mapping[str, object]) -> LintQuestion
 
 
 class _UnfiledDocument(Document):
-    """Content that stands in no file, and so on no line."""
+    """Content without a file, and so without lines."""
 
     def __init__(self, content: object) -> None:
         self.name = _NAME
         self.content = content
 
     def find_line(self, *keys: Key) -> int:  # noqa: ARG002
-        """All of it is in one place."""
+        """Always 1."""
         return 1
 
     def describe_place(self, *keys: Key) -> str:  # noqa: ARG002
-        """What messages open with."""
+        """The beginning of messages."""
         return self.name
 
 
 def _make_stand_in(entry: Mapping[str, object]) -> str:
-    """What messages call a question that has no id yet: its opening words."""
+    """The name of a question without id in messages: its first words."""
     text = " ".join(str(entry.get("question", "")).split())
     return f"“{text[:_MAX_SHOWN]}…”" if len(text) > _MAX_SHOWN else f"“{text}”"
 
@@ -140,14 +140,14 @@ OF_ONE = _select_lints(
     question_checks.WORDING_LINTS,
     boundary_checks.BOUNDARY_LINTS,
 )
-"""What can be said of a question by itself."""
+"""Lints of a question by itself."""
 
 OF_SEVERAL = _select_lints(question_checks.DUPLICATE_LINTS)
-"""What can be said of it beside others."""
+"""Lints of a question among others."""
 
 
 def run_lints(corpus: LintCorpus, lints: Sequence[Lint]) -> Iterator[QuestionProblem]:
-    """Everything these lints remark on in the corpus's questions."""
+    """The problems that these lints find in the corpus's questions."""
     for lint in lints:
         for remark in lint.check(corpus):
             yield QuestionProblem(
@@ -158,9 +158,9 @@ def run_lints(corpus: LintCorpus, lints: Sequence[Lint]) -> Iterator[QuestionPro
 
 
 def open_checker(layout: Layout, known: Sequence[Mapping[str, object]] = ()) -> QuestionChecker:
-    """A checker of questions on a story, which is read once, beside those known already.
+    """A checker of questions on a story, given the questions known already.
 
-    UsageError or DataError if persona, arcs or days are not whole.
+    UsageError or DataError if persona, arcs or days are incomplete.
     """
     checker = StoryChecker(read_corpus(layout))
     for entry in known:
@@ -169,10 +169,10 @@ def open_checker(layout: Layout, known: Sequence[Mapping[str, object]] = ()) -> 
 
 
 class StoryChecker:
-    """Holds questions against one story."""
+    """Checks questions against one story."""
 
     def __init__(self, corpus: LintCorpus, beside: Sequence[Mapping[str, object]] = ()) -> None:
-        """`beside` are questions of the same file, whose answers may show that one changes."""
+        """`beside` are questions of the same file, whose answers may reveal changes."""
         self.corpus = corpus
         self._said = DayWords(corpus)
         self._changes = ChangeFinder(corpus)
@@ -182,7 +182,7 @@ class StoryChecker:
         self._known = [asked for asked in read if isinstance(asked, LintQuestion)]
 
     def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
-        """What is wrong with a question, and what would put it right."""
+        """The problems of a question and a repair."""
         asked = parse_entry(self.corpus, entry)
         if not isinstance(asked, LintQuestion):
             found = (
@@ -196,7 +196,7 @@ class StoryChecker:
         return QuestionCheck(problems=problems, repair=self._find_repair(entry, asked, problems))
 
     def keep(self, entry: Mapping[str, object]) -> None:
-        """The question is kept: none after it may repeat it. One that is malformed is not."""
+        """Note that a question is kept, so that later ones must not repeat it."""
         asked = parse_entry(self.corpus, entry)
         if isinstance(asked, LintQuestion):
             self._known.append(asked)
@@ -204,7 +204,7 @@ class StoryChecker:
                 self._alike.setdefault(key, []).append(asked)
 
     def release(self, entry: Mapping[str, object]) -> None:
-        """The question is not kept any more."""
+        """Note that a question is no longer kept."""
         asked = parse_entry(self.corpus, entry)
         if isinstance(asked, LintQuestion):
             for key in self._make_keys(asked):
@@ -213,7 +213,7 @@ class StoryChecker:
             self._known = [other for other in self._known if other.extra != asked.extra]
 
     def list_problems(self, asked: LintQuestion) -> tuple[QuestionProblem, ...]:
-        """Everything wrong with a question whose fields are sound, each once."""
+        """The problems of a question with valid fields, each once."""
         found = chain(
             check_declared_sessions(self.corpus, asked),
             tuple(check_atoms(asked)) or check_answer_kind(self.corpus, asked),
@@ -227,10 +227,9 @@ class StoryChecker:
         return tuple(dict.fromkeys(found))
 
     def _make_keys(self, asked: LintQuestion) -> tuple[Collection[str], ...]:
-        """Under what questions that repeat it find it.
+        """The keys that a question shares with its repetitions.
 
-        Of a secret a part may be asked for, and the whole in nearly the same words: these differ
-        in what is disclosed.
+        The disclosure is part of them: a part of a secret and the whole may be asked alike.
         """
         alike = question_checks.find_particulars(asked, self._usual)
         return question_checks.normalise_wording(asked), alike | {
@@ -238,7 +237,7 @@ class StoryChecker:
         }
 
     def _find_similar(self, asked: LintQuestion) -> list[LintQuestion]:
-        """The kept questions that it may repeat, in their order."""
+        """The kept questions that it may repeat."""
         alike = chain.from_iterable(self._alike.get(key, ()) for key in self._make_keys(asked))
         return list({id(other): other for other in alike}.values())
 
@@ -250,7 +249,7 @@ class StoryChecker:
             yield QuestionProblem(kind=ProblemKind.STALENESS, message=message)
 
     def _check_duplicates(self, asked: LintQuestion) -> Iterator[QuestionProblem]:
-        """What it repeats of the questions kept so far."""
+        """Problems with kept questions that it repeats."""
         others = self._find_similar(asked)
         if not others:
             return iter(())
@@ -264,7 +263,7 @@ class StoryChecker:
         asked: LintQuestion,
         problems: tuple[QuestionProblem, ...],
     ) -> QuestionRepair | None:
-        """Those repairs after which less is wrong and nothing new is."""
+        """The repairs that remove problems and add none."""
         twin = next((other for other in self._find_similar(asked) if _is_same(asked, other)), None)
         if twin is not None:
             return QuestionRepair(
@@ -285,9 +284,9 @@ class StoryChecker:
         problems: tuple[QuestionProblem, ...],
         kept: list[QuestionRepair],
     ) -> tuple[QuestionRepair, LintQuestion, tuple[QuestionProblem, ...]] | None:
-        """One more repair that does good after those kept, and what is left after it.
+        """One more repair that helps, with the repaired question and its remaining problems.
 
-        One that brings a new problem is tried once more together with a repair of that.
+        A repair with a new problem is tried together with a repair of that problem.
         """
         for repair in self._suggest_repairs(asked):
             trial = parse_entry(self.corpus, apply_changes(entry, merge_changes([*kept, repair])))
@@ -312,18 +311,18 @@ class StoryChecker:
 
 
 def is_better(after: Collection[QuestionProblem], before: Collection[QuestionProblem]) -> bool:
-    """Whether there are fewer problems, and of no kind more."""
+    """Whether there are fewer problems and of no kind more."""
     return len(after) < len(before) and is_no_worse(after, before)
 
 
 def is_no_worse(after: Collection[QuestionProblem], before: Collection[QuestionProblem]) -> bool:
-    """Whether there are of no kind more problems."""
+    """Whether there are no more problems of any kind."""
     now, then = (Counter(problem.kind for problem in each) for each in (after, before))
     return now <= then
 
 
 def _is_same(one: LintQuestion, other: LintQuestion) -> bool:
-    """Whether question, answer and asker are the same to a reader."""
+    """Whether question, answer and asker are equivalent."""
     return (
         question_checks.normalise_wording(one) == question_checks.normalise_wording(other)
         and split_words(normalise_text(one.reference))
@@ -334,31 +333,26 @@ def _is_same(one: LintQuestion, other: LintQuestion) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedQuestion:
-    """One entry of a file, and what the checks say about it."""
+    """An entry of a file and the result of its check."""
 
     place: int
     name: str
-    """Its id, or what stands in for one."""
+    """Its id, or a substitute."""
     entry: Mapping[str, object] | None
     """None if it is not a mapping."""
     examined: QuestionCheck
 
     @property
     def repaired(self) -> Mapping[str, object] | None:
-        """The entry as it would be with its repair; None if it would go, or is none."""
+        """The entry with its repair; None if it is removed or no mapping."""
         repair = self.examined.repair
         if self.entry is None or (repair is not None and repair.removes):
             return None
         return self.entry if repair is None else apply_changes(self.entry, repair.changes)
 
-    @property
-    def is_wellformed(self) -> bool:
-        """Whether its fields can be read."""
-        return not any(problem.kind is ProblemKind.FORMAT for problem in self.examined.problems)
-
 
 def check_file(corpus: LintCorpus, rows: Sequence[object]) -> tuple[CheckedQuestion, ...]:
-    """Every entry examined, each beside those before it as they would be once repaired."""
+    """Check every entry, given the repaired entries before it."""
     entries = [_convert_row(row) for row in rows]
     checker = StoryChecker(corpus, [entry for entry in entries if entry is not None])
     first: dict[str, int] = {}

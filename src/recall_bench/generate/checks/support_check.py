@@ -1,4 +1,4 @@
-"""Which words the days of a story use."""
+"""Whether the relevant days of a question hold its answer, beyond what the lints check."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ from recall_bench.generate.checks.check_result import ProblemKind, QuestionProbl
 
 
 class DayWords:
-    """The words with content of every day, as stems; each day is read when it is first needed."""
+    """The stems of the content words of every day, computed on demand."""
 
     def __init__(self, corpus: LintCorpus) -> None:
         self._corpus = corpus
@@ -31,13 +31,15 @@ class DayWords:
         """The words of one day."""
         found = self._known.get(day)
         if found is None:
-            said = self._corpus.by_number[day].sentences
-            texts = {sentence.text for sentence in said} | {sentence.heading for sentence in said}
+            day_words = self._corpus.by_number[day].sentences
+            texts = {sentence.text for sentence in day_words} | {
+                sentence.heading for sentence in day_words
+            }
             found = self._known[day] = frozenset().union(*map(self._split_words, texts))
         return found
 
     def _split_words(self, text: str) -> frozenset[str]:
-        """The words of a sentence; most are told on many days."""
+        """The words of a sentence; cached, because many recur."""
         found = self._told.get(text)
         if found is None:
             found = self._told[text] = collect_topics(text)
@@ -48,11 +50,11 @@ class DayWords:
         return frozenset().union(*(self.collect_words(day) for day in days))
 
     def find_usual(self, several: Iterable[str]) -> set[str]:
-        """Those words that more than half of the days use."""
+        """The words that more than half of the days use."""
         return {word for word in several if self._days[word] * 2 > len(self._corpus.days)}
 
     def find_known(self, several: Iterable[str]) -> set[str]:
-        """Those words that some day uses."""
+        """The words that some day uses."""
         return {word for word in several if self._days[word]}
 
     @cached_property
@@ -61,43 +63,42 @@ class DayWords:
 
 
 GUARDED = (Disclosure.REFUSE, Disclosure.PARTIAL)
-"""What is expected of a question that holds something back."""
+"""The disclosures of questions that withhold something."""
 
 _HEADING = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 _MIN_SHARED_WORDS = 2 / 3
-"""The share of an answer's words that its days should use, for people reword."""
+"""The share of an answer's words that its days should use, to allow for rewording."""
 _MIN_TELLING_WORDS = 1 / 2
-"""The share of those that tell days apart."""
+"""The same share of the words that only some days use."""
 _MIN_TELLING = 3
-"""Fewer such words may be the author's own."""
+"""Fewer such words may be a rewording."""
 
 
 def is_withheld(asked: LintQuestion) -> bool:
-    """Whether the answer need not be in the days, for it is one that does not tell."""
+    """Whether the answer withholds something and need not be in the days."""
     disclosure = asked.item.truth.disclosure
     return disclosure in GUARDED or (disclosure is None and asked.category == BOUNDARY)
 
 
 def check_support(
-    corpus: LintCorpus, said: DayWords, asked: LintQuestion
+    corpus: LintCorpus, day_words: DayWords, asked: LintQuestion
 ) -> Iterator[QuestionProblem]:
-    """What the answer or its evidence says and the relevant days do not."""
+    """Problems of answer and evidence that the relevant days do not support."""
     yield from _check_spans(corpus, asked)
-    if missing := _find_missing_words(said, asked):
+    if missing := _find_missing_words(day_words, asked):
         named = ", ".join(sorted(missing)[:4])
         yield _make_problem(
             f"too few words of the answer stand on {format_days(asked.days)}, not even {named}; "
             "correct the answer or relevant_days",
             is_grave=True,
         )
-    yield from _check_window(corpus, said, asked)
+    yield from _check_window(corpus, day_words, asked)
 
 
 def find_holding_days(corpus: LintCorpus, asked: LintQuestion) -> tuple[int, ...]:
-    """The relevant days that state every value and name of the answer, in whatever spelling.
+    """The relevant days that state every value and name of the answer, in any spelling.
 
-    Codes as short as Q1 are met by chance and not looked for. None if there is nothing to look
-    for, or the answer is a refusal.
+    Short codes such as Q1 are ignored. Empty without values, and for refusals.
     """
     telling = [atom for atom in asked.atoms if atom.is_exact or atom.kind == NAME]
     if not telling or is_withheld(asked):
@@ -106,25 +107,25 @@ def find_holding_days(corpus: LintCorpus, asked: LintQuestion) -> tuple[int, ...
     return tuple(sorted(set(asked.days).intersection(*found)))
 
 
-def _find_missing_words(said: DayWords, asked: LintQuestion) -> Collection[str]:
-    """Words of a free answer that its days lack, if they are too many for a rewording."""
+def _find_missing_words(day_words: DayWords, asked: LintQuestion) -> Collection[str]:
+    """Words of the answer that its days lack, if they are too many for a rewording."""
     if asked.denies or is_withheld(asked):
         return ()
     answer = collect_topics(asked.reference) - asked.topics
-    here = said.collect_words_of_days(asked.days)
+    here = day_words.collect_words_of_days(asked.days)
     missing = answer - here
     if len(missing) > (1 - _MIN_SHARED_WORDS) * len(answer):
         return missing
-    telling = said.find_known(answer) - said.find_usual(answer)
+    telling = day_words.find_known(answer) - day_words.find_usual(answer)
     lost = telling - here
     is_elsewhere = len(lost) >= _MIN_TELLING and len(lost) > (1 - _MIN_TELLING_WORDS) * len(telling)
     return lost if is_elsewhere else ()
 
 
 def _check_window(
-    corpus: LintCorpus, said: DayWords, asked: LintQuestion
+    corpus: LintCorpus, day_words: DayWords, asked: LintQuestion
 ) -> Iterator[QuestionProblem]:
-    """A week of relevant days for one fact, of which only some state it."""
+    """A week of relevant days for one fact that only some of them state."""
     if is_withheld(asked) or not is_single_fact(asked) or not is_whole_window(asked):
         return
     if asked.atoms:
@@ -134,12 +135,13 @@ def _check_window(
         holding = tuple(
             day
             for day in asked.days
-            if len(answer & said.collect_words(day)) >= _MIN_SHARED_WORDS * len(answer)
+            if len(answer & day_words.collect_words(day)) >= _MIN_SHARED_WORDS * len(answer)
         )
     if holding and len(holding) < len(asked.days):
         yield _make_problem(
             f"it lists {len(asked.days)} relevant days for one fact, and only "
-            f"{format_days(holding)} {'states' if len(holding) == 1 else 'state'} it; list no others"
+            f"{format_days(holding)} {'states' if len(holding) == 1 else 'state'} it; list no "
+            "others"
         )
 
 
@@ -166,7 +168,7 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
 
 
 def _is_inferable(asked: LintQuestion, atom: TextValue) -> bool:
-    """A date may be the day's own; a count or a sum stands nowhere."""
+    """Whether the value may be inferred: dates, counts and sums."""
     return atom.kind == DATE or (atom.kind in AMOUNTS and asked.category in INFERRED)
 
 
@@ -181,7 +183,7 @@ def _is_inside(corpus: LintCorpus, span: Evidence) -> bool:
 
 
 def _extract_span(corpus: LintCorpus, span: Evidence) -> str:
-    """What the evidence points to, from the heading it stands under on."""
+    """The text of the evidence, from its heading on."""
     text = corpus.by_number[span.day].text
     start = span.start or 0
     headed = [each.start() for each in _HEADING.finditer(text, 0, start)]
@@ -189,7 +191,7 @@ def _extract_span(corpus: LintCorpus, span: Evidence) -> str:
 
 
 def _check_quotes(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
-    """Quotations that the evidence gives beside its places."""
+    """Problems with quotations in the evidence."""
     listed = asked.extra.get("evidence")
     for span in listed if isinstance(listed, list) else ():
         quote, day = span.get("quote"), span.get("day")

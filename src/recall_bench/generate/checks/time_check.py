@@ -1,7 +1,8 @@
-"""Whether a question can be understood by somebody who was there: beyond what the lints look for.
+"""Whether a question says what time it means, and whether a later day changes its answer.
 
-Day numbers are the benchmark's own, and the one vague thing that can be put right without
-judgement: each is a date.
+Day numbers are internal to the benchmark; they can be replaced by dates. Values are repeated in the
+same words: `Walkaway floor: $490M EV`, and one day `Walkaway floor: $650M EV`. Where the words stay
+and the value differs, and the old value is not stated any more, the answer has changed.
 """
 
 import re
@@ -34,7 +35,7 @@ from recall_bench.datasets.lint.value_index import LintQuestion, SentenceMention
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
 
 _MIN_TOPICS = 2
-"""Words with content that a question needs to be about something."""
+"""Content words that a question needs."""
 _NUMBER = r"#?(\d{1,5})(?![.,]*\d)"
 _TO = r"\s?(?:[-–]|to|through|until)\s?(?:day\s)?"
 _AND = r"\s?(?:,? and|,? or|,)\s?(?:days?\s)?"
@@ -42,7 +43,7 @@ _DAYS = re.compile(
     rf"(?<!\d[ -])\bdays?[ \u00a0]{_NUMBER}(?:(?:{_TO}|{_AND}){_NUMBER})*(?P<of>\sof\b)?",
     re.IGNORECASE,
 )
-"""With `of` after it, it counts the days of something."""
+"""With `of` after it, it counts days of something else."""
 _EACH = re.compile(rf"(?:days?[ \u00a0])?{_NUMBER}", re.IGNORECASE)
 _ISO = r"\d{4}-\d\d-\d\d"
 _DASH = re.compile(rf"(?<=\d)\s?[-–]\s?(?={_ISO})")
@@ -51,11 +52,11 @@ _SPAN = re.compile(
     rf"(?:to|through) (?P<last>{_ISO})",
     re.IGNORECASE,
 )
-"""A stretch of days as it reads once its numbers are dates."""
+"""A span of days after its numbers were replaced by dates."""
 
 
 def check_anchor(asked: LintQuestion) -> Iterator[QuestionProblem]:
-    """A question that names next to nothing: no date, no value, no name."""
+    """A question without date, value and name, and almost without content words."""
     text = asked.item.text
     if len(asked.topics) < _MIN_TOPICS and not is_dated(text) and not find_claims(text):
         yield QuestionProblem(
@@ -66,12 +67,12 @@ def check_anchor(asked: LintQuestion) -> Iterator[QuestionProblem]:
 
 
 def is_numbering_days(text: str) -> bool:
-    """Whether a text says of when it speaks by the numbers of days."""
+    """Whether a text uses day numbers."""
     return _DAYS.search(text) is not None
 
 
 def replace_day_numbers(corpus: LintCorpus, text: str) -> str | None:
-    """The text with every day number replaced by that day's date; None if one is no day."""
+    """The text with every day number replaced by its date; None if one is no day."""
     is_whole = True
 
     def replace_day(match: re.Match[str]) -> str:
@@ -95,38 +96,38 @@ def _format_span(match: re.Match[str]) -> str:
 
 
 def _find_date(corpus: LintCorpus, day: int) -> date | None:
-    """The date by the day's own text, which is what its readers know."""
+    """The date in the day's own text."""
     return corpus.text_dates.get(day)
 
 
 _KINDS = (MONEY, PERCENT, NUMBER, TIME)
 _SAME_MATTER = 3
-"""Words of the question that a sentence and its headings share if they are about it."""
+"""Words that a sentence with its headings shares with a question about it."""
 _LABEL = 2
-"""Words that the two sentences and the question share about the value itself."""
+"""Words that both sentences and the question share."""
 _WITHIN = 3 / 4
-"""The share of the shorter sentence's words that the longer one has too."""
+"""The share of the shorter sentence's words that the longer one has."""
 _ALIKE = 2 / 5
 _PAST = re.compile(
     r"\b(?:initial\w*|original\w*|first|before|earlier|previous\w*|old|prior|former\w*|start\w*"
     r"|beg[aiu]n\w*|at the time)\b",
     re.IGNORECASE,
 )
-"""Marks a question for what held once."""
+"""Marks a question about the past."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChange:
-    """From which day on another answer holds."""
+    """The day from which another answer holds."""
 
     day: int
     old: str
     new: str
-    """A value, or the sentence that gives it."""
+    """A value, or the sentence with it."""
 
     @property
     def message(self) -> str:
-        """What to do about it."""
+        """The change and what to do about it."""
         return (
             f"{self.old} holds until day {self.day}, which says “{self.new}”; "
             f"set irrelevant_after to {self.day - 1}, or ask as of a date"
@@ -135,24 +136,24 @@ class AnswerChange:
 
 @dataclass(eq=False, slots=True)
 class _ValueLine:
-    """A sentence with values of one kind, as often as it is told in one session."""
+    """A sentence with values of one kind, and all days of a session with it."""
 
     said: SentenceMention
-    """The first telling."""
+    """Its first occurrence."""
     label: frozenset[str]
-    """Its own words without the values."""
+    """Its words without the values."""
     days: set[int] = field(default_factory=set)
     values: set[str] = field(default_factory=set)
 
 
 class ChangeFinder:
-    """Knows every sentence of a story that gives a value."""
+    """Finds changes of answers, from every sentence of a story with a value."""
 
     def __init__(self, corpus: LintCorpus) -> None:
         self._corpus = corpus
 
     def find_change(self, asked: LintQuestion) -> AnswerChange | None:
-        """The first change of an answer that the question does not allow for."""
+        """The first change of the answer that the question does not account for."""
         text = asked.item.text
         if is_dated(text) or is_numbering_days(text) or _PAST.search(text):
             return None
@@ -164,7 +165,7 @@ class ChangeFinder:
         return min(open_ones, key=lambda change: change.day, default=None)
 
     def _find_corrections(self, asked: LintQuestion) -> Iterator[AnswerChange]:
-        """Changes that the story itself plans, if the days follow it."""
+        """Corrections of the story that the days tell."""
         answer = {(atom.kind, atom.core) for atom in asked.exact}
         for each in list_corrections(self._corpus):
             wrong = [atom for atom in each.wrong if (atom.kind, atom.core) in answer]
@@ -210,7 +211,7 @@ class ChangeFinder:
 
     @cached_property
     def _places(self) -> dict[str, dict[str, list[int]]]:
-        """The lines of each kind that hold a word."""
+        """The lines of each kind by their words."""
         found: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
         for kind, lines in self._lines.items():
             for number, line in enumerate(lines):
@@ -243,7 +244,7 @@ def _find_changes(
 
 
 def _is_other(line: _ValueLine, told: _ValueLine, own: frozenset[str]) -> bool:
-    """Whether a line gives other values of what the told one gives."""
+    """Whether a line gives other values for the same thing as the told one."""
     if line.said.session != told.said.session or len(line.values) != len(told.values):
         return False
     if not line.values.isdisjoint(told.values):
@@ -258,9 +259,9 @@ def _is_other(line: _ValueLine, told: _ValueLine, own: frozenset[str]) -> bool:
 
 
 def _is_same_thing(asked: LintQuestion, line: _ValueLine, told: _ValueLine) -> bool:
-    """Whether a line speaks of the codes the question names, and of the people the told one does.
+    """Whether a line has the question's codes and the told line's people.
 
-    Things of one kind are told of in the same words: each culture has its viability.
+    Similar things are described in the same words: each culture has its viability.
     """
     text = normalise_text(asked.item.text)
     codes = {atom.core for atom in find_values(text) if atom.kind == CODE}
@@ -272,5 +273,5 @@ def _is_same_thing(asked: LintQuestion, line: _ValueLine, told: _ValueLine) -> b
 
 
 def _extract_unit(value: str) -> str:
-    """What a value counts: its words without the digits."""
+    """The unit of a value: its words without digits."""
     return " ".join(word for word in value.split() if not word[0].isdigit())

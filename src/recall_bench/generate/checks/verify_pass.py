@@ -1,4 +1,4 @@
-"""The checks and a model's opinion of a question made one verdict and one repair."""
+"""The pass `verify-qa`: checks a question file, asks a model, and proposes repairs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,6 @@ from recall_bench.generate.checks.check_result import (
 )
 from recall_bench.generate.checks.model_review import (
     ModelOpinion,
-    OnProgress,
     ReviewAnswers,
     review_questions,
 )
@@ -48,6 +47,7 @@ from recall_bench.generate.checks.story_checker import (
 )
 from recall_bench.generate.checks.support_check import GUARDED
 from recall_bench.generate.pass_request import VerifyRequest
+from recall_bench.generate.pass_run import OnProgress
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 def merge_opinion(
     checked: CheckedQuestion, opinion: ModelOpinion | None, checker: StoryChecker
 ) -> VerifiedQuestion:
-    """What is written of a question; the checker knows the others as they would be."""
+    """The line of a question; the checker knows the other questions as repaired."""
     problems = list(checked.examined.problems)
     repair, refused = checked.examined.repair, None
     if opinion is not None:
@@ -81,7 +81,7 @@ def merge_opinion(
 def _choose_verdict(
     problems: list[QuestionProblem], opinion: ModelOpinion | None
 ) -> QuestionVerdict:
-    """The worse of what the checks and the model say."""
+    """The worse verdict of the checks and the model."""
     own = QuestionVerdict.NEEDS_CLEANUP if problems else QuestionVerdict.ANSWERABLE
     if any(problem.is_grave for problem in problems):
         own = QuestionVerdict.DEFECTIVE
@@ -137,7 +137,7 @@ def _join_repairs(
 def _find_refusal(
     checker: StoryChecker, entry: Mapping[str, object], suggested: dict[str, object]
 ) -> str | None:
-    """Why the suggestion is not to be proposed; None if it may be."""
+    """Why the suggestion must not be proposed; None if it may be."""
     corpus = checker.corpus
     was = parse_entry(corpus, entry)
     becomes = parse_entry(corpus, apply_changes(entry, suggested))
@@ -160,7 +160,7 @@ def _find_refusal(
 
 
 def _find_new_secrets(corpus: LintCorpus, was: LintQuestion, becomes: LintQuestion) -> list[str]:
-    """What question and answer would say of a secret that they do not say now."""
+    """Secret words that question and answer would newly tell."""
     said = {*split_words(was.item.text), *split_words(was.reference)}
     new = LintQuestion(becomes.item.replace(text=""), None, becomes.extra)
     asked = LintQuestion(
@@ -180,12 +180,12 @@ def _find_new_secrets(corpus: LintCorpus, was: LintQuestion, becomes: LintQuesti
 
 
 def verify_questions(
-    request: VerifyRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: VerifyRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
 ) -> VerifyResult:
-    """Examine every question of a file, and write the findings and a repaired version.
+    """Check every question of a file, and write the findings and a repaired version.
 
-    The file itself is never changed. With a model each question is put to it as well; a run that
-    was cut short goes on where it stopped, and writes when it has asked about all of them.
+    The file itself is never changed. With a model each question is reviewed by it too; an
+    interrupted run continues, and writes when all questions are reviewed.
     """
     layout = request.find_layout()
     file, rows = _read_file(request, layout)
@@ -193,7 +193,7 @@ def verify_questions(
     checked = check_file(corpus, rows)
     asked = ReviewAnswers()
     if model is not None or not request.is_offline:
-        asked = review_questions(request, corpus, checked, told, model)
+        asked = review_questions(request, corpus, checked, on_progress, model)
     lines = _merge_opinions(corpus, checked, asked.opinions)
     folder = request.out or layout.questions_file.parent
     verification, proposal = (
@@ -208,7 +208,7 @@ def verify_questions(
         proposal=str(proposal) if proposal else None,
         notes=_list_notes(verification, proposal, lines),
         missing=tuple(asked.missing),
-        fill=request.again,
+        fill=request.resume_command,
         usage=asked.usage,
         spent=asked.spent,
         stopped=asked.stopped,
@@ -235,7 +235,7 @@ def _read_file(request: VerifyRequest, layout: Layout) -> tuple[QuestionSource, 
 def _merge_opinions(
     corpus: LintCorpus, checked: Sequence[CheckedQuestion], opinions: Mapping[int, ModelOpinion]
 ) -> tuple[VerifiedQuestion, ...]:
-    """A line for each question; what a model suggests is examined beside all the others."""
+    """A line for each question; suggestions of a model are checked against all other questions."""
     checker = StoryChecker(corpus)
     for each in checked if opinions else ():
         if each.repaired is not None:

@@ -1,9 +1,14 @@
-"""How many arcs of each type a story needs, by its length.
+"""Rules for the arcs of a story: their number, their pacing, and each arc by itself.
 
-The measure is a story of 1,000 days: at least 5 projects, 2 incidents, 3 decisions, 2 learnings,
-2 relationships and 4 corrections, and at most 22 arcs in all. A story of N days needs each count
-times the cube root of N / 1000, rounded: short stories are denser than a piece of a long one,
-else a month would hold nothing to ask about.
+A story of 1,000 days needs at least 5 projects, 2 incidents, 3 decisions, 2 learnings,
+2 relationships and 4 corrections, and at most 22 arcs. A story of N days needs each count times the
+cube root of N / 1000, rounded: short stories are denser, else a month would hold nothing to ask.
+
+A quiet period is 10 to 15 days without any arc. A story of 120 days or more has one or two, and one
+more for each 500 days beyond 1,000. In a shorter story an eighth is the longest gap.
+
+A correction has two beliefs in order, and nothing may tell the second before its day. Titles and
+descriptions are shown from an arc's first day on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,18 +41,18 @@ _SLACK = 4
 
 
 def count_fewest_arcs(days: int) -> Mapping[str, int]:
-    """The fewest arcs of each type; types that a story this short can do without have 0."""
+    """The fewest arcs of each type; 0 for types that a short story can do without."""
     return {kind: _scale_count(count, days) for kind, count in _MIN_ARCS.items()}
 
 
 def compute_arc_bounds(days: int) -> tuple[int, int]:
-    """The fewest and the most arcs in all."""
+    """The fewest and the most arcs."""
     least = max(1, sum(count_fewest_arcs(days).values()))
     return least, max(_scale_count(_MAX_ARCS, days), least + _SLACK)
 
 
 def count_fewest_with_directives(arcs: int) -> int:
-    """How many of so many arcs need directives at least: a third, rounded up."""
+    """How many of the arcs need directives: a third, rounded up."""
     return -(-arcs // 3)
 
 
@@ -58,7 +63,7 @@ def _scale_count(count: int, days: int) -> int:
 MAX_CONCURRENT_ARCS = 4
 SHORTEST_QUIET, LONGEST_QUIET = 10, 15
 QUIET_FROM = 120
-"""A story this long has quiet periods."""
+"""Stories from this length on have quiet periods."""
 
 _USUAL_QUIET = 12
 
@@ -69,7 +74,7 @@ def count_most_quiet_periods(days: int) -> int:
 
 
 def check_pacing(story: Story, days: int) -> Iterator[str]:
-    """Days with too many arcs, days with none, and quiet periods that are not there."""
+    """Problems with concurrent arcs, gaps and quiet periods."""
     yield from _check_crowding(story, days)
     if not story.arcs:
         return
@@ -91,7 +96,8 @@ def _check_crowding(story: Story, days: int) -> Iterator[str]:
         names = dict.fromkeys(name for day in span for name in crowds[day])
         yield (
             f"{'up to ' if len(names) > most else ''}{most} arcs are active at once on "
-            f"{format_days(span)}: {', '.join(names)}; at most {MAX_CONCURRENT_ARCS} may be: shorten or move "
+            f"{format_days(span)}: {', '.join(names)}; at most {MAX_CONCURRENT_ARCS} may be: "
+            "shorten or move "
             "some"
         )
 
@@ -123,7 +129,8 @@ def _check_holes(spans: list[tuple[int, int]], days: int) -> Iterator[str]:
         if last - first + 1 > most and first > 1 and last < days:
             fewer = f"{SHORTEST_QUIET}–{most}" if days >= QUIET_FROM else f"at most {most}"
             yield (
-                f"no arc is active on {format_days(range(first, last + 1))}; leave {fewer} days in a "
+                f"no arc is active on {format_days(range(first, last + 1))}; leave {fewer} days "
+                "in a "
                 "row without one: move or lengthen an arc"
             )
 
@@ -136,17 +143,19 @@ def _check_quiet_periods(story: Story, spans: list[tuple[int, int]], days: int) 
     ]
     wanted = f"leave {SHORTEST_QUIET}–{LONGEST_QUIET} days in a row without any arc"
     if not quiet:
-        yield f"there is no quiet period: {wanted}, once or twice{_suggest_quiet_period(story, days)}"
+        suggestion = _suggest_quiet_period(story, days)
+        yield f"there is no quiet period: {wanted}, once or twice{suggestion}"
     elif len(quiet) > count_most_quiet_periods(days):
         places = ", ".join(f"{first}–{last}" for first, last in quiet)
         yield (
-            f"there are {len(quiet)} quiet periods, on days {places}; {count_most_quiet_periods(days)} at most: "
+            f"there are {len(quiet)} quiet periods, on days {places}; "
+            f"{count_most_quiet_periods(days)} at most: "
             "fill one with an arc"
         )
 
 
 def _suggest_quiet_period(story: Story, days: int) -> str:
-    """Where a quiet period would cost least: the dozen days that the fewest arcs touch."""
+    """A suggestion: the dozen days with the fewest arcs."""
     starts = range(days // 4, days - _USUAL_QUIET - days // 8)
     best = min(starts, key=lambda day: len(_find_touching_arcs(story, day)))
     names = ", ".join(arc.id for arc in _find_touching_arcs(story, best))
@@ -160,7 +169,7 @@ def _find_touching_arcs(story: Story, day: int) -> list[Arc]:
 
 
 def check_arc(persona: Persona, story: Story, arc: Arc, days: int) -> Iterator[str]:
-    """What is wrong with one arc, whatever the others do."""
+    """Problems of one arc by itself."""
     if not SLUG.fullmatch(arc.id):
         yield f"arc id {arc.id!r}: use lower-case letters and digits, joined by hyphens"
     if arc.type not in ARC_TYPES:
@@ -171,7 +180,7 @@ def check_arc(persona: Persona, story: Story, arc: Arc, days: int) -> Iterator[s
 
 
 def list_people(persona: Persona) -> frozenset[str]:
-    """Everybody who can take part in anything."""
+    """The principal and the cast."""
     own = (persona.principal.name,) if persona.principal else ()
     return frozenset((*own, *(member.name for member in persona.cast)))
 
@@ -193,16 +202,16 @@ def _check_days(arc: Arc, days: int) -> Iterator[str]:
 
 
 def _check_sessions(story: Story, arc: Arc) -> Iterator[str]:
-    rooms = {session.id: session for session in story.sessions}
+    sessions = {session.id: session for session in story.sessions}
     primary = arc.primary_session
     if primary is None:
-        yield f"arc {arc.id} has no primarySession; name one of {', '.join(rooms)}"
-    elif primary in rooms:
-        yield from _check_open_days(rooms[primary], arc)
+        yield f"arc {arc.id} has no primarySession; name one of {', '.join(sessions)}"
+    elif primary in sessions:
+        yield from _check_open_days(sessions[primary], arc)
     named = {primary, *arc.referenced_sessions, *arc.forbidden_sessions} - {None}
-    for name in sorted(str(each) for each in named if each not in rooms):
-        yield f"arc {arc.id}: there is no session {name}; there is {', '.join(rooms)}"
-    if primary in rooms and rooms[primary].isolated and arc.referenced_sessions:
+    for name in sorted(str(each) for each in named if each not in sessions):
+        yield f"arc {arc.id}: there is no session {name}; there is {', '.join(sessions)}"
+    if primary in sessions and sessions[primary].isolated and arc.referenced_sessions:
         yield (
             f"arc {arc.id}: it happens in {primary}, which is isolated, and is echoed in "
             f"{', '.join(arc.referenced_sessions)}; leave referencedSessions empty"
@@ -210,7 +219,7 @@ def _check_sessions(story: Story, arc: Arc) -> Iterator[str]:
     for name in arc.referenced_sessions:
         if name == primary:
             yield f"arc {arc.id}: {name} is its primarySession; do not reference it as well"
-        elif name in rooms and not _is_overlapping(rooms[name], arc):
+        elif name in sessions and not _is_overlapping(sessions[name], arc):
             yield f"arc {arc.id}: session {name} is closed on all its days; do not reference it"
     told = {primary, *arc.referenced_sessions}
     for name in arc.forbidden_sessions:
@@ -236,7 +245,7 @@ def _is_session_open(session: Session, day: int) -> bool:
 
 
 def _is_overlapping(session: Session, arc: Arc) -> bool:
-    """Whether the session is open on any day of the arc, which may be said to last for ever."""
+    """Whether the session is open on any day of the arc."""
     first = max(session.first_day or 1, arc.start_day)
     last = arc.end_day if session.last_day is None else min(session.last_day, arc.end_day)
     return first <= last
@@ -247,14 +256,14 @@ def _check_participants(persona: Persona, story: Story, arc: Arc) -> Iterator[st
     for name in arc.participants:
         if name not in people:
             yield f"arc {arc.id}: {name} is neither the principal nor in the cast; name only those"
-    room = next((each for each in story.sessions if each.id == arc.primary_session), None)
-    if room is None or not room.isolated:
+    session = next((each for each in story.sessions if each.id == arc.primary_session), None)
+    if session is None or not session.isolated:
         return
     for name in arc.participants:
-        if name in people and name not in room.participants:
+        if name in people and name not in session.participants:
             yield (
                 f"arc {arc.id}: {name} takes part, and does not sit in the isolated session "
-                f"{room.id}; leave the name out"
+                f"{session.id}; leave the name out"
             )
 
 
@@ -262,7 +271,7 @@ _NEEDED = ("wrongDay", "correctedDay", "wrongBelief", "correctedBelief")
 
 
 def check_corrections(story: Story) -> Iterator[str]:
-    """What is wrong with the corrections, and with other arcs that give them away."""
+    """Problems of corrections, and of arcs that reveal them too early."""
     for arc in story.arcs:
         if arc.type == "correction":
             yield from _check_course(arc)
@@ -311,7 +320,7 @@ def _check_own_leaks(arc: Arc) -> Iterator[str]:
 
 
 def _check_other_leaks(arc: Arc, story: Story) -> Iterator[str]:
-    """Values of the corrected belief that another arc tells of the same matter before their day."""
+    """Values of the corrected belief that another arc on the same topic tells too early."""
     about = _find_common_topics(arc)
     for other in story.arcs:
         if other.id == arc.id or arc.corrected_day is None or other.start_day >= arc.corrected_day:
@@ -331,14 +340,14 @@ def _check_other_leaks(arc: Arc, story: Story) -> Iterator[str]:
 
 
 def _list_early_texts(arc: Arc, correction: Arc) -> Iterator[tuple[str, str]]:
-    """What happens in an arc before the correction is known."""
+    """The events of an arc before the correction."""
     for directive in arc.directives:
         if correction.corrected_day is not None and directive.day < correction.corrected_day:
             yield f"directive on day {directive.day}", directive.event
 
 
 def _find_giveaway(arc: Arc, text: str) -> str | None:
-    """What of the corrected belief a text tells: a value, or all of it word for word."""
+    """What a text reveals of the corrected belief: a value, or all of it."""
     told = next(iter(_find_corrected_values(arc, text)), None)
     if told is not None:
         return told.shown
@@ -351,7 +360,7 @@ def _find_giveaway(arc: Arc, text: str) -> str | None:
 
 
 def _find_corrected_values(arc: Arc, text: str) -> list[TextValue]:
-    """The exact values of a text that the corrected belief has and the wrong one has not."""
+    """The exact values of a text that only the corrected belief has."""
     known = {_make_value_key(atom) for atom in find_claims(arc.wrong_belief or "")}
     new = {
         _make_value_key(atom) for atom in find_claims(arc.corrected_belief or "") if atom.is_exact
@@ -360,12 +369,12 @@ def _find_corrected_values(arc: Arc, text: str) -> list[TextValue]:
 
 
 def _make_value_key(atom: TextValue) -> tuple[str, str]:
-    """What two spellings of an atom share. A number without its unit would fit too much."""
+    """The same for all spellings of a value; a number keeps its unit."""
     return atom.kind, atom.value if atom.kind == NUMBER else atom.core
 
 
 def _find_common_topics(arc: Arc) -> frozenset[str]:
-    """What both beliefs speak of, or else either and the title."""
+    """The topics of both beliefs, or else of one belief and the title."""
     wrong, right = (
         collect_topics(remove_values(belief or ""))
         for belief in (arc.wrong_belief, arc.corrected_belief)

@@ -1,4 +1,8 @@
-"""The sources of a persona that the world makes: a shipped trade under the names of a seed."""
+"""The pass `create-persona --model offline`: a shipped trade with new people, values and dates.
+
+The simulator's sources are written to `world/` first, then the arcs, and persona.yaml last, so that
+a folder with a persona.yaml is complete.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,28 +47,28 @@ _SEEDS = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineStoryRequest:
-    """Which story of whom."""
+    """The parameters of a simulated story."""
 
     recipe: WorldRecipe
     layout: Layout
     days: int
     epoch: date | None = None
-    """The date of day 1; None leaves it to the seed."""
+    """The date of day 1; None for that of the seed."""
     usual_epoch: date | None = None
-    """The date of day 1 of other stories of the persona; None if this is the first."""
+    """The date of day 1 of the persona's other stories; None for the first story."""
 
 
 def hash_prompt(prompt: str, seed: int) -> int:
-    """The world's seed for a description: never 0, which stands for the story as authored."""
+    """The simulator's seed for a description: never 0, which means the story as authored."""
     return RandomStream("offline", " ".join(prompt.split()), seed).draw_between(1, _SEEDS)
 
 
 def compose_sources(wanted: OfflineStoryRequest) -> WorldSources:
-    """The sources as they are played: named, dated and cut to length."""
+    """The sources with names, dates and length applied."""
     own = prepare_sources(load_sources(wanted.recipe.trade, DEFAULT_ARCS), wanted.recipe.seed)
     begins = wanted.epoch or wanted.usual_epoch or parse_epoch(own)
     story = _align_weekdays(own.story_file, parse_epoch(own), begins, wanted.days)
-    # Names are final: nothing is left to be renamed.
+    # The names are final.
     persona = {key: part for key, part in own.persona_file.items() if key != "alternatives"}
     usual = wanted.usual_epoch or begins
     persona |= {"id": wanted.layout.id, "epoch": usual.isoformat()}
@@ -81,7 +85,7 @@ def compose_sources(wanted: OfflineStoryRequest) -> WorldSources:
 
 
 def dump_sources(sources: WorldSources, recipe: WorldRecipe) -> Mapping[str, bytes]:
-    """The files of `world/`, by name: what the play is read back from."""
+    """The files of `world/` by name."""
     documents = {
         "persona.yaml": sources.persona_file,
         "routine.yaml": _drop_empty_keys(msgspec.to_builtins(sources.routine)),
@@ -95,14 +99,14 @@ def dump_sources(sources: WorldSources, recipe: WorldRecipe) -> Mapping[str, byt
 def _align_weekdays(
     story: Mapping[str, Any], authored: date, begins: date, days: int
 ) -> Mapping[str, Any]:
-    """The story moved by less than a week, so that each day of it is the weekday it was."""
+    """The story moved by less than a week, so that its weekdays stay the same."""
     by = (authored.weekday() - begins.weekday()) % _WEEK
     is_over_before = story["arcs"][0]["directives"][0]["day"] + by > days
     return story if is_over_before else move_story(story, by)
 
 
 def _drop_empty_keys(content: Any) -> Any:  # noqa: ANN401 - any YAML
-    """The same without keys that hold nothing, which is what a key that is absent means."""
+    """The content without empty keys, which mean the same as absent ones."""
     if isinstance(content, dict):
         return {
             key: _drop_empty_keys(part)
@@ -112,15 +116,19 @@ def _drop_empty_keys(content: Any) -> Any:  # noqa: ANN401 - any YAML
     return [_drop_empty_keys(part) for part in content] if isinstance(content, list) else content
 
 
-def create_offline(request: CreateRequest, told: Callable[[str], None]) -> PassResult:
-    """Make the persona and its story, or another story of a persona that the world made.
+def create_offline(request: CreateRequest, on_progress: Callable[[str], None]) -> PassResult:
+    """Write a simulated persona and its story, or another story of a simulated persona.
 
-    What is there already and is just what would be written stays. UsageError if something else is
-    there, unless it may be overwritten.
+    Files that already have the right content are kept. UsageError if a file would be replaced
+    without `overwrite`.
     """
     request.check_folder()
     layout = request.story
-    wanted = _plan_another_story(request) if request.arcs_only else _plan_first_story(request, told)
+    wanted = (
+        _plan_another_story(request)
+        if request.arcs_only
+        else _plan_first_story(request, on_progress)
+    )
     world = prepare_world(compose_sources(wanted), wanted.recipe)
     sources = dump_sources(world.sources, wanted.recipe)
     files = {layout.arcs_file: dump_yaml(world.public_arcs).encode()}
@@ -138,26 +146,28 @@ def create_offline(request: CreateRequest, told: Callable[[str], None]) -> PassR
             await checkpoint()
             if path not in kept:
                 replace_file(path, content)
-                told(f"Wrote {path.name}")
+                on_progress(f"Wrote {path.name}")
 
     stopped = run_pass(write_files)
-    there = sum(is_file_of(path, content) for path, content in files.items())
+    complete = sum(is_file_of(path, content) for path, content in files.items())
     return PassResult(
         what="files",
         folder=str(layout.folder),
         wanted=len(files),
-        written=there - len(kept),
+        written=complete - len(kept),
         kept=len(kept),
         notes=tuple(_list_notes(request, world)),
-        fill=request.again,
+        fill=request.resume_command,
         stopped=stopped,
     )
 
 
-def _plan_first_story(request: CreateRequest, told: Callable[[str], None]) -> OfflineStoryRequest:
+def _plan_first_story(
+    request: CreateRequest, on_progress: Callable[[str], None]
+) -> OfflineStoryRequest:
     trade, because = _choose_trade(request)
-    told(f"offline, the world knows {len(TRADES)} trades: {describe_trades()}")
-    told(f"taking {trade}, as {because}; only a model follows the prompt itself")
+    on_progress(f"offline there are {len(TRADES)} trades: {describe_trades()}")
+    on_progress(f"taking {trade}, as {because}; only a model follows the rest of the prompt")
     recipe = WorldRecipe(trade=trade, seed=hash_prompt(request.prompt, request.seed or 0))
     return OfflineStoryRequest(
         recipe=recipe, layout=request.story, days=request.days, epoch=request.epoch
@@ -165,22 +175,23 @@ def _plan_first_story(request: CreateRequest, told: Callable[[str], None]) -> Of
 
 
 def _choose_trade(request: CreateRequest) -> tuple[str, str]:
-    """The trade to be taken, and why."""
+    """The trade, and why it was chosen."""
     if request.trade is not None:
         return check_trade(request.trade), "--trade says"
     if not request.prompt.strip():
         raise UsageError(
             "--prompt is missing; describe whom the persona serves and in which trade, or say "
-            "--arcs-only for a persona that is there"
+            "--arcs-only for an existing persona"
         )
     found = find_trade(request.prompt)
     if found is None:
         raise UsageError(
-            f"--prompt: it names none of the {len(TRADES)} trades that the world knows, which are "
-            f"{describe_trades()}; choose one with --trade NAME, or name a model with --model, which "
+            f"--prompt: it names none of the {len(TRADES)} offline trades, which are "
+            f"{describe_trades()}; choose one with --trade NAME, or name a model with --model, "
+            "which "
             "follows any prompt"
         )
-    # Three words are enough to see why; a long description may hold many.
+    # Three words are enough as a reason.
     return found.trade, f"the prompt says {' and '.join(map(repr, found.words[:3]))}"
 
 
@@ -188,7 +199,7 @@ def _plan_another_story(request: CreateRequest) -> OfflineStoryRequest:
     recipe = read_recipe(request.persona)
     if recipe is None or not request.story.persona_file.is_file():
         raise UsageError(
-            f"--arcs-only: the world did not make {request.id}, so offline cannot tell another "
+            f"--arcs-only: the simulator did not make {request.id}, so it cannot tell another "
             "story of it; name a model with --model, or create a persona without --arcs-only"
         )
     if recipe.trade not in list_shipped_personas():
@@ -206,7 +217,7 @@ def _plan_another_story(request: CreateRequest) -> OfflineStoryRequest:
 
 
 def _check_same_persona(layout: Layout, world: WorldFolder, sources: Mapping[str, bytes]) -> None:
-    """The story is about the persona that is there, with the same people."""
+    """Check that the new story fits the existing persona."""
     own = layout.folder / FOLDER
     shared = [name for name in sources if name != layout.arcs]
     edited = [own / name for name in shared if not is_file_of(own / name, sources[name])]
@@ -223,18 +234,19 @@ def _check_same_persona(layout: Layout, world: WorldFolder, sources: Mapping[str
 def _check_free(
     request: CreateRequest, files: dict[Path, bytes], sources: Mapping[str, bytes]
 ) -> None:
-    """Nothing is in the way that somebody may want to keep."""
+    """Check that no file would be lost."""
     world = request.persona / FOLDER
     if world.exists() and not (world / RECIPE).exists():
         raise UsageError(
-            f"{world} exists and is not the world's; move it away, or name another folder with "
+            f"{world} exists and was not made by the simulator; move it, or name another folder "
+            "with "
             "--persona"
         )
     if request.overwrite:
         return
     ours = dict(reversed(files.items()))
     if request.story.persona_file.exists():
-        # Without a persona.yaml they are what a run left that was killed.
+        # Without a persona.yaml they are left over from a killed run.
         ours |= {world / name: content for name, content in sources.items()}
     for path, content in ours.items():
         if path.exists() and not is_file_of(path, content):
@@ -246,7 +258,7 @@ def _check_free(
 
 
 def _write_sources(world: Path, sources: Mapping[str, bytes], arcs: str) -> None:
-    """The sources in their place; further stories of the same persona stay."""
+    """Write the sources; other stories of the same persona are kept."""
     remove_leftovers(world)
     remove_sibling_folders(world)
     shared = {name: content for name, content in sources.items() if name != arcs}

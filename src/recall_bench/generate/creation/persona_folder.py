@@ -1,7 +1,7 @@
-"""What of a persona is there already, and whether it may be built upon.
+"""The existing files of a persona, and whether a pass may build on them.
 
-`.generation/persona.json` says from which description persona.yaml was made. It is written before
-the file itself, with the file's digest, so that a run that was killed in between is no riddle.
+`.generation/persona.json` records the description that persona.yaml was made from. It is written
+before persona.yaml, with its digest, so that the state after a kill is clear.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from recall_bench.generate.pass_request import CreateRequest
 
 
 class PersonaOrigin(Record, frozen=True, kw_only=True):
-    """Where a persona.yaml came from."""
+    """The origin of a persona.yaml."""
 
     prompt: str
     """The digest of the description."""
@@ -32,7 +32,7 @@ class PersonaOrigin(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingFiles:
-    """The files that are there and stay."""
+    """The existing files that are kept."""
 
     persona: Persona | None
     """None if it has to be written."""
@@ -40,10 +40,9 @@ class ExistingFiles:
 
 
 def find_existing(request: CreateRequest, log: CallLog | None = None) -> ExistingFiles:
-    """What is there and stays; UsageError or DataError where nothing may be made.
+    """The files that are kept; UsageError or DataError if the pass must not run.
 
-    Without a log this is what anybody can see in the folder. With the log of a round of
-    overwriting, what that round has written stays too.
+    When overwriting, the log tells which files the current round has written; those are kept.
     """
     layout = request.story
     if request.overwrite:
@@ -59,7 +58,7 @@ def find_existing(request: CreateRequest, log: CallLog | None = None) -> Existin
 
 
 def check_request(request: CreateRequest) -> ExistingFiles:
-    """What is there and stays, as far as can be told before any call; else why not to begin."""
+    """Check the request before any call; the existing files that are kept."""
     request.check_folder()
     request.check_model()
     if request.arcs_only:
@@ -67,33 +66,33 @@ def check_request(request: CreateRequest) -> ExistingFiles:
     elif not request.prompt.strip():
         raise UsageError(
             "--prompt is missing; describe whom the persona serves and in which trade, or say "
-            "--arcs-only for a persona that is there"
+            "--arcs-only for an existing persona"
         )
-    there = find_existing(request)
-    find_first_day(request, there.persona)
-    return there
+    existing = find_existing(request)
+    find_first_day(request, existing.persona)
+    return existing
 
 
 def record_origin(request: CreateRequest, text: bytes) -> None:
-    """Put on record that this persona.yaml is made from this description."""
+    """Record that this persona.yaml is made from this description."""
     origin = PersonaOrigin(prompt=_digest(request.prompt.strip().encode()), persona=_digest(text))
     replace_file(_locate_origin(request.persona), msgspec.json.encode(origin) + b"\n")
 
 
 def name_persona_unit(request: CreateRequest) -> str:
-    """What the log calls the persona: the same file made otherwise is another unit."""
+    """The name of the persona in the log; it depends on what it is made from."""
     return f"persona.yaml {_digest(f'{request.prompt.strip()} {request.epoch}'.encode())[:12]}"
 
 
 def name_story_unit(request: CreateRequest) -> str:
-    """What the log calls the story of the persona that is on disk."""
+    """The name of the story in the log; it depends on what it is made from."""
     persona = request.story.persona_file.read_bytes()
     made_from = _digest(f"{request.prompt.strip()} {request.epoch} ".encode() + persona)
     return f"{request.story.arcs} {made_from[:12]}"
 
 
 def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
-    """The calendar date of day 1; UsageError if the story would leave the calendar."""
+    """The date of day 1; UsageError if the story would exceed the calendar."""
     epoch = request.epoch or (persona.epoch if persona else None) or EPOCH
     if (date.max - epoch).days < request.days:
         raise UsageError(
@@ -104,7 +103,7 @@ def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
 
 
 def _find_round_files(request: CreateRequest, log: CallLog | None) -> ExistingFiles:
-    """What stays when everything is written anew: what this round has written."""
+    """When overwriting, the files that the current round has written."""
     persona, story = None, None
     if request.arcs_only or (
         log is not None and log.is_written_anew(name_persona_unit(request)) and _is_ours(request)
@@ -131,8 +130,8 @@ def _check_persona(layout: Layout) -> None:
 def _refuse_loose_arcs(layout: Layout) -> None:
     if layout.arcs_file.exists():
         raise UsageError(
-            f"{layout.name(layout.arcs_file)} is there and its persona.yaml is not; --overwrite "
-            "writes both anew"
+            f"{layout.name(layout.arcs_file)} exists and its persona.yaml does not; --overwrite "
+            "writes both again"
         )
 
 
@@ -140,7 +139,7 @@ def _refuse_others(request: CreateRequest) -> None:
     if not _is_ours(request):
         name = request.story.name(request.story.persona_file)
         raise UsageError(
-            f"{name} is there and was not made from this description, or was changed since; "
+            f"{name} exists and was not made from this description, or was changed since; "
             "--arcs-only writes arcs for it as it is, --overwrite replaces it"
         )
 
@@ -163,14 +162,14 @@ def _read_kept_story(request: CreateRequest, persona: Persona) -> Story:
     story = read_story(request.persona, request.story.arcs)
     if request.epoch is not None and story.epoch != request.epoch:
         raise UsageError(
-            f"--epoch: {name} is there and begins on {story.epoch}; --overwrite writes it anew"
+            f"--epoch: {name} exists and begins on {story.epoch}; --overwrite writes it again"
         )
     rooms = {session.id for session in persona.sessions}
     for arc in story.arcs:
         if arc.primary_session is not None and arc.primary_session not in rooms:
             raise UsageError(
-                f"{name} is there and tells of session {arc.primary_session}, which persona.yaml "
-                "does not have; --overwrite writes it anew"
+                f"{name} exists and tells of session {arc.primary_session}, which persona.yaml "
+                "does not have; --overwrite writes it again"
             )
     return story
 

@@ -1,6 +1,7 @@
-"""The JSON schemas of the two replies, for models that can be held to one.
+"""The prompts for a persona and for its story, and the JSON schemas of the replies.
 
-Such models want every key named as required; what may be left out may be null.
+The prompts depend only on the description, on persona.yaml, and on the story's length and start.
+Schemas name every key as required, as models want it; optional values may be null.
 """
 
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ _FLAG: Schema = {"type": "boolean"}
 
 
 def build_persona_schema() -> Schema:
-    """Of the reply that describes a persona."""
+    """The schema of the reply with a persona."""
     return _make_object(
         name=_TEXT,
         role=_TEXT,
@@ -59,7 +60,7 @@ def build_persona_schema() -> Schema:
 
 
 def build_story_schema() -> Schema:
-    """Of the reply that tells a story."""
+    """The schema of the reply with a story."""
     return _make_object(
         sessions=_make_list(
             _make_object(id=_TEXT, firstDay=_WHOLE_OR_NONE, lastDay=_WHOLE_OR_NONE)
@@ -211,11 +212,11 @@ _LENGTHS = {
     "relationship": (60, 250),
     "correction": (20, 90),
 }
-"""Shortest and longest usual arc of each type, in a story of 1,000 days."""
+"""The usual shortest and longest arc of each type in a story of 1,000 days."""
 
 
 def build_persona_prompt(description: str) -> Prompt:
-    """To invent the persona that a description asks for."""
+    """The prompt for a persona."""
     blocks = fence_blocks({"description": description})
     return Prompt(
         system=_ROLE.format(mark=blocks.mark),
@@ -227,7 +228,7 @@ def build_persona_prompt(description: str) -> Prompt:
 def build_story_prompt(
     persona_yaml: str, description: str, days: int, epoch: date, *, has_secrets: bool = True
 ) -> Prompt:
-    """To write the arcs of so many days for the persona that stands in persona.yaml.
+    """The prompt for the arcs of a persona's story.
 
     `has_secrets` says whether any of its sessions is isolated.
     """
@@ -265,7 +266,7 @@ def _describe_lengths(days: int) -> str:
 
 
 def _describe_length(kind: str, days: int) -> str:
-    # There are as many arcs as the cube root of the length allows, so they last as its square.
+    # The number of arcs grows with the cube root of the length, so their length with its square.
     scale = (days / 1000) ** (2 / 3)
     shortest, longest = (round(length * scale) for length in _LENGTHS[kind])
     least = min(days, max(shortest, 2))

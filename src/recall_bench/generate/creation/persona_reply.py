@@ -1,7 +1,8 @@
-"""A persona and a story as files: keys in the order people read them, long texts in paragraphs.
+"""Replies with a persona or a story: parsed, checked, and rendered as the files they become.
 
-The harness reads back what was given, except that texts lose the blanks around them and characters
-that YAML cannot hold.
+A reply is one JSON object or one YAML document, possibly in a fence. The result was parsed by our
+own loader from the text that is written. Texts lose surrounding blanks and characters that YAML
+cannot hold.
 """
 
 import json
@@ -62,7 +63,7 @@ def render_persona(persona: Persona) -> str:
 
 
 def render_story(story: Story, persona: Persona, epoch: date) -> str:
-    """The content of an arcs file. Days without a log are meant: nobody writes every day."""
+    """The content of an arcs file; `gaps` allows days without a log."""
     usual = {session.id: session for session in persona.sessions}
     return _render_document(
         {
@@ -166,7 +167,7 @@ def _render_text(key: str, value: object) -> Iterator[str]:
 
 
 def _fold_text(text: str) -> list[str] | None:
-    """The lines of a folded block that reads as this text; None if none does."""
+    """The lines of a folded YAML block with this text; None if that is impossible."""
     lines = [part for line in text.split("\n") for part in (*_wrap_line(line), "")]
     block = "".join(f"  {line}\n" if line else "\n" for line in lines[:-1])
     if Document("", f"key: >-\n{block}").content == {"key": text}:
@@ -202,7 +203,7 @@ _ARC_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class NewPersona:
-    """A sound persona, and the text of its file."""
+    """A valid persona and the content of its file."""
 
     persona: Persona
     text: str
@@ -210,14 +211,14 @@ class NewPersona:
 
 @dataclass(frozen=True, slots=True)
 class NewStory:
-    """A sound story, and the text of its file."""
+    """A valid story and the content of its file."""
 
     story: Story
     text: str
 
 
 def parse_persona_reply(reply: str, name: str, epoch: date) -> NewPersona | RejectedReply:
-    """The persona that a reply describes; its id is `name`, whatever the reply says."""
+    """The persona in a reply; its id is `name` in any case."""
     document = _parse_document(reply, _PERSONA_KEYS)
     if isinstance(document, RejectedReply):
         return document
@@ -242,7 +243,7 @@ def parse_persona_reply(reply: str, name: str, epoch: date) -> NewPersona | Reje
 def parse_story_reply(
     reply: str, persona: Persona, days: int, epoch: date
 ) -> NewStory | RejectedReply:
-    """The story of so many days that a reply tells of this persona."""
+    """The story in a reply."""
     document = _parse_document(reply, _STORY_KEYS)
     if isinstance(document, RejectedReply):
         return document
@@ -291,7 +292,7 @@ def _parse_document(reply: str, known: Collection[str]) -> Document | RejectedRe
 
 
 def _convert_to_yaml(body: str) -> tuple[str, str | None]:
-    """The reply as YAML that means the same, and what keeps it from being JSON.
+    """The reply as equivalent YAML, and why it is no JSON.
 
     JSON has escapes and tabs that a parser of YAML 1.1 does not understand.
     """
@@ -319,7 +320,7 @@ def _make_rejection(problems: list[BenchError], slips: Collection[str]) -> Rejec
 
 
 def _find_key_slips(content: object, known: Collection[str], subject: str) -> Iterator[str]:
-    """Keys that are nearly those of the format: what they hold would be lost without a word."""
+    """Misspelled keys, whose values would be ignored silently."""
     for key in content if isinstance(content, dict) else ():
         near = None if key in known else find_nearest(str(key), known, cutoff=0.85)
         if near is not None:

@@ -1,8 +1,8 @@
-"""What was made, in words, and what to type next."""
+"""The pass `create-persona`: a persona and its story from a description."""
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,7 +27,7 @@ from recall_bench.generate.creation.persona_reply import parse_persona_reply, pa
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import CreateRequest
-from recall_bench.generate.pass_run import MissingUnit, PassResult, run_pass
+from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassResult, run_pass
 
 if TYPE_CHECKING:
     from recall_bench.generate.pass_run import PassStop
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 def describe_result(
     request: CreateRequest, persona: Persona | None, story: Story | None
 ) -> tuple[str, ...]:
-    """Sentences about what there is now; the last is the next command, once all is there."""
+    """Sentences about the persona and the story; the last is the next command."""
     lines = []
     if persona is not None:
         lines.append(
-            f"{persona.name}, {persona.role}: {_format_number(len(persona.cast), 'person')} in the cast"
+            f"{persona.name}, {persona.role}: {_format_number(len(persona.cast), 'person')} in "
+            "the cast"
         )
     if story is not None:
         lines += _describe_story(request, story)
@@ -50,7 +51,7 @@ def describe_result(
 
 
 def find_leftovers(request: CreateRequest, written: list[str]) -> tuple[str, ...]:
-    """What lies in the folder and was made for what has just been replaced."""
+    """Files in the folder that belong to what was just replaced."""
     layout = request.story
     if layout.arcs not in written:
         return ()
@@ -61,27 +62,27 @@ def find_leftovers(request: CreateRequest, written: list[str]) -> tuple[str, ...
                 old += [arcs, *_list_story_folders(Layout(layout.folder, arcs))]
     if not old:
         return ()
-    told = f"{', '.join(old)} told of what was there before; write it anew, or remove it"
+    told = f"{', '.join(old)} belong to what was there before; write them again, or remove them"
     return (told,)
 
 
 def _list_story_folders(layout: Layout) -> list[str]:
-    """The folders of a story that are there."""
+    """The existing folders of a story."""
     folders = (layout.memories, layout.conversations, layout.tools, layout.questions_file.parent)
     return [folder.name for folder in folders if folder.exists()]
 
 
 def _describe_story(request: CreateRequest, story: Story) -> Iterator[str]:
-    there = Counter(arc.type for arc in story.arcs)
-    kinds = ", ".join(f"{there[kind]} {kind}" for kind in ARC_TYPES if there[kind])
+    counts = Counter(arc.type for arc in story.arcs)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ARC_TYPES if counts[kind])
     yield (
         f"{request.story.arcs}: {_format_number(len(story.arcs), 'arc')} over "
         f"{_format_number(request.days, 'day')} from {story.epoch}: {kinds}"
     )
-    rooms = ", ".join(
+    sessions = ", ".join(
         f"{session.id} (isolated)" if session.isolated else session.id for session in story.sessions
     )
-    yield f"{_format_number(len(story.sessions), 'session')}: {rooms}"
+    yield f"{_format_number(len(story.sessions), 'session')}: {sessions}"
 
 
 def _build_next_command(request: CreateRequest) -> str:
@@ -98,50 +99,48 @@ def _format_number(count: int, what: str) -> str:
 
 Parsed = TypeVar("Parsed")
 
-OnProgress = Callable[[str], None]
-"""Hears a sentence about each thing that is done."""
 
 MAX_ROUNDS = 5
-"""How many new calls a run spends on one file: a whole story has much to get right."""
+"""New calls that a run spends on one file; more than usual, because a story has many rules."""
 
 _PERSONA_TOKENS = 1800
 _ARC_TOKENS = 280
 
 
 def create_persona(
-    request: CreateRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: CreateRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
 ) -> PassResult:
-    """Write persona.yaml and the arcs of a story, unless they are there.
+    """Write persona.yaml and the arcs of a story, unless they exist.
 
-    Each file is on disk, whole, the moment it is sound, and the same request goes on where an
-    earlier one stopped. A model of one's own may take the place of the one the request names.
+    Each file is written whole as soon as it is valid, and the same request continues an interrupted
+    one. A given model replaces that of the request.
     """
     if model is None and request.is_offline:
         from recall_bench.generate.creation.offline_persona import create_offline
 
-        return _add_description(request, create_offline(request, told))
-    there = check_request(request)
-    if there.persona is not None and there.story is not None:
-        return _PersonaPass(request, told, there).make_result(None)
-    closing = None
+        return _add_description(request, create_offline(request, on_progress))
+    existing = check_request(request)
+    if existing.persona is not None and existing.story is not None:
+        return _PersonaPass(request, on_progress, existing).make_result(None)
+    owned_model = None
     if model is None:
         from recall_bench.generate.model_caller import open_model
 
-        closing = model = open_model(request)
+        owned_model = model = open_model(request)
     with CallLog(log_path(request.persona, "create-persona", "")) as log:
         for folder in (request.persona, request.persona / FOLDER):
             remove_leftovers(folder)
         log.begin_round(overwrite=request.overwrite)
-        creation = _PersonaPass(request, told, find_existing(request, log))
+        creation = _PersonaPass(request, on_progress, find_existing(request, log))
         caller = ModelCaller.from_request(request, model, log)
-        stopped = run_pass(lambda: creation.run(caller, log), closing)
+        stopped = run_pass(lambda: creation.run(caller, log), owned_model)
         if stopped is None and not creation.missing:
             log.end_round()
         return creation.make_result(caller, stopped)
 
 
 def _add_description(request: CreateRequest, generated: PassResult) -> PassResult:
-    """The same with what was made in words, if all of it is there."""
+    """The result with a description of persona and story, if both exist."""
     if generated.exit_code != 0:
         return generated
     persona = read_persona(request.persona)
@@ -151,28 +150,28 @@ def _add_description(request: CreateRequest, generated: PassResult) -> PassResul
 
 @dataclass(slots=True)
 class _PersonaPass:
-    """The making of the two files, under way."""
+    """The state of one pass."""
 
     request: CreateRequest
-    told: OnProgress
-    there: ExistingFiles
+    on_progress: OnProgress
+    existing: ExistingFiles
     persona: Persona | None = None
     story: Story | None = None
     written: list[str] = field(default_factory=list)
     missing: list[MissingUnit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.persona, self.story = self.there.persona, self.there.story
+        self.persona, self.story = self.existing.persona, self.existing.story
 
     async def run(self, caller: ModelCaller, log: CallLog) -> None:
-        """Write what is not there; a persona that cannot be had leaves its story out as well."""
+        """Write the missing files; without a persona there is no story either."""
         if self.persona is None:
-            self.told(
+            self.on_progress(
                 self._describe_estimate(build_persona_prompt(self.request.prompt.strip()), calls=2)
             )
             await self._try_unit("persona.yaml", self._write_persona(caller, log))
         elif self.story is None:
-            self.told(self._describe_estimate(self._build_story_prompt(), calls=1))
+            self.on_progress(self._describe_estimate(self._build_story_prompt(), calls=1))
         if self.persona is None:
             reason = "there is no persona to tell it of"
             self.missing.append(MissingUnit(unit=self.request.story.arcs, reason=reason))
@@ -182,9 +181,9 @@ class _PersonaPass:
     def make_result(
         self, caller: ModelCaller | None, stopped: "PassStop | None" = None
     ) -> PassResult:
-        """What became of it."""
+        """The result of the pass."""
         request = self.request
-        kept = [each for each in (self.there.persona, self.there.story) if each is not None]
+        kept = [each for each in (self.existing.persona, self.existing.story) if each is not None]
         if request.arcs_only:
             kept = kept[1:]
         return PassResult(
@@ -198,7 +197,7 @@ class _PersonaPass:
                 *describe_result(request, self.persona, self.story),
                 *find_leftovers(request, self.written),
             ),
-            fill=request.again,
+            fill=request.resume_command,
             usage=caller.usage if caller else Usage(),
             spent=caller.spent if caller else Usage(),
             stopped=stopped,
@@ -217,10 +216,10 @@ class _PersonaPass:
             raise
         except (NoUsableReply, ModelFault) as fault:
             self.missing.append(MissingUnit(unit=unit, reason=str(fault)))
-            self.told(f"[create-persona] {unit} skipped: {fault!s:.200}")
+            self.on_progress(f"[create-persona] {unit} skipped: {fault!s:.200}")
         else:
             self.written.append(unit)
-            self.told(f"Wrote {unit}")
+            self.on_progress(f"Wrote {unit}")
 
     async def _write_persona(self, caller: ModelCaller, log: CallLog) -> None:
         request, epoch = self.request, find_first_day(self.request, None)
@@ -256,15 +255,15 @@ class _PersonaPass:
         self.story = made.story
 
     def _report_rejection(self, unit: str, found: Parsed) -> Parsed:
-        """Say of a reply that goes back why it does."""
+        """Report why a reply is sent back."""
         if isinstance(found, RejectedReply):
             more = len(found.problems) - 1
             also = f" (and {more} more)" if more else ""
-            self.told(f"[create-persona] {unit} sent back: {found.problems[0]:.200}{also}")
+            self.on_progress(f"[create-persona] {unit} sent back: {found.problems[0]:.200}{also}")
         return found
 
     def _build_story_prompt(self) -> "Prompt":
-        """From what is on disk, so that it is the same whoever wrote that and when."""
+        """The prompt for the story, from the files on disk."""
         request, persona = self.request, read_persona(self.request.persona)
         return build_story_prompt(
             request.story.persona_file.read_text(encoding="utf-8-sig"),

@@ -1,4 +1,9 @@
-"""An authored arc at another time, cut short, or without the arcs it took its values from."""
+"""Stories of any length from the authored one.
+
+Authored arcs that start within the length keep their place. In a short story they are cut. Where a
+type then has too few arcs, later arcs move forward by whole weeks, because their texts name
+weekdays. Arcs that do not fit are left out. A longer story continues with the routine of the trade.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,17 +15,17 @@ from recall_bench.generate.world.templates import parse_template
 from recall_bench.generate.world.validation import MOST_CONCURRENT
 
 RawArc = Mapping[str, Any]
-"""An arc as its file has it."""
+"""An arc as in its file."""
 
 _DAY_KEYS = ("startDay", "endDay", "wrongDay", "correctedDay")
 _LENT_KEYS = ("kind", "is", "or")
 _QUESTION_KEYS = ("ask", "then", "both", "with", "link", "category")
 _VALUE_FORMS = frozenset({"", "full", "short"})
-"""The forms of a placeholder that tell its value."""
+"""The forms of a placeholder that show its value."""
 
 
 def move_story(story: Mapping[str, Any], by: int) -> dict[str, Any]:
-    """The whole story so many days later: its arcs, the times away and when sessions open."""
+    """The story moved by a number of days: arcs, absences and sessions."""
     found = {**story, "arcs": [move_arc(arc, by) for arc in story["arcs"]]}
     if story.get("away"):
         found["away"] = [[first + by, last + by] for first, last in story["away"]]
@@ -31,7 +36,7 @@ def move_story(story: Mapping[str, Any], by: int) -> dict[str, Any]:
 
 
 def move_arc(arc: RawArc, by: int) -> dict[str, Any]:
-    """The arc so many days later, with every day and date it names; earlier if negative."""
+    """The arc moved by a number of days, with every day and date in it."""
     found = _move_days(_move_dates_in(arc, by), _DAY_KEYS, by)
     found["directives"] = [_move_days(part, ("day",), by) for part in found["directives"]]
     if "facts" in found:
@@ -40,9 +45,9 @@ def move_arc(arc: RawArc, by: int) -> dict[str, Any]:
 
 
 def cut_arc(arc: RawArc, length: int) -> RawArc:
-    """The arc up to its last step within so many days of its first, and two steps at least.
+    """The arc cut to its steps within `length` days, but at least two.
 
-    A correction keeps all steps up to the correction. What is then never told is not asked about.
+    A correction keeps all steps up to the correction. Values that are no longer told are not asked.
     """
     last = max(arc["startDay"] + length, arc.get("correctedDay") or 0)
     steps = arc["directives"]
@@ -63,7 +68,7 @@ def cut_arc(arc: RawArc, length: int) -> RawArc:
 
 
 def make_standalone(told: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[RawArc]:
-    """The arcs told, with the values of their own that they took from arcs left out."""
+    """The arcs with own values in place of those they shared with arcs left out."""
     authored = {
         f"{arc['id']}.{name}": slot for arc in arcs for name, slot in arc.get("facts", {}).items()
     }
@@ -98,7 +103,7 @@ def _move_date(slot: Mapping[str, Any], by: int) -> Mapping[str, Any]:
 
 
 def _move_dates_in(content: Any, by: int) -> Any:  # noqa: ANN401 - any YAML
-    """The same with every `{date:N}` in its texts moved."""
+    """The content with every `{date:N}` moved."""
     if isinstance(content, str):
         return re.sub(r"\{date:(\d+)", lambda found: f"{{date:{int(found[1]) + by}", content)
     if isinstance(content, list):
@@ -113,11 +118,11 @@ def _drop_keys(slot: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
 
 
 SHORT = 365
-"""In a story shorter than this an arc lasts half of it at most, but two weeks if need be."""
+"""In shorter stories an arc lasts at most half the story, but at least two weeks."""
 
 _LEAST_SPAN = 14
 _LEAST_CUT = 21
-"""In a story shorter than this there is no room to be won."""
+"""In shorter stories arcs are not cut."""
 _WEEK = 7
 _SEASON = re.compile(
     r"\b(?:January|February|March|April|June|July|August|September|October|November|December"
@@ -126,7 +131,7 @@ _SEASON = re.compile(
 
 
 def fit_story(story: Mapping[str, Any], days: int) -> dict[str, Any]:
-    """The story as it is told within so many days; it has at least one arc."""
+    """The story cut to a length; it has at least one arc."""
     arcs: Sequence[RawArc] = story["arcs"]
     if _LEAST_CUT <= days < SHORT:
         arcs = [cut_arc(arc, max(_LEAST_SPAN, days // 2)) for arc in arcs]
@@ -143,7 +148,7 @@ def fit_story(story: Mapping[str, Any], days: int) -> dict[str, Any]:
 
 
 def _list_missing_types(told: Sequence[RawArc], days: int) -> list[str]:
-    """Types of which there are too few, as often as one is missing; every type once, then again."""
+    """The types of missing arcs, in rounds of one per type; types without any arc first."""
     rest = {
         kind: count - sum(arc["type"] == kind for arc in told)
         for kind, count in count_fewest_arcs(days).items()
@@ -155,16 +160,16 @@ def _list_missing_types(told: Sequence[RawArc], days: int) -> list[str]:
 
 
 def _is_complete(arc: RawArc, days: int) -> bool:
-    """Whether a correction is made within the story."""
+    """Whether a correction happens within the story."""
     return (arc.get("correctedDay") or 0) <= days
 
 
 def _move_arcs_forward(
     story: Mapping[str, Any], told: Sequence[RawArc], kind: str, days: int
 ) -> Iterator[RawArc]:
-    """Every way to tell another arc of the type: arcs that name no season first, then early ones.
+    """Every way to fit another arc of the type: arcs that name no season first, then early ones.
 
-    At least two of its steps are told.
+    At least two of its steps are in the story.
     """
     opens = {session["id"]: session.get("firstDay", 1) for session in story.get("sessions") or ()}
     names = {arc["id"] for arc in told}
@@ -184,7 +189,7 @@ def _move_arcs_forward(
 
 
 def _is_room_for(arc: RawArc, others: Iterable[RawArc]) -> bool:
-    """Whether never too many arcs go on at once; the most do on a day when one of them begins."""
+    """Whether the arc keeps the limit of concurrent arcs; the maximum is at the start of an arc."""
     spans = [(other["startDay"], other["endDay"]) for other in (*others, arc)]
     return all(
         sum(first <= day <= last for first, last in spans) <= MOST_CONCURRENT for day, _ in spans

@@ -1,7 +1,6 @@
-"""When a persona and its story are sound enough to be told.
+"""Rules for a persona and its story as a whole.
 
-Every problem is one sentence for their author, as precise as can be, so that one round of mending
-puts it right and leaves the rest alone.
+Every problem is a precise sentence for the model, so that it can correct just that.
 """
 
 from collections import Counter
@@ -23,21 +22,21 @@ from recall_bench.generate.pass_request import SLUG
 MIN_CAST = 3
 
 _ABSURD_FACTOR = 4
-"""So many times the most arcs are not looked at one by one."""
+"""Stories with this many times the maximum of arcs are not checked arc by arc."""
 
 SECRETS_FROM = 30
-"""A story this long happens in part in an isolated session, if there is one."""
+"""Stories from this length on need an arc in an isolated session, if there is one."""
 
 
 def check_persona(persona: Persona) -> tuple[str, ...]:
-    """What is wrong with a persona that is to be told stories of; nothing if it is sound."""
+    """The problems of a persona."""
     return (*_check_people(persona), *_check_sessions(persona), *_check_secrets(persona))
 
 
 def check_story(persona: Persona, story: Story, days: int) -> tuple[str, ...]:
-    """What is wrong with a story of so many days; nothing if it is sound."""
+    """The problems of a story of this length."""
     if len(story.arcs) > _ABSURD_FACTOR * compute_arc_bounds(days)[1]:
-        # Every arc is held against every other: so many would take for ever.
+        # Arcs are compared pairwise, which would take too long.
         return tuple(_check_counts(story, days))
     names = Counter(arc.id for arc in story.arcs)
     return (

@@ -1,7 +1,7 @@
-"""The trades that the world knows, and which of them a description is about.
+"""The trades of the shipped personas, and which of them a description is about.
 
-Only words for who somebody is or where they work name a trade. Words for how people work (to run,
-manager, assistant) fit any, and so do words for a matter: a baker may worry about tax.
+Only words for a profession or a workplace name a trade. Words such as manager or assistant fit any
+trade, and so do topics: a baker may worry about tax.
 """
 
 import re
@@ -18,7 +18,7 @@ TRADES: Mapping[str, str] = {
     "litigation-attorney": "law",
     "research-scientist": "science",
 }
-"""What each trade is about, in a word."""
+"""The field of each trade."""
 
 _TRADE_WORDS: Mapping[str, str] = {
     "backend-eng-saas": "programmer, software engineer, software developer, software architect, "
@@ -45,7 +45,7 @@ _TRADE_WORDS: Mapping[str, str] = {
     "laboratory, lab, biologist, microbiologist, chemist, biochemist, physicist, virologist, "
     "immunologist, geneticist, neuroscientist",
 }
-"""The words and phrases that name each trade, in the singular; a plural in -s names it too."""
+"""The words and phrases that name each trade, in the singular; plurals in -s count too."""
 
 _WORD = re.compile(r"\w+")
 
@@ -56,14 +56,13 @@ class TradeMatch:
 
     trade: str
     words: tuple[str, ...]
-    """The words of the description that name it, in the singular and in their order."""
+    """The words of the description that name it, in the singular."""
 
 
 def find_trade(prompt: str) -> TradeMatch | None:
-    """The trade that most words of the description name; None if none of them names any.
+    """The trade that most words of the description name; None without any.
 
-    Of trades that are named as often, it is the one that is named first: people say who somebody
-    is before they say for whom they work.
+    In a tie the first wins: people say who somebody is before they say for whom they work.
     """
     found: dict[str, dict[str, None]] = {}
     for trade, words in _find_trade_words(prompt):
@@ -75,19 +74,19 @@ def find_trade(prompt: str) -> TradeMatch | None:
 
 
 def check_trade(name: str) -> str:
-    """The same name, if the world knows the trade; else UsageError."""
+    """The name, if there is such a trade; else UsageError."""
     if name not in TRADES:
-        raise UsageError(f"--trade: the world knows no {name!r}; choose one of {describe_trades()}")
+        raise UsageError(f"--trade: there is no trade {name!r}; choose one of {describe_trades()}")
     return name
 
 
 def describe_trades() -> str:
-    """Every trade with what it is about."""
+    """Every trade with its field."""
     return ", ".join(f"{trade} ({field})" for trade, field in TRADES.items())
 
 
 def _find_trade_words(prompt: str) -> list[tuple[str, str]]:
-    """Each trade that the description names, and by which words."""
+    """The trades that the description names, with the words."""
     trades = {
         phrase: trade for trade, listed in _TRADE_WORDS.items() for phrase in listed.split(", ")
     }

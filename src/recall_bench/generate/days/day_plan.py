@@ -1,4 +1,7 @@
-"""The sessions of a story: which are open, and what of an arc may be heard in them."""
+"""The plan of a story's days: which are written, in which sessions, and which arcs each tells.
+
+It depends on the story alone, so that every run gets the same plan.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +15,9 @@ from recall_bench.datasets.persona_story import Arc, Persona, Session, Story
 
 
 def list_sessions(persona: Persona, story: Story) -> tuple[Session, ...]:
-    """The story's sessions as a day has them: the principal's first, then as declared.
+    """The story's sessions, the principal's first.
 
-    Where the persona declares none called `principal` and an arc needs one, there is one.
+    A session `principal` is added if an arc needs it and the persona does not declare it.
     """
     found = {session.id: session for session in story.sessions}
     needed = {find_home_session(arc) for arc in story.arcs}
@@ -30,13 +33,13 @@ def find_home_session(arc: Arc) -> str:
 
 
 def is_open(session: Session, day: int) -> bool:
-    """Whether anything can be said in the session that day."""
+    """Whether the session exists on that day."""
     first, last = session.first_day or 1, session.last_day
     return first <= day and (last is None or day <= last)
 
 
 def is_secret(arc: Arc, session: Session, isolated: frozenset[str]) -> bool:
-    """Whether nothing of the arc may ever be heard in the session."""
+    """Whether the session must never learn of the arc."""
     at_home = find_home_session(arc) == session.id
     return not at_home and (
         find_home_session(arc) in isolated or session.id in arc.forbidden_sessions
@@ -44,7 +47,7 @@ def is_secret(arc: Arc, session: Session, isolated: frozenset[str]) -> bool:
 
 
 def find_isolated_sessions(sessions: tuple[Session, ...]) -> frozenset[str]:
-    """The sessions whose content stays there."""
+    """The ids of the isolated sessions."""
     return frozenset(session.id for session in sessions if session.isolated)
 
 
@@ -54,7 +57,7 @@ _BUSY_DIRECTIVES = 2
 
 
 class ArcPhase(StrEnum):
-    """How far an arc is."""
+    """The progress of an arc."""
 
     EARLY = "early"
     MID = "mid"
@@ -72,7 +75,7 @@ class DayDensity(StrEnum):
 
 
 def compute_phase(day_in_arc: int, length: int) -> ArcPhase:
-    """How far an arc of this length is on its so many-th day; an arc of no length is amid."""
+    """The phase of an arc on one of its days; MID for an arc without length."""
     if length <= 0:
         return ArcPhase.MID
     share = day_in_arc / length
@@ -84,12 +87,12 @@ def compute_phase(day_in_arc: int, length: int) -> ArcPhase:
 
 
 def find_phase(arc: Arc, day: int) -> ArcPhase:
-    """How far the arc is on a story day."""
+    """The phase of an arc on a story day."""
     return compute_phase(day - arc.start_day + 1, arc.end_day - arc.start_day + 1)
 
 
 def measure_density(arcs: Collection[Arc], day: int, *, is_weekend: bool) -> DayDensity:
-    """How full the day is on which these arcs are told."""
+    """How full a day with these arcs is."""
     has_incident = any(arc.type == "incident" for arc in arcs)
     directives = sum(each.day == day for arc in arcs for each in arc.directives)
     if not arcs or (is_weekend and not has_incident):
@@ -105,13 +108,13 @@ def measure_density(arcs: Collection[Arc], day: int, *, is_weekend: bool) -> Day
 
 
 def is_turning(arc: Arc, day: int) -> bool:
-    """Whether something happens in the arc on this very day."""
+    """Whether the arc has an event on that day."""
     fixed = {arc.start_day, arc.end_day, arc.wrong_day, arc.corrected_day}
     return day in fixed or any(each.day == day for each in arc.directives)
 
 
 def is_echo_day(arc: Arc, day: int) -> bool:
-    """Whether the sessions that only hear of the arc do so that day: at turns, and fortnightly."""
+    """Whether other sessions mention the arc that day: at its events, and every two weeks."""
     if not arc.referenced_sessions:
         return False
     past = day - arc.start_day
@@ -119,12 +122,12 @@ def is_echo_day(arc: Arc, day: int) -> bool:
 
 
 _CADENCES = ((30, 2), (100, 3))
-"""Arcs shorter than so many days are told every so many weekdays."""
+"""Arcs shorter than the first number of days are told every second-number weekdays."""
 _LONG_ARC_STEP = 5
 
 
 def choose_arc_days(arc: Arc, epoch: date) -> frozenset[int]:
-    """The days of an arc's turns, and weekdays between them at a cadence by its length."""
+    """The days of an arc's events, and weekdays between them at a step by its length."""
     length = arc.end_day - arc.start_day + 1
     every = next((step for limit, step in _CADENCES if length < limit), _LONG_ARC_STEP)
     fixed = {arc.start_day, arc.end_day, *(each.day for each in arc.directives)}
@@ -135,7 +138,7 @@ def choose_arc_days(arc: Arc, epoch: date) -> frozenset[int]:
 
 
 def _find_first_told_day(arc: Arc) -> int:
-    """A correction has nothing to tell before its wrong belief or its first event."""
+    """A correction starts with its wrong belief or its first event."""
     if arc.corrected_day is None:
         return arc.start_day
     heard = [each.day for each in arc.directives]
@@ -144,7 +147,7 @@ def _find_first_told_day(arc: Arc) -> int:
 
 
 def is_tellable(arc: Arc, day: int) -> bool:
-    """Whether there is anything of the arc to tell that day."""
+    """Whether the arc can be told on that day."""
     return _find_first_told_day(arc) <= day <= arc.end_day
 
 
@@ -154,68 +157,68 @@ def is_weekend(epoch: date, day: int) -> bool:
 
 
 def find_untold_events(arc: Arc) -> Iterator[int]:
-    """Days for which the arc has an event although it does not go on then."""
+    """Days of events that lie outside of the arc."""
     return (each.day for each in arc.directives if not arc.is_active(each.day))
 
 
 class DayKind(StrEnum):
-    """Why a day is told."""
+    """Why a day is written."""
 
     ARC = "arc"
-    """An arc's own choice of days falls on it."""
+    """An arc chose it."""
     GAP = "gap"
-    """It fills a week, or a story that does not say it has gaps."""
+    """It fills a week, or a story without gaps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlan:
-    """What one session tells of on one day."""
+    """What one session tells on one day."""
 
     session: Session
     density: DayDensity
-    """How full its day is, by its own arcs."""
+    """By its own arcs."""
     arcs: tuple[Arc, ...] = ()
-    """Those that belong to it."""
+    """Arcs that belong to the session."""
     echoes: tuple[Arc, ...] = ()
-    """Those it only hears of."""
+    """Arcs of other sessions that it mentions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedDay:
-    """One day that is to be told."""
+    """A day to be written."""
 
     place: int
-    """Its place among the days that are told, from 0."""
+    """Its index among the planned days."""
     day: int
     at: date
     kind: DayKind
     density: DayDensity
-    """How full it is, by all arcs told."""
-    tellings: tuple[SessionPlan, ...]
+    """By all arcs of the day."""
+    session_plans: tuple[SessionPlan, ...]
 
     @property
     def unit(self) -> str:
-        """As logs and people name it."""
+        """The name of the day in logs and messages."""
         return f"day {self.day}"
 
     @property
     def arcs(self) -> tuple[str, ...]:
-        """The ids of the arcs it tells, those only heard of left out."""
-        return tuple(dict.fromkeys(arc.id for told in self.tellings for arc in told.arcs))
+        """The ids of its arcs, without those only mentioned."""
+        return tuple(dict.fromkeys(arc.id for told in self.session_plans for arc in told.arcs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryPlan:
-    """All days of a story that are told, in order."""
+    """All days of a story to be written, in order."""
 
     sessions: tuple[Session, ...]
     days: tuple[PlannedDay, ...]
     notes: tuple[str, ...]
-    """What the story asks for that no day can tell."""
+    """Parts of the story that no day can tell."""
 
 
 def plan_story(persona: Persona, story: Story) -> StoryPlan:
-    """The days of a story; Problems if it cannot be told."""
+    """The plan of a story; Problems if it cannot be told."""
     planner = _StoryPlanner(persona, story)
     found: list[PlannedDay] = []
     for day in range(1, story.last_day + 1):
@@ -230,7 +233,7 @@ def plan_story(persona: Persona, story: Story) -> StoryPlan:
 
 
 class _StoryPlanner:
-    """Goes through a story day by day."""
+    """Plans a story day by day."""
 
     def __init__(self, persona: Persona, story: Story) -> None:
         self._story = story
@@ -239,8 +242,8 @@ class _StoryPlanner:
         self._isolated = find_isolated_sessions(self.sessions)
         self._chosen = {arc: choose_arc_days(arc, story.epoch) for arc in story.arcs}
         self._last_told: dict[Arc, int] = {}
-        self._shut: list[int] = []
-        self._unfit: list[BenchError] = [
+        self._closed_days: list[int] = []
+        self._source_problems: list[BenchError] = [
             UsageError(
                 f"{arc.id}: its primarySession is {arc.primary_session}, which persona.yaml does "
                 f"not declare; declare it, or choose {' or '.join(self._by_id)}"
@@ -248,7 +251,7 @@ class _StoryPlanner:
             for arc in story.arcs
             if find_home_session(arc) not in self._by_id
         ]
-        self._unfit += [
+        self._source_problems += [
             UsageError(
                 f"the session {name!r} cannot head a day, for its id holds blanks; rename it"
             )
@@ -257,7 +260,7 @@ class _StoryPlanner:
         ]
 
     def plan_day(self, day: int, place: int) -> PlannedDay | None:
-        """What is told that day; None if it is a quiet day or falls between the told ones."""
+        """The plan of a day; None if nothing is written."""
         heard = [arc for arc in self._story.arcs if self._is_arc_tellable(arc, day)]
         told = [arc for arc in heard if day in self._chosen[arc]]
         kind = DayKind.ARC if told else DayKind.GAP
@@ -266,8 +269,8 @@ class _StoryPlanner:
             return None
         if not told and heard:
             told = [min(heard, key=lambda arc: self._last_told.get(arc, 0))]
-        tellings = tuple(self._plan_sessions(told, day)) or tuple(self._plan_routine(day))
-        if not tellings:
+        session_plans = tuple(self._plan_sessions(told, day)) or tuple(self._plan_routine(day))
+        if not session_plans:
             return None
         self._last_told.update(dict.fromkeys(told, day))
         return PlannedDay(
@@ -276,49 +279,53 @@ class _StoryPlanner:
             at=compute_story_date(self._story.epoch, day).date(),
             kind=kind,
             density=measure_density(told, day, is_weekend=weekend),
-            tellings=tellings,
+            session_plans=session_plans,
         )
 
     def list_problems(self) -> list[BenchError]:
-        """Why the story cannot be told."""
-        found = [*self._unfit]
-        if self._shut and not found:
+        """The reasons why the story cannot be told."""
+        found = [*self._source_problems]
+        if self._closed_days and not found:
             found.append(
                 UsageError(
-                    f"{format_days(self._shut)}: an arc goes on and no session is open; widen firstDay "
+                    f"{format_days(self._closed_days)}: an arc is active and no session is open; "
+                    "widen firstDay "
                     "and lastDay of one, or say `gaps: true` in the story"
                 )
             )
         return found
 
     def list_notes(self) -> Iterator[str]:
-        """The events that are told on no day, and the sessions that nobody declared."""
+        """Events that no day tells, and undeclared sessions."""
         for arc in self._story.arcs:
             if outside := sorted(find_untold_events(arc)):
-                yield f"{arc.id}: its events of {format_days(outside)} lie outside it; none tells them"
-            room = self._by_id.get(find_home_session(arc))
+                days = format_days(outside)
+                yield f"{arc.id}: its events of {days} lie outside it; they are not written"
+            own_session = self._by_id.get(find_home_session(arc))
             events = {each.day for each in arc.directives if arc.is_active(each.day)}
-            if room and (shut := sorted(day for day in events if not is_open(room, day))):
+            if own_session and (
+                closed := sorted(day for day in events if not is_open(own_session, day))
+            ):
                 yield (
-                    f"{arc.id}: its events of {format_days(shut)} fall on days when {room.id} is "
-                    "closed; none tells them"
+                    f"{arc.id}: its events of {format_days(closed)} fall on days when "
+                    f"{own_session.id} is "
+                    "closed; they are not written"
                 )
-            if strange := [name for name in arc.referenced_sessions if name not in self._by_id]:
+            if unknown := [name for name in arc.referenced_sessions if name not in self._by_id]:
                 yield (
-                    f"{arc.id}: referencedSessions names {', '.join(strange)}, which persona.yaml "
+                    f"{arc.id}: referencedSessions names {', '.join(unknown)}, which persona.yaml "
                     "does not declare; left out"
                 )
 
     def _is_arc_tellable(self, arc: Arc, day: int) -> bool:
-        """An arc whose own session is closed is told nowhere: its matter stays in that room."""
-        room = self._by_id.get(find_home_session(arc))
-        return room is not None and is_tellable(arc, day) and is_open(room, day)
+        """An arc is told only while its own session is open."""
+        own_session = self._by_id.get(find_home_session(arc))
+        return own_session is not None and is_tellable(arc, day) and is_open(own_session, day)
 
     def _is_filler_day(self, day: int, *, weekend: bool) -> bool:
-        """Whether a day of no arc's choice is told all the same, unless it is quiet.
+        """Whether a day that no arc chose is written all the same.
 
-        A week is filled up to five weekdays, so with all it has. A story that does not say it has
-        gaps needs every day on which an arc goes on.
+        All weekdays are. A story without gaps needs every day on which an arc is active.
         """
         return not (self._story.has_gaps and weekend) and self._story.is_active(day)
 
@@ -343,12 +350,12 @@ class _StoryPlanner:
                 )
 
     def _plan_routine(self, day: int) -> Iterator[SessionPlan]:
-        """A day that must be told although no arc can be: the principal's, or any open room's."""
+        """A day without arcs in a story without gaps: the principal's session, or any open one."""
         if self._story.has_gaps:
             return
-        rooms = [session for session in self.sessions if is_open(session, day)]
-        rooms.sort(key=lambda session: (session.id != PRINCIPAL, session.isolated))
-        if rooms:
-            yield SessionPlan(session=rooms[0], density=DayDensity.QUIET)
+        open_sessions = [session for session in self.sessions if is_open(session, day)]
+        open_sessions.sort(key=lambda session: (session.id != PRINCIPAL, session.isolated))
+        if open_sessions:
+            yield SessionPlan(session=open_sessions[0], density=DayDensity.QUIET)
         else:
-            self._shut.append(day)
+            self._closed_days.append(day)

@@ -1,6 +1,5 @@
-"""The entries of a day, each by an author who knows what that session knows by then."""
+"""The pass `generate`: the days of a story by a model, each on disk as soon as it exists."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,14 @@ from recall_bench.generate.days.knowledge import HiddenValueFinder
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import NoUsableReply, ask_until_usable
 from recall_bench.generate.pass_request import DaysRequest
-from recall_bench.generate.pass_run import MissingUnit, PassResult, PassStop, run_pass, run_units
+from recall_bench.generate.pass_run import (
+    MissingUnit,
+    OnProgress,
+    PassResult,
+    PassStop,
+    run_pass,
+    run_units,
+)
 from recall_bench.models.model import Prompt
 
 if TYPE_CHECKING:
@@ -38,79 +44,76 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EntryRequest:
-    """The request for an entry, and what is asked of the reply."""
+    """The prompt for an entry and the requirements on the reply."""
 
     prompt: Prompt
-    demands: EntryRequirements
+    requirements: EntryRequirements
 
 
 class EntryWriter:
-    """Asks for entries. A request depends on the story and the days on disk, and nothing else."""
+    """Writes entries with a model. A prompt depends only on the story and the days on disk."""
 
     def __init__(
-        self, persona: Persona, story: Story, plan: StoryPlan, hindsight: PastReader
+        self, persona: Persona, story: Story, plan: StoryPlan, past_reader: PastReader
     ) -> None:
         self._persona = persona
         self._story = story
-        self._hindsight = hindsight
+        self._past_reader = past_reader
         self._isolated = find_isolated_sessions(plan.sessions)
         self._secrecy = HiddenValueFinder(persona, story.arcs, self._isolated)
 
-    def build_request(self, planned: PlannedDay, telling: SessionPlan) -> EntryRequest:
-        """The request for what one session tells on one day."""
-        unsaid = self._secrecy.find_hidden(telling.session, planned.day)
-        past = self._hindsight.collect_past(planned, telling)
+    def build_request(self, planned: PlannedDay, session_plan: SessionPlan) -> EntryRequest:
+        """The request for one session's entry."""
+        hidden = self._secrecy.find_hidden(session_plan.session, planned.day)
+        past = self._past_reader.collect_past(planned, session_plan)
         blocks = collect_material(
-            self._persona, self._story.epoch, planned, telling, unsaid=unsaid, past=past
+            self._persona, self._story.epoch, planned, session_plan, hidden=hidden, past=past
         )
-        demands = collect_requirements(
+        requirements = collect_requirements(
             planned,
-            telling,
+            session_plan,
             self._story.arcs,
             self._isolated,
-            unsaid=unsaid,
+            hidden=hidden,
             blocks=blocks,
             shown=past.entries,
         )
-        return EntryRequest(build_entry_prompt(planned, telling, blocks), demands)
+        return EntryRequest(build_entry_prompt(planned, session_plan, blocks), requirements)
 
     async def write_entry(
-        self, caller: ModelCaller, planned: PlannedDay, telling: SessionPlan
+        self, caller: ModelCaller, planned: PlannedDay, session_plan: SessionPlan
     ) -> str:
-        """The entry of one session; Unwritten if the model gives none that can be used."""
-        asked = self.build_request(planned, telling)
+        """The entry of one session; NoUsableReply if the model gives none."""
+        asked = self.build_request(planned, session_plan)
         return await ask_until_usable(
             caller,
-            f"{planned.unit}, {telling.session.id}",
+            f"{planned.unit}, {session_plan.session.id}",
             asked.prompt,
-            lambda reply: check_entry(reply, asked.demands),
+            lambda reply: check_entry(reply, asked.requirements),
         )
 
 
-OnProgress = Callable[[str], None]
-"""Hears a sentence about each day."""
-
-
 def generate_days(
-    request: DaysRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: DaysRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
 ) -> PassResult:
-    """Write every day of the story that is not there yet, or every one with `overwrite`.
+    """Write the missing days of the story, or all with `overwrite`.
 
-    The same request goes on where an earlier one stopped. A model of one's own may take the place
-    of the one the request names.
+    The same request continues an interrupted one. A given model replaces that of the request.
     """
     if model is None and request.is_offline:
         from recall_bench.generate.days.offline_days import write_offline_days
 
-        return write_offline_days(request, told)
+        return write_offline_days(request, on_progress)
     if request.from_ledger:
         from recall_bench.generate.days.ledger_days import write_from_ledger
 
-        return write_from_ledger(request, told, model)
-    return _write_with_model(request, told, model)
+        return write_from_ledger(request, on_progress, model)
+    return _write_with_model(request, on_progress, model)
 
 
-def _write_with_model(request: DaysRequest, told: OnProgress, model: "Model | None") -> PassResult:
+def _write_with_model(
+    request: DaysRequest, on_progress: OnProgress, model: "Model | None"
+) -> PassResult:
     layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
@@ -119,17 +122,17 @@ def _write_with_model(request: DaysRequest, told: OnProgress, model: "Model | No
     with CallLog(log_path(layout.folder, "days", layout.suffix)) as log:
         diary = Diary(layout)
         diary.remove_leftovers()
-        hindsight = PastReader(
+        past_reader = PastReader(
             diary, plan.days, story.epoch, lag=request.lag, window=request.history_window
         )
         work = _ModelDaysPass(
             request=request,
-            told=told,
+            on_progress=on_progress,
             folder=str(layout.memories),
             last=span[-1],
             wanted=[planned for planned in plan.days if planned.day in span],
             plan=plan,
-            author=EntryWriter(persona, story, plan, hindsight),
+            author=EntryWriter(persona, story, plan, past_reader),
             diary=diary,
             log=log,
         )
@@ -138,10 +141,10 @@ def _write_with_model(request: DaysRequest, told: OnProgress, model: "Model | No
 
 @dataclass(slots=True, kw_only=True)
 class _ModelDaysPass:
-    """The writing of the days, under way."""
+    """The state of one pass."""
 
     request: DaysRequest
-    told: OnProgress
+    on_progress: OnProgress
     folder: str
     last: int
     wanted: list[PlannedDay]
@@ -153,7 +156,7 @@ class _ModelDaysPass:
     missing: list[MissingUnit] = field(default_factory=list)
 
     def run(self, model: "Model | None") -> PassResult:
-        """Write what is owed; a model is opened only if something is."""
+        """Write the missing days; the model is opened only if there are any."""
         there = frozenset(each.day for each in self.wanted if self._is_there(each))
         owed = [planned for planned in self.wanted if planned.day not in there]
         if not owed:
@@ -161,14 +164,14 @@ class _ModelDaysPass:
                 self.log.end_round()
             return self._make_result(len(there), None, None)
         for note in self.plan.notes:
-            self.told(f"[generator] {note}")
+            self.on_progress(f"[generator] {note}")
         asked = open_model(self.request) if model is None else model
         self.log.begin_round(overwrite=self.request.overwrite)
         caller = ModelCaller.from_request(self.request, asked, self.log)
         self._report_estimate(owed)
 
         stopped = run_pass(
-            lambda: self._write_days(caller, there), closing=asked if model is None else None
+            lambda: self._write_days(caller, there), owned_model=asked if model is None else None
         )
         if self.request.overwrite and stopped is None and not self.missing:
             self.log.end_round()
@@ -180,37 +183,37 @@ class _ModelDaysPass:
         return planned.day in self.diary.days
 
     def _report_estimate(self, owed: list[PlannedDay]) -> None:
-        calls = sum(len(planned.tellings) for planned in owed)
-        sample = self.author.build_request(owed[-1], owed[-1].tellings[0]).prompt
-        self.told(describe_estimate(self.request.model, calls, sample, USUAL_TOKENS))
+        calls = sum(len(planned.session_plans) for planned in owed)
+        sample = self.author.build_request(owed[-1], owed[-1].session_plans[0]).prompt
+        self.on_progress(describe_estimate(self.request.model, calls, sample, USUAL_TOKENS))
 
     async def _write_days(self, caller: ModelCaller, there: frozenset[int]) -> None:
         async def write_one(planned: PlannedDay) -> None:
             if planned.day not in there:
                 await self._write_day(caller, planned)
 
-        # Days that are there keep their places, so that the lag means the same in every run.
+        # Existing days keep their places, so that the lag is the same in every run.
         await run_units(
-            self.wanted, write_one, at_once=self.request.parallelism, lag=self.request.lag
+            self.wanted, write_one, concurrency=self.request.parallelism, lag=self.request.lag
         )
 
     async def _write_day(self, caller: ModelCaller, planned: PlannedDay) -> None:
-        """All sessions of a day at once; if one cannot be had, the day is not written."""
+        """Write all sessions of a day concurrently; if one fails, the day is not written."""
         entries: dict[str, str] = {}
         failures: dict[str, str] = {}
 
-        async def write_session(telling: SessionPlan) -> None:
+        async def write_session(session_plan: SessionPlan) -> None:
             try:
-                entries[telling.session.id] = await self.author.write_entry(
-                    caller, planned, telling
+                entries[session_plan.session.id] = await self.author.write_entry(
+                    caller, planned, session_plan
                 )
             except NoUsableReply as failure:
-                failures[telling.session.id] = str(failure)
+                failures[session_plan.session.id] = str(failure)
 
         async with anyio.create_task_group() as tasks:
-            for telling in planned.tellings:
-                tasks.start_soon(write_session, telling)
-        order = [telling.session.id for telling in planned.tellings]
+            for session_plan in planned.session_plans:
+                tasks.start_soon(write_session, session_plan)
+        order = [session_plan.session.id for session_plan in planned.session_plans]
         if failures:
             self._skip(planned, {name: failures[name] for name in order if name in failures})
             return
@@ -218,12 +221,12 @@ class _ModelDaysPass:
         self.log.mark_written(planned.unit)
         self.written += 1
         unique = len(self.diary.days)
-        self.told(f"Generated day {planned.day}/{self.last} ({unique} unique)")
+        self.on_progress(f"Generated day {planned.day}/{self.last} ({unique} unique)")
 
     def _skip(self, planned: PlannedDay, failures: dict[str, str]) -> None:
         reason = "; ".join(f"session {name}: {why}" for name, why in failures.items())
         arcs = ",".join(planned.arcs) or "none"
-        self.told(f"[generator] arc={arcs} day={planned.day} skipped: {reason}")
+        self.on_progress(f"[generator] arc={arcs} day={planned.day} skipped: {reason}")
         self.missing.append(MissingUnit(unit=planned.unit, reason=reason, day=planned.day))
 
     def _make_result(
@@ -237,7 +240,7 @@ class _ModelDaysPass:
             kept=kept,
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
             notes=self.plan.notes,
-            fill=self.request.again,
+            fill=self.request.resume_command,
             usage=caller.usage if caller else Usage(),
             spent=self.log.spent,
             stopped=stopped,

@@ -1,4 +1,8 @@
-"""The days that are on disk, by session: what later days look back on."""
+"""The written days by session, and what the writer of an entry sees of them.
+
+An entry sees the text of days at least `lag` planned days back, so that the days between can be
+written concurrently; of those it sees only what was planned.
+"""
 
 import re
 from bisect import bisect_left, bisect_right, insort
@@ -22,7 +26,7 @@ _TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
 
 
 class Diary:
-    """Every day on disk, whoever wrote it. Problems if one of them is no day."""
+    """Every day file of a story. Problems if one cannot be read."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -33,7 +37,7 @@ class Diary:
         problems: list[BenchError] = []
         files = list_days(layout, problems, [])
         if not files:
-            # That the folder holds no day is no problem here.
+            # An empty folder is no problem here.
             problems.pop()
         for file in files:
             try:
@@ -45,30 +49,30 @@ class Diary:
 
     @property
     def days(self) -> frozenset[int]:
-        """The days there are."""
+        """The days that exist."""
         return frozenset(self._parts)
 
     def find_entry(self, day: int, session: str) -> str | None:
-        """What a session tells on a day; None if it tells nothing or the day is missing."""
+        """The entry of a session; None if there is none."""
         return self._parts.get(day, {}).get(session)
 
     def list_days(self, session: str, last: int) -> list[int]:
-        """The days up to the last on which a session tells something, in story order."""
+        """The days up to `last` on which the session has an entry."""
         days = self._told.get(session, [])
         return days[: bisect_right(days, last)]
 
     def list_headings(self, day: int, session: str) -> tuple[tuple[str, frozenset[str]], ...]:
-        """The topics of a session on a day, each with the words that it is about."""
+        """The headings of a session's entry, each with its topic words."""
         return _parse_headings(self.find_entry(day, session) or "")
 
     async def write_day(self, day: int, text: str) -> None:
-        """Put a day on disk, whole; others can go on while the disk is waited for."""
+        """Write a day's file in a thread."""
         path = self._layout.memories / name_day_file(day)
         await to_thread.run_sync(replace_file, path, text.encode())
         self._index_day(day, text)
 
     def remove_leftovers(self) -> None:
-        """Take away what a killed run was in the middle of writing; only for who holds the log."""
+        """Remove half-written files of a killed run; only while holding the log's lock."""
         for left in self._layout.memories.glob(".day-*.md.*.part"):
             left.unlink(missing_ok=True)
 
@@ -87,36 +91,36 @@ class Diary:
 
 @lru_cache(maxsize=100_000)
 def _parse_headings(entry: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Kept, because every later day looks at them again."""
+    """Cached: every later day reads them again."""
     found = (heading.rstrip(" \t#") for heading in _TOPIC.findall(entry))
     return tuple((heading, collect_topics(heading)) for heading in found if heading)
 
 
 def render_day(entries: dict[str, str]) -> str:
-    """The file of a day: each session's entry under its heading, in the order given."""
+    """The content of a day's file, with the sessions in the given order."""
     parts = [f"# session: {session}\n\n{entry.strip()}\n" for session, entry in entries.items()]
     return "---\ntype: daily\n---\n\n" + "\n".join(parts)
 
 
 _MAX_ENTRY_CHARACTERS = 1500
-"""Characters of an earlier entry that are shown."""
+"""Limit for an earlier entry in a prompt."""
 _MAX_HEADINGS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastEntries:
-    """The past of one session, as the author of its next entry sees it."""
+    """What the writer of a session's entry sees of the past."""
 
     entries: tuple[str, ...] = ()
-    """The session's last entries, oldest first, each with its date."""
+    """The last entries of the session, oldest first, each with its date."""
     headings: tuple[tuple[str, ...], ...] = ()
-    """For each arc told, its own first: what older entries say of it, by their headings."""
+    """For each arc, own arcs first: the headings of older entries about it."""
     between: tuple[str, ...] = ()
-    """What was planned for the days whose text is not seen."""
+    """The planned events of the days whose text is not shown."""
 
 
 class PastReader:
-    """Looks back on a diary along a plan."""
+    """Collects the past of an entry from the diary and the plan."""
 
     def __init__(
         self, diary: Diary, plan: tuple[PlannedDay, ...], epoch: date, *, lag: int, window: int
@@ -127,11 +131,11 @@ class PastReader:
         self._lag = lag
         self._window = window
 
-    def collect_past(self, planned: PlannedDay, telling: SessionPlan) -> PastEntries:
-        """What the author of this entry sees."""
-        session = telling.session.id
+    def collect_past(self, planned: PlannedDay, session_plan: SessionPlan) -> PastEntries:
+        """What the writer of this entry sees."""
+        session = session_plan.session.id
         seen_up_to = planned.place - self._lag
-        # Days that somebody else wrote, and that the plan does not have, are seen as well.
+        # Days that are not in the plan are shown too.
         told = self._diary.list_days(session, self._plan[seen_up_to].day) if seen_up_to >= 0 else []
         shown = told[-self._window :] if self._window else []
         rest = told[: len(told) - len(shown)]
@@ -139,7 +143,7 @@ class PastReader:
             entries=tuple(self._show_entry(day, session) for day in shown),
             headings=tuple(
                 self._find_headings(arc, planned.day, session, rest)
-                for arc in (*telling.arcs, *telling.echoes)
+                for arc in (*session_plan.arcs, *session_plan.echoes)
             ),
             between=tuple(self._list_outlines(planned, session)),
         )
@@ -165,12 +169,12 @@ class PastReader:
         first = max(0, planned.place - self._lag + 1)
         found = []
         for each in self._plan[first : planned.place]:
-            for telling in each.tellings:
-                if telling.session.id != session:
+            for session_plan in each.session_plans:
+                if session_plan.session.id != session:
                     continue
                 events = [
                     directive.event
-                    for arc in (*telling.arcs, *telling.echoes)
+                    for arc in (*session_plan.arcs, *session_plan.echoes)
                     for directive in arc.directives
                     if directive.day == each.day
                 ]
@@ -182,7 +186,7 @@ class PastReader:
 
 
 def _list_arc_texts(arc: Arc, today: int) -> list[str]:
-    """The words by which an arc's topics are found; a heading that is written is no secret."""
+    """The texts by which headings about an arc are found."""
     return [arc.title, *(each.event for each in arc.directives if each.day <= today)]
 
 

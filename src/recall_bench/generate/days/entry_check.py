@@ -1,4 +1,4 @@
-"""A reply made an entry: what is only packing is taken off, what is not an entry is said."""
+"""Checks of a model's entry; every problem is a sentence for the model."""
 
 import re
 from collections.abc import Iterator
@@ -22,20 +22,20 @@ from recall_bench.generate.model_reply import RejectedReply
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*")
 _MAX_LINES_BEFORE_FENCE = 2
-"""Lines that may stand before a fence."""
+"""Lines allowed before a fence."""
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:[^\n]*\n)*---[ \t]*(?:\n|\Z)")
 _SESSION = re.compile(r"^#{1,6}[ \t]*session:(.*)$", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)\Z")
 _EDGES = " \t#"
-"""What a heading does not end with; in the patterns it would be tried at every length."""
+"""Stripped from headings in code: in a pattern it would backtrack."""
 _LEVEL = 3
 
 
 def extract_entry(reply: str, session: str) -> str | RejectedReply:
-    """The entry of a session that a reply holds, or why it holds none.
+    """The entry in a reply, or why there is none.
 
-    A fence around it, front matter, an announcing line and the session's own heading are taken
-    off; higher headings become topics.
+    A surrounding fence, front matter, an announcing line and the session's own heading are removed;
+    higher headings become topics.
     """
     if "\0" in reply or any("\ud800" <= char <= "\udfff" for char in reply):
         return RejectedReply(("it holds characters that are no text; write plain text",))
@@ -59,7 +59,7 @@ def extract_entry(reply: str, session: str) -> str | RejectedReply:
 
 
 def _strip_fence(text: str) -> str:
-    """What stands in a fence around everything but a line or two that announce it."""
+    """The content of a fence around the whole reply, but for a line or two before it."""
     lines = text.split("\n")
     before = 0
     for place, line in enumerate(lines[:-1]):
@@ -73,7 +73,7 @@ def _strip_fence(text: str) -> str:
 
 
 def _split_topics(text: str) -> list[tuple[str, str]]:
-    """Each topic's heading and body; what stands before the first is under no heading."""
+    """The heading and body of each topic; the first has no heading."""
     found: list[tuple[str, list[str]]] = [("", [])]
     is_code = False
     for line in text.split("\n"):
@@ -93,7 +93,7 @@ def _is_announcement(text: str) -> bool:
 
 
 _LENIENCY = 5
-"""An entry may be so many times shorter or longer than asked for."""
+"""The factor by which an entry may be shorter or longer than requested."""
 _LONG_SENTENCE_WORDS = 6
 _MAX_COPIED_SHARE = 0.5
 
@@ -102,52 +102,54 @@ _FOREIGN = re.compile(
     r"|as an AI language model)\b",
     re.IGNORECASE,
 )
-"""Words of whoever tests a memory, which nobody in a story says."""
+"""Words of the benchmark that do not belong into a story."""
 _TODAY = re.compile(r"\btoday\b[\s,:(]*(?:is|being|on)?[\s,(]*(?:\w+day,?\s)?\Z", re.IGNORECASE)
 _WEEKDAY_BEFORE = re.compile(r"\b(Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)[a-z]*\.?,?\s(?:the\s)?\Z")
 
 
-def check_entry(reply: str, demands: EntryRequirements) -> str | RejectedReply:
-    """The entry that a reply holds, or all that is wrong with it."""
-    entry = extract_entry(reply, demands.session)
+def check_entry(reply: str, requirements: EntryRequirements) -> str | RejectedReply:
+    """The entry in a reply, or everything that is wrong with it."""
+    entry = extract_entry(reply, requirements.session)
     if isinstance(entry, RejectedReply):
         return entry
-    day = DayLog(demands.day, demands.session, f"# session: {demands.session}\n\n{entry}\n")
+    day = DayLog(
+        requirements.day, requirements.session, f"# session: {requirements.session}\n\n{entry}\n"
+    )
     problems = tuple(
         dict.fromkeys(
             (
-                *_check_length(entry, demands),
-                *_check_vocabulary(entry, demands),
-                *_check_due_values(day, demands),
-                *_check_hidden_values(entry, day, demands),
-                *_check_stale_values(day, demands),
-                *_check_dates(entry, demands.at),
-                *_check_copies(day, demands),
+                *_check_length(entry, requirements),
+                *_check_vocabulary(entry, requirements),
+                *_check_due_values(day, requirements),
+                *_check_hidden_values(entry, day, requirements),
+                *_check_stale_values(day, requirements),
+                *_check_dates(entry, requirements.at),
+                *_check_copies(day, requirements),
             )
         )
     )
     return RejectedReply(problems) if problems else entry
 
 
-def _check_length(entry: str, demands: EntryRequirements) -> Iterator[str]:
-    count, asked = len(entry.split()), demands.length
+def _check_length(entry: str, requirements: EntryRequirements) -> Iterator[str]:
+    count, asked = len(entry.split()), requirements.length
     if not asked.fewest // _LENIENCY <= count <= asked.most * _LENIENCY:
         yield f"it has {count} words; write {asked.fewest} to {asked.most}"
 
 
-def _check_vocabulary(entry: str, demands: EntryRequirements) -> Iterator[str]:
+def _check_vocabulary(entry: str, requirements: EntryRequirements) -> Iterator[str]:
     for found in _FOREIGN.finditer(entry):
-        if found[0].lower() not in demands.material:
+        if found[0].lower() not in requirements.material:
             yield f"it says “{found[0]}”, which nobody in the story would; say it otherwise"
 
 
-def _check_due_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
-    wanted = (*demands.due, *(atom for each in demands.stated for atom in each.atoms))
+def _check_due_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    wanted = (*requirements.due, *(atom for each in requirements.stated for atom in each.atoms))
     index = ValueIndex([day], wanted)
-    for atom in demands.due:
+    for atom in requirements.due:
         if not index.find_loose_days(atom):
             yield f"{atom.shown} is missing, which belongs to what happens today; state it so"
-    for statement in demands.stated:
+    for statement in requirements.stated:
         for atom in statement.atoms:
             said = any(statement.about & each.topics for each in index.find_mentions(atom))
             if not (said or (_is_placeless(atom, statement.about) and index.find_loose_days(atom))):
@@ -155,14 +157,14 @@ def _check_due_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
 
 
 def _is_placeless(atom: TextValue, about: frozenset[str]) -> bool:
-    """Whether it cannot be looked for in a sentence about something."""
+    """Whether the value cannot be searched in sentences on a topic."""
     return not about or atom.kind in {NAME, QUOTE}
 
 
-def _check_hidden_values(entry: str, day: DayLog, demands: EntryRequirements) -> Iterator[str]:
-    found = list(demands.unsaid.sure.find_in(entry))
-    index = ValueIndex([day], [atom for each in demands.early for atom in each.atoms])
-    for statement in demands.early:
+def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    found = list(requirements.hidden.sure.find_in(entry))
+    index = ValueIndex([day], [atom for each in requirements.early for atom in each.atoms])
+    for statement in requirements.early:
         for atom in statement.atoms:
             if atom.kind == NAME:
                 said = any(
@@ -185,9 +187,9 @@ def _list_sentences(day: DayLog) -> Iterator[SentenceMention]:
         )
 
 
-def _check_stale_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
-    index = ValueIndex([day], [atom for each in demands.stale for atom in each.atoms])
-    for statement in demands.stale:
+def _check_stale_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    index = ValueIndex([day], [atom for each in requirements.stale for atom in each.atoms])
+    for statement in requirements.stale:
         for atom in statement.atoms:
             for said in index.find_mentions(atom):
                 if statement.about & said.topics and not is_superseded(atom, said):
@@ -201,7 +203,8 @@ def _check_dates(entry: str, today: date) -> Iterator[str]:
     own = find_text_date(entry)
     if own is not None and own != today:
         yield (
-            f"it opens with {format_date(own)} as if that were its date; today is {format_date(today)}: "
+            f"it opens with {format_date(own)} as if that were its date; today is "
+            f"{format_date(today)}: "
             "correct it, or name the other date further down"
         )
     level = normalise_text(entry)
@@ -217,7 +220,7 @@ def _check_dates(entry: str, today: date) -> Iterator[str]:
 
 
 def _find_nearest_date(atom: TextValue, today: date) -> date | None:
-    """The date meant: of one without a year the nearest; None if there is no such date."""
+    """The date of a value: without a year the nearest; None if there is no such date."""
     if atom.value != atom.core:
         years = [int(atom.value[:4])]
     else:
@@ -232,9 +235,9 @@ def _find_nearest_date(atom: TextValue, today: date) -> date | None:
     return min(found, key=lambda each: abs((each - today).days), default=None)
 
 
-def _check_copies(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
     earlier = {
-        text for entry in demands.shown for text in _list_long_sentences(DayLog(0, "", entry))
+        text for entry in requirements.shown for text in _list_long_sentences(DayLog(0, "", entry))
     }
     told = _list_long_sentences(day)
     copied = sum(text in earlier for text in told)

@@ -1,4 +1,4 @@
-"""The request for one session's entry of one day."""
+"""The prompt for one session's entry of one day, and what the entry has to satisfy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from recall_bench.generate.days.knowledge import (
 from recall_bench.models.model import Prompt, fence_blocks
 
 USUAL_TOKENS = 500
-"""What an entry takes, more or less."""
+"""The usual length of an entry."""
 
 _RULES = """\
 You write one entry of the log that an assistant keeps of its work: what was said and done in one
@@ -59,41 +59,41 @@ _THREAD, _HEARD, _SINCE = "thread", "heard of", "since then"
 
 @dataclass(frozen=True, slots=True)
 class EntryLength:
-    """How long an entry should be, in words."""
+    """The length of an entry in words."""
 
     fewest: int
     most: int
 
 
-def choose_length(telling: SessionPlan) -> EntryLength:
-    """How long the entry should be: brief where a session only hears of things."""
-    if telling.echoes and not telling.arcs:
+def choose_length(session_plan: SessionPlan) -> EntryLength:
+    """The length of an entry; short if the session only mentions arcs of others."""
+    if session_plan.echoes and not session_plan.arcs:
         return EntryLength(*_HEARSAY[1:])
-    return EntryLength(*_LENGTHS[telling.density][2:])
+    return EntryLength(*_LENGTHS[session_plan.density][2:])
 
 
 def collect_material(
     persona: Persona,
     epoch: date,
     planned: PlannedDay,
-    telling: SessionPlan,
+    session_plan: SessionPlan,
     *,
-    unsaid: HiddenValues,
+    hidden: HiddenValues,
     past: PastEntries,
 ) -> dict[str, str]:
-    """What the author is given, each piece under its name."""
+    """The blocks of the prompt by name."""
     blocks = {
-        "persona": describe_persona(persona, unsaid),
-        "conversation": describe_session(telling.session),
+        "persona": describe_persona(persona, hidden),
+        "conversation": describe_session(session_plan.session),
     }
-    for number, arc in enumerate((*telling.arcs, *telling.echoes)):
-        about = describe_thread(arc, planned.day, epoch, unsaid)
+    for number, arc in enumerate((*session_plan.arcs, *session_plan.echoes)):
+        about = describe_thread(arc, planned.day, epoch, hidden)
         if about is None:
             continue
         if past.headings[number]:
             lines = "\n".join(f"- {line}" for line in past.headings[number])
             about += f"\nWhat the log has on it:\n{lines}"
-        name = _THREAD if number < len(telling.arcs) else _HEARD
+        name = _THREAD if number < len(session_plan.arcs) else _HEARD
         blocks[f"{name} {number + 1}"] = about
     for number, entry in enumerate(past.entries, start=1):
         blocks[f"earlier entry {number}"] = entry
@@ -102,20 +102,23 @@ def collect_material(
     return blocks
 
 
-def build_entry_prompt(planned: PlannedDay, telling: SessionPlan, blocks: dict[str, str]) -> Prompt:
-    """The request; it depends on nothing but these."""
+def build_entry_prompt(
+    planned: PlannedDay, session_plan: SessionPlan, blocks: dict[str, str]
+) -> Prompt:
+    """The prompt; it depends on nothing else."""
     marked = fence_blocks(blocks)
+    task = _describe_task(planned, session_plan, blocks)
     return Prompt(
         system=_RULES,
-        user=f"{_describe_task(planned, telling, blocks)}\n\nThe material stands between lines "
-        f"with the mark {marked.mark}.\n\n{marked.text}",
+        user=f"{task}\n\nThe material stands between lines with the mark "
+        f"{marked.mark}.\n\n{marked.text}",
     )
 
 
-def _describe_task(planned: PlannedDay, telling: SessionPlan, blocks: dict[str, str]) -> str:
-    mood, count, *_ = _LENGTHS[telling.density]
-    length = choose_length(telling)
-    if telling.echoes and not telling.arcs:
+def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[str, str]) -> str:
+    mood, count, *_ = _LENGTHS[session_plan.density]
+    length = choose_length(session_plan)
+    if session_plan.echoes and not session_plan.arcs:
         count = _HEARSAY[0]
     first = f"Write the entry of the conversation below for {format_date(planned.at)}."
     said = [f"{first} It is {mood}: {count}, {length.fewest} to {length.most} words."]
@@ -127,7 +130,7 @@ def _describe_task(planned: PlannedDay, telling: SessionPlan, blocks: dict[str, 
         said.append("What is only heard of gets a sentence or two.")
     if planned.kind is DayKind.GAP or not (has_threads or has_hearsay):
         said.append("Nothing of note happens: small steps, routine, loose ends.")
-    if telling.session.isolated:
+    if session_plan.session.isolated:
         said.append("What is said in this conversation stays in it.")
     if _SINCE in blocks:
         said.append("There are later entries than you see; of these you see only what happened.")
@@ -136,59 +139,59 @@ def _describe_task(planned: PlannedDay, telling: SessionPlan, blocks: dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredStatement:
-    """Values that have to be stated, in sentences about something."""
+    """Values that have to occur in sentences on a topic."""
 
     atoms: tuple[TextValue, ...]
     about: frozenset[str]
-    """Stems of which such a sentence has one; any sentence will do if there are none."""
+    """Stems of which the sentence needs one; empty for any sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRequirements:
-    """All that is asked of the entry of one session on one day."""
+    """What an entry has to contain and what it must not contain."""
 
     session: str
     day: int
     at: date
     length: EntryLength
     due: tuple[TextValue, ...]
-    """The exact values of today's events."""
+    """Exact values of the day's events."""
     stated: tuple[RequiredStatement, ...]
-    """The beliefs that are taken up today."""
-    unsaid: HiddenValues
+    """Beliefs that start on this day."""
+    hidden: HiddenValues
     early: tuple[RequiredStatement, ...]
-    """Values that only a later correction brings."""
+    """Values of later corrections."""
     stale: tuple[RequiredStatement, ...]
-    """Values that a correction has done away with."""
+    """Values that a correction has replaced."""
     shown: tuple[str, ...]
-    """Earlier entries the author sees."""
+    """Earlier entries in the prompt."""
     material: str
-    """All that the author is given: its words may be used."""
+    """The text of the prompt's blocks: its words are allowed."""
 
 
 def collect_requirements(
     planned: PlannedDay,
-    telling: SessionPlan,
+    session_plan: SessionPlan,
     arcs: tuple[Arc, ...],
     isolated: frozenset[str],
     *,
-    unsaid: HiddenValues,
+    hidden: HiddenValues,
     blocks: dict[str, str],
     shown: tuple[str, ...],
 ) -> EntryRequirements:
-    """What is asked of this entry."""
+    """The requirements of one entry."""
     day = planned.day
-    heard = [arc for arc in arcs if not is_secret(arc, telling.session, isolated)]
+    heard = [arc for arc in arcs if not is_secret(arc, session_plan.session, isolated)]
     found = [each for arc in heard if (each := read_correction(arc)) is not None]
     return EntryRequirements(
-        session=telling.session.id,
+        session=session_plan.session.id,
         day=day,
         at=planned.at,
-        length=choose_length(telling),
-        due=tuple(_find_due_values(telling.arcs, day)),
-        stated=tuple(_find_due_beliefs(telling.arcs, day)),
-        unsaid=unsaid,
-        early=tuple(_find_early_values(found, day, unsaid)),
+        length=choose_length(session_plan),
+        due=tuple(_find_due_values(session_plan.arcs, day)),
+        stated=tuple(_find_due_beliefs(session_plan.arcs, day)),
+        hidden=hidden,
+        early=tuple(_find_early_values(found, day, hidden)),
         stale=tuple(_find_stale_values(found, day)),
         shown=shown,
         material="\n".join(blocks.values()).lower(),
@@ -214,9 +217,9 @@ def _find_due_beliefs(arcs: tuple[Arc, ...], day: int) -> Iterator[RequiredState
 
 
 def _find_early_values(
-    found: list[CorrectionArc], day: int, unsaid: HiddenValues
+    found: list[CorrectionArc], day: int, hidden: HiddenValues
 ) -> Iterator[RequiredStatement]:
-    secret = {(atom.kind, atom.value) for atom in unsaid.atoms}
+    secret = {(atom.kind, atom.value) for atom in hidden.atoms}
     for correction in found:
         if day < correction.day:
             belief = correction.arc.corrected_belief or ""

@@ -1,7 +1,7 @@
-"""What must not be said yet, or must never be said here.
+"""What the writer of a session's entry may know on a day.
 
-A value is unsaid while only later events, beliefs that nobody holds yet, arcs that have not begun
-or the matters of a closed room hold it. Once anything that has happened holds it, it is known.
+A value is hidden while it occurs only in later events, later beliefs, arcs that have not started or
+isolated sessions. It is known as soon as a past event holds it.
 """
 
 import re
@@ -29,11 +29,11 @@ from recall_bench.datasets.persona_story import Arc, Persona, Session
 from recall_bench.generate.days.day_plan import find_phase, is_secret
 
 _NAMED_BY_TITLE = frozenset({"project", "incident", "learning", "relationship"})
-"""The title of such an arc names its subject, which is known while it goes on; a decision's may
-name what is decided, a correction's what is right."""
+"""Types of arcs whose title names their subject; that of a decision or correction may name its
+outcome."""
 
 _SURE = frozenset({MONEY, PERCENT, CODE, QUOTE})
-"""Kinds of values that nobody writes by chance."""
+"""Kinds of values that do not occur by chance."""
 
 _ARTICLE = re.compile(r"\A(?:The|An?)\b")
 _CAPITAL = re.compile(r"\b[A-Z][^\W_]*")
@@ -43,12 +43,12 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class HiddenValues:
-    """The values and names that a session's author must not know on a day."""
+    """The values and names that a session must not know on a day."""
 
     atoms: tuple[TextValue, ...]
 
     def find_in(self, text: str) -> tuple[TextValue, ...]:
-        """Those that a text gives away, however it spells them."""
+        """The hidden values in a text, in any spelling."""
         level = normalise_text(text)
         found = [
             self._by_value[key]
@@ -66,7 +66,7 @@ class HiddenValues:
 
     @cached_property
     def sure(self) -> "HiddenValues":
-        """Those that a text cannot hold by chance."""
+        """The values that a text cannot hold by chance."""
         return HiddenValues(tuple(atom for atom in self.atoms if atom.kind in _SURE))
 
     @cached_property
@@ -80,10 +80,9 @@ class HiddenValues:
 
 
 class HiddenValueFinder:
-    """Knows of every day and session what is unsaid.
+    """Finds the hidden values of every day and session.
 
-    What the persona's file says is known from the first day, unless it is what a correction is
-    going to bring.
+    The content of persona.yaml is known from the first day, except corrected beliefs.
     """
 
     def __init__(self, persona: Persona, arcs: tuple[Arc, ...], isolated: frozenset[str]) -> None:
@@ -94,7 +93,7 @@ class HiddenValueFinder:
         self._background = tuple(text for text in _list_identity_texts(persona) if text)
 
     def find_hidden(self, session: Session, day: int) -> HiddenValues:
-        """What the session's author must not know that day."""
+        """The values that the session must not know on that day."""
         happened: list[str] = []
         subjects: list[str] = []
         later: list[str] = []
@@ -130,7 +129,7 @@ class HiddenValueFinder:
     def _collect_atoms(self, texts: Iterable[str]) -> Iterator[TextValue]:
         for text in texts:
             if text not in self._read:
-                # Behind an article that opens a text a name would pass for an opening word.
+                # A name after a leading article would be taken for the first word of a sentence.
                 level = _ARTICLE.sub(lambda article: article[0].lower(), text)
                 self._read[text] = tuple(
                     atom for atom in find_claims(level) if atom.is_exact or _is_name(atom, level)
@@ -139,7 +138,7 @@ class HiddenValueFinder:
 
 
 def list_past_events(arc: Arc, day: int) -> Iterator[str]:
-    """What has happened in an arc by a day: its events, and the beliefs held so far."""
+    """The events and beliefs of an arc up to a day."""
     for each in arc.directives:
         if each.day <= day and arc.is_active(each.day):
             yield each.event
@@ -150,12 +149,12 @@ def list_past_events(arc: Arc, day: int) -> Iterator[str]:
 
 
 def is_correction(arc: Arc) -> bool:
-    """Whether the arc replaces one belief by another."""
+    """Whether the arc corrects a belief."""
     return arc.type == "correction" or arc.corrected_belief is not None
 
 
 def is_public(arc: Arc, day: int) -> bool:
-    """Whether title and description may be known: a correction's only once it is made."""
+    """Whether title and description are known: those of a correction from its correction on."""
     if is_correction(arc):
         return arc.corrected_day is not None and arc.corrected_day <= day
     return arc.start_day <= day
@@ -186,17 +185,17 @@ def _list_subjects(arc: Arc, day: int) -> Iterator[str]:
 
 
 def _make_key(atom: TextValue) -> _Key:
-    """Equal for spellings of one value; a number is another one with another unit."""
+    """The same for all spellings of a value; numbers with different units differ."""
     return atom.kind, atom.value if atom.kind in {NUMBER, NAME, QUOTE} else atom.core
 
 
 def _is_name(atom: TextValue, text: str) -> bool:
-    """Whether it is a name of something; a single word that opens a text may be any word."""
+    """Whether the value is a name; a single first word of a text may be any word."""
     return atom.kind == NAME and (" " in atom.shown or not text.startswith(atom.shown))
 
 
 def _is_name_given(atom: TextValue, named: list[frozenset[str]]) -> bool:
-    """Whether it is a name that one of the texts gives in full."""
+    """Whether the value is a name that one of the texts holds in full."""
     needed = frozenset(atom.words)
     return atom.kind == NAME and any(needed <= said for said in named)
 
@@ -218,34 +217,34 @@ def _list_identity_texts(persona: Persona) -> Iterator[str]:
 
 
 _NOTE = re.compile(r"\b(?:arcs?|corpus|recency[- ]bias)\b", re.IGNORECASE)
-"""Marks a sentence that one author of stories writes to another."""
+"""Marks a sentence for story authors."""
 
 _MAX_CAST = 40
 _MAX_EVENTS = 20
 
 
 def format_date(at: date) -> str:
-    """A date with its weekday, as people say it."""
+    """A date with its weekday."""
     return f"{at:%A}, {at.day} {at:%B %Y}"
 
 
-def describe_persona(persona: Persona, unsaid: HiddenValues) -> str:
-    """Who keeps the log, for whom, and who else there is."""
+def describe_persona(persona: Persona, hidden: HiddenValues) -> str:
+    """The agent, its principal and the people around them."""
     lines = [f"{persona.name}, {persona.role}. Field: {persona.domain}."]
     if persona.affiliation:
         lines.append(f"Works at {persona.affiliation}, with a team of {persona.team_size}.")
-    lines.append(remove_hidden(persona.profile, unsaid))
-    lines.append(f"How {persona.name} writes: {remove_hidden(persona.communication_style, unsaid)}")
+    lines.append(remove_hidden(persona.profile, hidden))
+    lines.append(f"How {persona.name} writes: {remove_hidden(persona.communication_style, hidden)}")
     if persona.principal:
         served = f"{persona.principal.name}, {persona.principal.role}."
         lines.append(
-            f"Serves {served} {remove_hidden(persona.principal.profile or '', unsaid)}".rstrip()
+            f"Serves {served} {remove_hidden(persona.principal.profile or '', hidden)}".rstrip()
         )
-    known = [each for each in persona.cast if not unsaid.find_in(f"{each.name}, {each.role}")]
+    known = [each for each in persona.cast if not hidden.find_in(f"{each.name}, {each.role}")]
     if known:
         lines.append("People and agents around:")
         lines += [f"- {each.name} ({each.kind}): {each.role}" for each in known[:_MAX_CAST]]
-    shared = [text for text in persona.shared_knowledge if not unsaid.find_in(text)]
+    shared = [text for text in persona.shared_knowledge if not hidden.find_in(text)]
     if shared:
         lines.append("Known to everybody:")
         lines += [f"- {text}" for text in shared]
@@ -253,7 +252,7 @@ def describe_persona(persona: Persona, unsaid: HiddenValues) -> str:
 
 
 def describe_session(session: Session) -> str:
-    """The conversation that is logged."""
+    """The session of the entry."""
     kind = "a conversation of two" if session.kind == "1to1" else "a group"
     lines = [f"{session.id}: {kind}."]
     if session.participants:
@@ -264,10 +263,10 @@ def describe_session(session: Session) -> str:
     return "\n".join(lines)
 
 
-def describe_thread(arc: Arc, day: int, epoch: date, unsaid: HiddenValues) -> str | None:
-    """What is known of an arc on a day; None if nothing is."""
+def describe_thread(arc: Arc, day: int, epoch: date, hidden: HiddenValues) -> str | None:
+    """What is known of an arc on a day; None if nothing."""
     known = [
-        *_describe_arc(arc, day, unsaid),
+        *_describe_arc(arc, day, hidden),
         *_describe_beliefs(arc, day, epoch),
         *_list_earlier_events(arc, day, epoch),
     ]
@@ -277,25 +276,25 @@ def describe_thread(arc: Arc, day: int, epoch: date, unsaid: HiddenValues) -> st
         known += [f"- {event}" for event in today]
     if not known:
         return None
-    people = [name for name in arc.participants if not unsaid.find_in(name)]
+    people = [name for name in arc.participants if not hidden.find_in(name)]
     if people:
         known.append(f"Concerned: {', '.join(people)}.")
     known.append(f"How far it is: {find_phase(arc, day)}.")
     return "\n".join(known)
 
 
-def remove_hidden(text: str, unsaid: HiddenValues) -> str:
-    """The sentences of a text that give away nothing."""
+def remove_hidden(text: str, hidden: HiddenValues) -> str:
+    """The sentences of a text without hidden values."""
     whole = " ".join(text.split())
-    return " ".join(sentence for sentence in split_sentences(whole) if not unsaid.find_in(sentence))
+    return " ".join(sentence for sentence in split_sentences(whole) if not hidden.find_in(sentence))
 
 
-def _describe_arc(arc: Arc, day: int, unsaid: HiddenValues) -> Iterator[str]:
+def _describe_arc(arc: Arc, day: int, hidden: HiddenValues) -> Iterator[str]:
     if not is_public(arc, day):
         return
-    if not unsaid.find_in(arc.title):
+    if not hidden.find_in(arc.title):
         yield f"{arc.title} ({arc.type})"
-    sentences = split_sentences(remove_hidden(arc.description, unsaid))
+    sentences = split_sentences(remove_hidden(arc.description, hidden))
     if told := " ".join(each for each in sentences if not _NOTE.search(each)):
         yield told
 

@@ -1,4 +1,4 @@
-"""What the world has to tell of a day in one session: its notes, and what must survive of them."""
+"""The pass `generate --from-ledger`: a model words the simulator's facts, verified day by day."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,39 +17,38 @@ from recall_bench.datasets.persona_files import Layout, name_day_file
 from recall_bench.datasets.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.day_log import StoryDay
-from recall_bench.generate.day_pass import OnProgress
 from recall_bench.generate.days.diary import render_day
 from recall_bench.generate.days.entry_check import extract_entry
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import DaysRequest
-from recall_bench.generate.pass_run import MissingUnit, PassResult, run_pass, run_units
+from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassResult, run_pass, run_units
 from recall_bench.generate.world.day_text import DayBlock, LogPage
 from recall_bench.generate.world.fact_values import Dates, list_spellings
 from recall_bench.generate.world_folder import WorldFolder, open_world
 from recall_bench.models.model import Prompt, fence_blocks
 
 if TYPE_CHECKING:
-    from recall_bench.models.model import Model, Prompt
+    from recall_bench.models.model import Model
 
 
 @dataclass(frozen=True)
 class DueFact:
-    """A value that is told: its subject, and the ways it may be written."""
+    """A value to be told, with its subject and its spellings."""
 
     about: str
     value: str
     spellings: tuple[str, ...]
 
     def is_in(self, text: str) -> bool:
-        """Whether a text holds the value, however it is written."""
+        """Whether a text holds the value in any spelling."""
         low = text.casefold()
         return any(way.casefold() in low for way in (self.value, *self.spellings))
 
 
 @dataclass(frozen=True)
 class SessionNotes:
-    """The blocks of one session on one day."""
+    """The simulator's text for one session on one day, and the facts in it."""
 
     day: int
     session: str
@@ -58,18 +57,18 @@ class SessionNotes:
 
     @cached_property
     def text(self) -> str:
-        """The notes as the world would have written them."""
+        """The text as the simulator writes it."""
         return "\n\n".join(f"### {block.heading}\n{block.text}" for block in self.blocks)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the subjects that the notes call by their name."""
+        """The names of the subjects that occur in the text."""
         found = (block.thread.name for block in self.blocks if block.thread is not None)
         return tuple(dict.fromkeys(name for name in found if name in self.text))
 
     @cached_property
     def values(self) -> frozenset[str]:
-        """The exact values of the notes, by their core."""
+        """The cores of the exact values in the text."""
         return frozenset(atom.core for atom in self.find_exact_values(self.text))
 
     @staticmethod
@@ -79,7 +78,7 @@ class SessionNotes:
 
 
 def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Iterator[SessionNotes]:
-    """The notes of every session that has something to tell, in the order of the sessions."""
+    """The notes of every session with content, in the order of the sessions."""
     for session in sessions:
         own = tuple(block for _, block in page.blocks if block.session == session)
         if own:
@@ -94,7 +93,7 @@ def _list_facts(blocks: tuple[DayBlock, ...], day: int, dates: Dates) -> Iterato
 
 
 def find_canaries(page: LogPage) -> dict[str, str]:
-    """Strings that were planted that day, by the session that alone may hold them."""
+    """The canaries of a day, each with the only session that may hold it."""
     return {
         canary.text: canary.session
         for _, block in page.blocks
@@ -123,7 +122,7 @@ _TASK = (
 def build_ledger_prompt(
     persona: Persona, session: Session | None, notes: SessionNotes, date: str
 ) -> Prompt:
-    """To write one session of a day."""
+    """The prompt for one session of a day."""
     who = {
         "name": persona.name,
         "role": persona.role,
@@ -152,17 +151,16 @@ def build_ledger_prompt(
 
 
 _MAX_COPIED_SHARE = 0.5
-"""The share of the notes' longer sentences that may come back word for word."""
+"""The share of the notes' longer sentences that may be repeated word for word."""
 _LONG_SENTENCE_WORDS = 6
 
 
 def check_ledger_entry(
     reply: str, notes: SessionNotes, date: str, elsewhere: Mapping[str, str]
 ) -> str | RejectedReply:
-    """The entry, or what is wrong with it.
+    """The entry in a reply, or what is wrong with it.
 
-    Every fact due must survive, nothing may be contradicted or added, and nothing that was planted
-    in another session may be in it; `elsewhere` has those strings by their session.
+    Every fact must be in it, no other value, and no canary of another session (`elsewhere`).
     """
     text = extract_entry(reply, notes.session)
     if isinstance(text, RejectedReply):
@@ -187,7 +185,7 @@ def _find_missing_facts(text: str, notes: SessionNotes) -> Iterator[str]:
 
 
 def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[str]:
-    """Values that the notes do not hold: a fact contradicted, or one too many."""
+    """Values that are not in the notes."""
     known = notes.values | {atom.core for atom in notes.find_exact_values(date)}
     added = (
         atom.shown
@@ -214,25 +212,24 @@ _USUAL_TOKENS = 500
 
 
 def write_from_ledger(
-    request: DaysRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: DaysRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
 ) -> PassResult:
-    """Let the model write the days that the world plays, and keep none that loses a fact.
+    """Write the simulated days with a model, and keep only days that hold exactly the facts.
 
-    A day is written when every fact due that day is in it, no value is in it that the world did
-    not tell, and no planted string is outside of its session. A day that fails is skipped and
-    reported; the same request goes on with it.
+    A day needs all facts of the simulator, no other values, and canaries only in their session. A
+    day that fails is skipped and reported; the same request tries it again.
     """
     layout = request.find_layout()
     world = open_world(layout)
     if world is None:
         raise UsageError(
-            f"--from-ledger: {layout.id} has no world to take the facts from; make a persona with "
+            f"--from-ledger: {layout.id} was not made by the simulator; make a persona with "
             "`recall-bench create-persona --model offline`, or leave --from-ledger out"
         )
     persona, story = read_persona(layout.folder), read_story(layout.folder, layout.arcs)
-    closing = None
+    owned_model = None
     if model is None:
-        closing = model = open_model(request)
+        owned_model = model = open_model(request)
     with CallLog(log_path(layout.folder, "days", layout.suffix)) as log:
         log.begin_round(overwrite=request.overwrite)
         caller = ModelCaller.from_request(request, model, log)
@@ -244,15 +241,15 @@ def write_from_ledger(
             world=world,
             log=log,
             caller=caller,
-            closing=closing,
-            told=told,
+            owned_model=owned_model,
+            on_progress=on_progress,
         )
         return writer.run()
 
 
 @dataclass(slots=True, kw_only=True)
 class _LedgerDaysPass:
-    """The pass under way."""
+    """The state of one pass."""
 
     request: DaysRequest
     layout: Layout
@@ -261,18 +258,18 @@ class _LedgerDaysPass:
     world: WorldFolder
     log: CallLog
     caller: ModelCaller
-    closing: "Model | None"
-    """A model that was opened here, and not given by somebody who may ask it more."""
-    told: OnProgress
+    owned_model: "Model | None"
+    """A model that this pass opened and closes."""
+    on_progress: OnProgress
     written: int = 0
     unique: int = 0
-    """How many days have a file."""
+    """The number of days with a file."""
     missing: list[MissingUnit] = field(default_factory=list)
     planted: dict[str, str] = field(default_factory=dict)
-    """Every planted string so far, and the session that alone may hold it."""
+    """Every canary so far, with the only session that may hold it."""
 
     def run(self) -> PassResult:
-        """Play the world, then write what is not there."""
+        """Run the simulator, then write the missing days."""
         remove_leftovers(self.layout.memories)
         self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
         wanted = self.request.select_days(self.world.days)
@@ -287,9 +284,9 @@ class _LedgerDaysPass:
         self._report_estimate(owed)
 
         async def write_days() -> None:
-            await run_units(owed, self._write_day, at_once=self.request.parallelism)
+            await run_units(owed, self._write_day, concurrency=self.request.parallelism)
 
-        stopped = run_pass(write_days, self.closing)
+        stopped = run_pass(write_days, self.owned_model)
         if stopped is None and not self.missing:
             self.log.end_round()
         return PassResult(
@@ -299,7 +296,7 @@ class _LedgerDaysPass:
             written=self.written,
             kept=len(pages) - len(owed),
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
-            fill=self.request.again,
+            fill=self.request.resume_command,
             usage=self.caller.usage,
             spent=self.caller.spent,
             stopped=stopped,
@@ -319,12 +316,12 @@ class _LedgerDaysPass:
             calls = sum(len(self._collect_notes(page)) for page in owed)
             notes = self._collect_notes(owed[0])[0]
             sample = self._build_prompt(notes)
-            self.told(describe_estimate(self.request.model, calls, sample, _USUAL_TOKENS))
+            self.on_progress(describe_estimate(self.request.model, calls, sample, _USUAL_TOKENS))
 
     def _format_day(self, day: int) -> str:
-        return StoryDay(day, compute_story_date(self.story.epoch, day).date(), "").in_words
+        return StoryDay(day, compute_story_date(self.story.epoch, day).date(), "").date_text
 
-    def _build_prompt(self, notes: SessionNotes) -> "Prompt":
+    def _build_prompt(self, notes: SessionNotes) -> Prompt:
         sessions = {session.id: session for session in self.story.sessions}
         return build_ledger_prompt(
             self.persona, sessions.get(notes.session), notes, self._format_day(notes.day)
@@ -349,7 +346,7 @@ class _LedgerDaysPass:
         if problems:
             reason = "; ".join(sorted(problems))
             self.missing.append(MissingUnit(unit=f"day {day}", reason=reason, day=day))
-            self.told(f"[generator] arc={self._list_arcs(day)} day={day} skipped: {reason}")
+            self.on_progress(f"[generator] arc={self._list_arcs(day)} day={day} skipped: {reason}")
             return
         ordered = {name: entries[name] for name in self.world.play.sessions if name in entries}
         path = self.layout.memories / name_day_file(day)
@@ -357,7 +354,7 @@ class _LedgerDaysPass:
         replace_file(path, render_day(ordered).encode())
         self.log.mark_written(f"day {day}")
         self.written += 1
-        self.told(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
+        self.on_progress(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
 
     async def _write_entry(self, notes: SessionNotes) -> str:
         date = self._format_day(notes.day)

@@ -1,4 +1,4 @@
-"""`generate --model offline`: the days of a story, played."""
+"""The pass `generate --model offline`: the days of a simulated story."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from recall_bench.generate.pass_run import PassResult, run_pass
 from recall_bench.generate.world_folder import WorldFolder, is_file_of, open_world
 
 
-def write_offline_days(request: DaysRequest, told: Callable[[str], None]) -> PassResult:
-    """Write the days asked for that are not there yet, each whole, as the world plays them.
+def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None]) -> PassResult:
+    """Write the missing days of a simulated persona.
 
-    UsageError if no world made the persona, or if its story is no longer the world's.
+    UsageError if the simulator did not make the persona, or if its story was edited.
     """
     layout = request.find_layout()
     world = open_world(layout)
@@ -27,11 +27,13 @@ def write_offline_days(request: DaysRequest, told: Callable[[str], None]) -> Pas
             "--model, or create the persona with `recall-bench create-persona --model offline`"
         )
     span = request.select_days(world.days)
-    # Nothing is asked, so nothing is on record; but only one process at a time may write days.
+    # Only for its lock: one process at a time may write days.
     with CallLog(log_path(layout.folder, "days", layout.suffix)):
         remove_leftovers(layout.memories)
         there = sum(1 for _ in layout.memories.glob("day-*.md"))
-        days = _OfflineDays(layout, span, is_overwriting=request.overwrite, told=told, unique=there)
+        days = _OfflineDays(
+            layout, span, is_overwriting=request.overwrite, on_progress=on_progress, unique=there
+        )
         stopped = run_pass(lambda: days.write(world))
     wanted = [day for day in world.list_days_told() if day in span]
     return PassResult(
@@ -41,7 +43,7 @@ def write_offline_days(request: DaysRequest, told: Callable[[str], None]) -> Pas
         written=days.written,
         kept=days.kept,
         notes=tuple(_list_notes(layout, days, set(span).difference(wanted))),
-        fill=request.again,
+        fill=request.resume_command,
         stopped=stopped,
     )
 
@@ -51,16 +53,16 @@ class _OfflineDays:
     layout: Layout
     span: range
     is_overwriting: bool
-    told: Callable[[str], None]
+    on_progress: Callable[[str], None]
     unique: int
-    """How many days have a file."""
+    """The number of days with a file."""
     written: int = 0
     kept: int = 0
     differing: list[int] = field(default_factory=list)
-    """Days that were there and are not as the world tells them."""
+    """Existing days that differ from the simulator's."""
 
     async def write(self, world: WorldFolder) -> None:
-        """Play from day 1 on, as each day rests on those before it, and write what is missing."""
+        """Simulate from day 1 on, as days depend on earlier ones, and write the missing ones."""
         for played in world.play_days():
             await checkpoint()
             if played.page.day > self.span[-1]:
@@ -78,18 +80,20 @@ class _OfflineDays:
         self.unique += not path.exists()
         replace_file(path, text)
         self.written += 1
-        self.told(f"Generated day {day}/{self.span[-1]} ({self.unique} unique)")
+        self.on_progress(f"Generated day {day}/{self.span[-1]} ({self.unique} unique)")
 
 
 def _list_notes(layout: Layout, days: _OfflineDays, quiet: set[int]) -> Iterator[str]:
     if days.differing:
         yield (
-            f"not as the world tells them: {format_days(days.differing)}; answers that the world works "
+            f"not as the world tells them: {format_days(days.differing)}; answers that the world "
+            "works "
             "out may not hold there (--overwrite writes these days anew)"
         )
     strange = [day for day in sorted(quiet) if (layout.memories / name_day_file(day)).exists()]
     if strange:
         yield (
-            f"nothing happens on {format_days(strange)}, but {layout.name(layout.memories)} has files "
+            f"nothing happens on {format_days(strange)}, but {layout.name(layout.memories)} has "
+            "files "
             "for it; remove them"
         )

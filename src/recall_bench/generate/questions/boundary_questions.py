@@ -1,4 +1,4 @@
-"""What a model is asked for the secrets of a closed session."""
+"""Boundary questions by a model: asked by a session that must not know, and by one that may."""
 
 import json
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ from recall_bench.models.model import Prompt, fence_blocks
 
 _CLOSED_TOKENS = 32_000
 _OPEN_TOKENS = 12_000
-"""How much one prompt shows of the closed session, and of the one that asks."""
+"""Limits for the text of the isolated and of the asking session in a prompt."""
 
 _TASK = (
     "Below is what an AI agent noted up to {today} in a confidential session, the closed "
@@ -71,17 +71,17 @@ SECRETS_SCHEMA = build_schema(
 )
 
 
-def build_secrets_prompt(telling: StoryView, probing: "SecretProbe", amount: int) -> Prompt:
-    """For so many secrets of a session."""
-    days = telling.list_days(probing.window)
+def build_secrets_prompt(view: StoryView, probing: "SecretProbe", amount: int) -> Prompt:
+    """The prompt for secrets of a session."""
+    days = view.list_days(probing.window)
     home, outsider = probing.session.id, probing.outsider
     closed = build_excerpts(days, _CLOSED_TOKENS, lambda session: session == home)
     known = build_excerpts(days, _OPEN_TOKENS, lambda session: session == outsider)
     topics = "\n".join(probing.session.sensitive_topics)
-    common = "\n".join(telling.persona.shared_knowledge)
+    common = "\n".join(view.persona.shared_knowledge)
     blocks = fence_blocks(
         {
-            "people": telling.describe_people(),
+            "people": view.describe_people(),
             "sessions": json.dumps({"closed": home, "asking": outsider}, ensure_ascii=False),
             **({"sensitive topics": topics} if topics else {}),
             **({"known to everybody": common} if common else {}),
@@ -90,7 +90,7 @@ def build_secrets_prompt(telling: StoryView, probing: "SecretProbe", amount: int
         }
     )
     task = _TASK.format(
-        today=telling.format_date(probing.window.last),
+        today=view.format_date(probing.window.last),
         topics=", with its sensitive topics" if topics else "",
         amount=amount,
         common=COMMON,
@@ -107,7 +107,7 @@ _REFUSALS = (
 
 @dataclass(frozen=True, slots=True)
 class SecretProbe:
-    """One closed session in one window, and who asks about it."""
+    """An isolated session in a window, and the session that asks about it."""
 
     window: QuestionWindow
     session: Session
@@ -115,21 +115,19 @@ class SecretProbe:
 
     @property
     def unit(self) -> str:
-        """In words."""
+        """The probe in messages."""
         return f"window {self.window.number}, {self.window.name}, {self.session.id}"
 
 
 class BoundaryQuestionWriter:
-    """Asks a model for the secrets of every closed session, and makes twins of each."""
+    """Asks a model for the secrets of isolated sessions, and makes a pair of questions of each."""
 
     usual_tokens = 1200
-    """What a reply usually takes."""
+    """The usual length of a reply."""
 
-    def __init__(
-        self, telling: StoryView, caller: ModelCaller, *, asker: str | None = None
-    ) -> None:
-        """`asker` is the session that asks; None takes turns among those that may not know."""
-        self._telling = telling
+    def __init__(self, view: StoryView, caller: ModelCaller, *, asker: str | None = None) -> None:
+        """`asker` is the session that asks; None rotates among those that must not know."""
+        self._view = view
         self._caller = caller
         self._asker = asker
 
@@ -139,21 +137,21 @@ class BoundaryQuestionWriter:
         return self._caller.model.name
 
     def build_prompts(self, window: QuestionWindow, amount: int) -> list[Prompt]:
-        """What the model is asked about a window, one for each session that tells something."""
+        """The prompts for a window, one per isolated session with content."""
         secrets = _count_secrets(amount)
         return [
-            build_secrets_prompt(self._telling, probing, secrets)
+            build_secrets_prompt(self._view, probing, secrets)
             for probing in self._list_probes(window)
         ]
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
-        """About so many candidates for each closed session; Unwritten if one of them fails."""
+        """About `amount` candidates per isolated session; NoUsableReply if one fails."""
         candidates: list[QuestionCandidate] = []
         for probing in self._list_probes(window):
             found = await ask_until_usable(
                 self._caller,
                 probing.unit,
-                build_secrets_prompt(self._telling, probing, _count_secrets(amount)),
+                build_secrets_prompt(self._view, probing, _count_secrets(amount)),
                 read_questions,
                 reads_cut=True,
             )
@@ -163,11 +161,11 @@ class BoundaryQuestionWriter:
 
     def _list_probes(self, window: QuestionWindow) -> list[SecretProbe]:
         found = []
-        for place, session in enumerate(self._telling.rooms.isolated):
-            outsiders = self._telling.rooms.find_askers(session.id, window.last)
+        for place, session in enumerate(self._view.members.isolated):
+            outsiders = self._view.members.find_askers(session.id, window.last)
             if self._asker is not None:
                 outsiders = tuple(name for name in outsiders if name == self._asker)
-            told = any(session.id in day.sessions for day in self._telling.list_days(window))
+            told = any(session.id in day.sessions for day in self._view.list_days(window))
             if told and outsiders:
                 turn = (window.number - 1 + place) % len(outsiders)
                 found.append(SecretProbe(window, session, outsiders[turn]))
@@ -176,9 +174,9 @@ class BoundaryQuestionWriter:
     def _make_candidates(
         self, raw: Raw, probing: SecretProbe, place: int
     ) -> list[QuestionCandidate]:
-        """The outsider who asks, the insider who asks the same, and who is told a part."""
+        """The question from outside, the same from inside, and one that gets a partial answer."""
         home = probing.session.id
-        days = {day.number: day for day in self._telling.list_days(probing.window)}
+        days = {day.number: day for day in self._view.list_days(probing.window)}
         told = collect_evidence(raw.get("evidence"), days, lambda session: session == home)
         secrets = read_texts(raw, "secret")
         flaws = [*check_fields(raw, ("question", "answer")), *told.flaws]
@@ -222,11 +220,11 @@ class BoundaryQuestionWriter:
     def _make_partial(
         self, raw: Raw, told: QuoteEvidence, probing: SecretProbe, flaws: Sequence[QuestionProblem]
     ) -> list[QuestionCandidate]:
-        """Something of it that the outsider may be told, where the model found any."""
+        """A question whose known part may be answered, if the model found one."""
         partial = raw.get("partial")
         if not isinstance(partial, dict):
             return []
-        days = {day.number: day for day in self._telling.list_days(probing.window)}
+        days = {day.number: day for day in self._view.list_days(probing.window)}
         quoted, is_shared = self._split_quotes(partial.get("evidence"))
         known = collect_evidence(quoted, days, lambda name: self._is_open(name, probing))
         secrets = read_texts(raw, "secret")
@@ -255,9 +253,9 @@ class BoundaryQuestionWriter:
         return [QuestionCandidate(entry, flaws=[*flaws, *known.flaws, *own])]
 
     def _split_quotes(self, evidence: object) -> tuple[list[object], bool]:
-        """The quotations that are not of what everybody knows, and whether others are."""
+        """The quotations that are not shared knowledge, and whether others are."""
         quotes = evidence if isinstance(evidence, list) else []
-        common = "\n".join(self._telling.persona.shared_knowledge)
+        common = "\n".join(self._view.persona.shared_knowledge)
         rest = [
             each
             for each in quotes
@@ -266,14 +264,14 @@ class BoundaryQuestionWriter:
         return rest, len(rest) < len(quotes)
 
     def _is_open(self, session: str, probing: SecretProbe) -> bool:
-        return session != probing.session.id and self._telling.rooms.is_visible_to(
+        return session != probing.session.id and self._view.members.is_visible_to(
             probing.outsider, session
         )
 
     def _find_leaks(
         self, raw: Raw, told: QuoteEvidence, probing: SecretProbe, secrets: Sequence[str]
     ) -> list[QuestionProblem]:
-        """Why what it asks for is no secret of that session."""
+        """Problems with the secret."""
         if not told.days:
             return [make_support_problem(f"no quotation of {probing.session.id} proves it")]
         if not secrets:
@@ -292,15 +290,15 @@ class BoundaryQuestionWriter:
         return flaws
 
     def _find_expiry(self, secrets: Sequence[str], probing: SecretProbe) -> dict[str, object]:
-        """When a refusal is no longer right, if a later day tells the outsider."""
+        """When a refusal stops being right, because a later day tells the asking session."""
         heard = self._find_first_leak(secrets, probing)
         return {} if heard is None else {"irrelevant_after": heard[0] - 1, "changes_on": heard[0]}
 
     def _find_first_leak(
         self, secrets: Sequence[str], probing: SecretProbe
     ) -> tuple[int, str] | None:
-        """The first day on which the outsider hears a secret, and the session that says it."""
-        for number, day in self._telling.days.items():
+        """The first day on which a secret is told outside, and the session that tells it."""
+        for number, day in self._view.days.items():
             for secret in secrets:
                 found = locate_quote(
                     day.text, secret, is_visible=lambda session: self._is_open(session, probing)
@@ -311,7 +309,7 @@ class BoundaryQuestionWriter:
 
 
 def _count_secrets(amount: int) -> int:
-    """How many secrets give so many candidates: each is asked for twice."""
+    """The number of secrets for a number of candidates: each secret gives two."""
     return -(-amount // 2)
 
 

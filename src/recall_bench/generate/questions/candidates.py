@@ -1,4 +1,4 @@
-"""What a model wrote becomes entries of `questions.yaml`, with what is wrong with them noted."""
+"""Candidates for questions: made from replies, checked, repaired, and kept or rejected."""
 
 import json
 import re
@@ -19,12 +19,12 @@ from recall_bench.generate.questions.window import QuestionEntry
 
 _MIN_WORDS = 2
 _MIN_LETTERS = 8
-"""Shorter quotations stand anywhere by chance."""
+"""Shorter quotations occur by chance."""
 _WORD = re.compile(r"\w+")
 
 
 class QuestionCandidate(dict[str, object]):
-    """An entry, and what its author knows about it that is no field of the file."""
+    """An entry, with what its writer knows beyond the fields of the file."""
 
     def __init__(
         self,
@@ -35,27 +35,27 @@ class QuestionCandidate(dict[str, object]):
     ) -> None:
         super().__init__(fields)
         self.flaws = tuple(flaws)
-        """Why it cannot be kept, known before anybody examines it."""
+        """Problems known before the checks."""
         self.pair = pair
-        """Candidates with the same word here are kept together or not at all."""
+        """Candidates of the same pair are kept together or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteEvidence:
-    """Where quotations stand in the days."""
+    """The places of quotations in the days."""
 
     spans: tuple[tuple[int, QuotePlace], ...]
-    """Days and places in them, in story order."""
+    """Days and places, in story order."""
     flaws: tuple[QuestionProblem, ...]
 
     @property
     def days(self) -> list[int]:
-        """The days they stand in, ascending."""
+        """The days of the quotations, ascending."""
         return list(dict.fromkeys(day for day, _ in self.spans))
 
     @property
     def evidence(self) -> list[dict[str, object]] | None:
-        """As `questions.yaml` has it; None if there is none."""
+        """As in `questions.yaml`; None if there is none."""
         return [
             {"day": day, "session": place.session, "start": place.start, "end": place.end}
             if place.session is not None
@@ -67,9 +67,9 @@ class QuoteEvidence:
 def collect_evidence(
     raw: object, days: Mapping[int, StoryDay], is_visible: VisibilityRule
 ) -> QuoteEvidence:
-    """The quotations of a reply, found; one that stands in nothing it was shown is a flaw.
+    """The places of a reply's quotations; a quotation that is not found is a flaw.
 
-    A quotation under a wrong date is moved where it stands, if that is one day.
+    A quotation with a wrong date is assigned to the day that holds it, if there is just one.
     """
     spans: set[tuple[int, QuotePlace]] = set()
     flaws: list[QuestionProblem] = []
@@ -109,7 +109,7 @@ def _locate_quotation(
 
 
 def read_text(raw: Mapping[str, object], key: str) -> str:
-    """A text on one line, without what cannot be printed; empty if there is none."""
+    """A text on one line without unprintable characters; empty if there is none."""
     value = raw.get(key)
     return _clean_line(value) if isinstance(value, str) else ""
 
@@ -126,25 +126,25 @@ def read_texts(raw: Mapping[str, object], key: str) -> list[str]:
 
 
 def read_days(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
-    """The relevant days a reply names, of those that it was shown."""
+    """The relevant days in a reply, as far as they were shown."""
     value = raw.get("relevant_days")
     named = {day for day in value if is_whole(day)} if isinstance(value, list) else set()
     return sorted(day for day in days if day in named)
 
 
 def read_atoms(raw: Mapping[str, object], answer: str) -> list[str] | None:
-    """What every right answer holds: only what the answer itself does."""
+    """The atoms in a reply, as far as the answer holds them."""
     found = (atom for atom in read_texts(raw, "atoms") if atom.lower() in answer.lower())
     return [atom for atom in found if is_in_answer(answer, atom)] or None
 
 
 def read_aliases(raw: Mapping[str, object], answer: str) -> list[str] | None:
-    """Other wordings of the answer."""
+    """The other wordings of the answer in a reply."""
     return [alias for alias in read_texts(raw, "aliases") if alias != answer] or None
 
 
 def check_fields(raw: Mapping[str, object], keys: Sequence[str]) -> list[QuestionProblem]:
-    """What is missing of a reply's texts, and a difficulty nobody knows."""
+    """Missing texts and an unknown difficulty."""
     flaws = [make_format_problem(f"it has no {key}") for key in keys if not read_text(raw, key)]
     difficulty = raw.get("difficulty")
     if difficulty not in DIFFICULTIES:
@@ -155,12 +155,12 @@ def check_fields(raw: Mapping[str, object], keys: Sequence[str]) -> list[Questio
 
 
 def make_format_problem(message: str) -> QuestionProblem:
-    """A field is missing or holds what it cannot."""
+    """A missing or invalid field."""
     return QuestionProblem(kind=ProblemKind.FORMAT, message=message)
 
 
 def make_support_problem(message: str) -> QuestionProblem:
-    """The days do not hold it."""
+    """Something that the days do not hold."""
     return QuestionProblem(kind=ProblemKind.SUPPORT, message=message)
 
 
@@ -170,7 +170,7 @@ def _clean_line(text: str) -> str:
 
 
 _MAX_REPAIRS = 3
-"""A question that needs more repairs is another question."""
+"""A question that needs more repairs is rejected."""
 
 
 class RejectionReason(Record, frozen=True, kw_only=True):
@@ -189,7 +189,7 @@ class RejectedQuestion(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class SortedCandidates:
-    """The candidates of a window: kept or refused, each in the order they were written."""
+    """The kept and the rejected candidates of a window."""
 
     kept: tuple[dict[str, object], ...]
     refused: tuple[RejectedQuestion, ...]
@@ -198,9 +198,9 @@ class SortedCandidates:
 def sort_candidates(
     candidates: Sequence[QuestionEntry], checker: QuestionChecker, ids: Iterator[str]
 ) -> SortedCandidates:
-    """Examine every candidate; those of a pair are kept together or not at all.
+    """Check every candidate; those of a pair are kept together or not at all.
 
-    What is kept gets the next of the ids, by which the checks name it to those that repeat it.
+    A kept question gets the next id, by which later problems can name it.
     """
     kept: list[dict[str, object]] = []
     refused: list[RejectedQuestion] = []
@@ -260,10 +260,9 @@ def _examine_candidate(
 
 
 def repair_entry(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
-    """The entry with a repair's changes, and with what follows from them.
+    """The entry with a repair's changes and their consequences.
 
-    Evidence on days that are no longer relevant goes with them; a day after which the answer no
-    longer holds is followed by the day that changes it.
+    Evidence on days that are no longer relevant is removed; `irrelevant_after` sets `changes_on`.
     """
     fields = {**entry, **changes}
     days = fields.get("relevant_days")
@@ -276,7 +275,7 @@ def repair_entry(entry: Mapping[str, object], changes: Mapping[str, object]) -> 
             latest = max(days)
             before = entry["answerable_from"]
             was = entry.get("relevant_days")
-            # What may be asked only later than its days allow stays so.
+            # A question that must be asked later than its days keeps its day.
             if isinstance(was, list) and before == max(was, default=None):
                 fields["answerable_from"] = latest
     until = changes.get("irrelevant_after")
@@ -286,13 +285,13 @@ def repair_entry(entry: Mapping[str, object], changes: Mapping[str, object]) -> 
 
 
 def _normalise_entry(entry: Mapping[str, object]) -> dict[str, object]:
-    """The entry as a file gives it back: without what has no value, lists for tuples."""
+    """The entry as a file gives it back: without empty values, with lists for tuples."""
     plain: dict[str, object] = json.loads(json.dumps(dict(entry), ensure_ascii=True))
     return {key: value for key, value in plain.items() if value not in (None, [])}
 
 
 def _is_storable(entry: Mapping[str, object]) -> bool:
-    """Whether writing it and reading it again gives the same."""
+    """Whether writing and reading gives the same entry."""
     try:
         text = dump_yaml([entry])
         text.encode()

@@ -1,4 +1,4 @@
-"""Questions on a window, written by a model."""
+"""Questions on a window by a model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,21 +38,21 @@ from recall_bench.models.model import Prompt
 
 
 class ModelQuestionWriter:
-    """Asks a model for the questions of a window, and proves its quotations."""
+    """Asks a model for the questions of a window and locates its quotations."""
 
     usual_tokens = 3000
-    """What a reply usually takes."""
+    """The usual length of a reply."""
 
     def __init__(
         self,
-        telling: StoryView,
+        view: StoryView,
         caller: ModelCaller,
         *,
         per_days: tuple[int, int],
         asker: str = PRINCIPAL,
     ) -> None:
-        """`per_days` says how many questions are wanted for how many days."""
-        self._telling = telling
+        """`per_days` is a number of questions and the number of days for them."""
+        self._view = view
         self._caller = caller
         self._per_days = per_days
         self._asker = asker
@@ -63,15 +63,15 @@ class ModelQuestionWriter:
         return self._caller.model.name
 
     def build_prompts(self, window: QuestionWindow, amount: int) -> list[Prompt]:
-        """What the model is asked about a window."""
+        """The prompts for a window."""
         return [
             build_questions_prompt(
-                self._telling, window, self._choose_categories(window, amount), self._is_visible
+                self._view, window, self._choose_categories(window, amount), self._is_visible
             )
         ]
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
-        """About so many candidates; Unwritten if the model gave none that can be read."""
+        """About `amount` candidates; NoUsableReply if the model gave none."""
         [prompt] = self.build_prompts(window, amount)
         found = await ask_until_usable(
             self._caller,
@@ -80,7 +80,7 @@ class ModelQuestionWriter:
             read_questions,
             reads_cut=True,
         )
-        shown = [*self._telling.list_earlier_days(window), *self._telling.list_days(window)]
+        shown = [*self._view.list_earlier_days(window), *self._view.list_days(window)]
         days = {day.number: day for day in shown}
         return [
             candidate
@@ -93,12 +93,12 @@ class ModelQuestionWriter:
             window.first,
             amount,
             per_days=self._per_days,
-            has_groups=self._telling.rooms.has_groups,
-            has_past=bool(self._telling.list_earlier_days(window)),
+            has_groups=self._view.members.has_groups,
+            has_past=bool(self._view.list_earlier_days(window)),
         )
 
     def _is_visible(self, session: str) -> bool:
-        return self._telling.rooms.is_visible_to(self._asker, session)
+        return self._view.members.is_visible_to(self._asker, session)
 
     def _make_candidates(
         self, raw: Raw, days: Mapping[int, StoryDay], window: QuestionWindow, pair: str
@@ -131,7 +131,7 @@ class ModelQuestionWriter:
             "relevant_days": days,
             "requires_synthesis": is_several or raw.get("category") == SYNTHESIS,
             "query_session": self._asker,
-            # An old detail is worth asking for once newer days lie over it.
+            # An old detail is asked at the end of the window, after newer days.
             "answerable_from": window.last if is_old else max(days, default=window.last),
             "aliases": read_aliases(raw, answer),
             "atoms": read_atoms(raw, answer),
@@ -145,7 +145,7 @@ class ModelQuestionWriter:
         window: QuestionWindow,
         known: tuple[list[QuestionProblem], str],
     ) -> list[QuestionCandidate]:
-        """What happened and its twin, which did not."""
+        """A question about something that happened, and its twin about something that did not."""
         flaws, pair = known
         entry = self._make_entry(raw, found, window)
         twin = raw.get("twin")
@@ -164,7 +164,7 @@ class ModelQuestionWriter:
         ]
         if not read_text(twin, "answer").lower().startswith("no"):
             others.append(make_format_problem("what did not happen is answered with No"))
-        told = [day.number for day in self._telling.list_days(window)]
+        told = [day.number for day in self._view.list_days(window)]
         denial = {
             **{key: entry[key] for key in ("category", "difficulty", "query_session")},
             "question": read_text(twin, "question"),

@@ -1,4 +1,9 @@
-"""Where the days on disk hold what the world told, if they are not the world's own text."""
+"""Questions by the simulator: queries over its ledger, with answers true by construction.
+
+The simulation runs once, and each question belongs to the window in which it becomes answerable.
+For days that a model wrote from the same facts, the evidence is searched in its text; a question
+without evidence is left out.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,16 +31,16 @@ from recall_bench.generate.world_folder import WorldFolder
 
 
 class EvidenceLocator:
-    """The day files of a story beside the pages that the world played."""
+    """Locates the simulator's evidence in the day files, which a model may have written."""
 
     def __init__(self, files: Sequence[DayFile]) -> None:
         self._files = {file.day: file for file in files}
         self._own: set[int] = set()
-        """Days whose file is the world's page to the byte."""
+        """Days whose file equals the simulator's page."""
         self._texts: dict[int, str] = {}
 
     def compare_page(self, page: LogPage) -> None:
-        """Compare a page with its file, if there is one."""
+        """Compare a simulated page with its file, if there is one."""
         file = self._files.get(page.day)
         if file is None:
             return
@@ -46,11 +51,11 @@ class EvidenceLocator:
             self._texts[page.day] = text
 
     def is_present(self, spans: Sequence[TextSpan]) -> bool:
-        """Whether every sentence is there, as it was told or in other words."""
+        """Whether every sentence is in the files, possibly in other words."""
         return all(self._locate_span(span) is not None for span in spans)
 
     def locate_spans(self, spans: Sequence[TextSpan]) -> list[dict[str, object]]:
-        """Each sentence with its place in the files, in their order."""
+        """The places of the sentences in the files, in order."""
         found = [(span, self._locate_span(span)) for span in spans]
         places = sorted(
             (span.day, place, span.session) for span, place in found if place is not None
@@ -68,9 +73,9 @@ class EvidenceLocator:
 
 
 def _find_closest_sentence(text: str, span: TextSpan) -> tuple[int, int] | None:
-    """The sentence of the same session that says most of what the world's sentence says.
+    """The sentence of the same session that is most similar to the simulator's.
 
-    None if no sentence holds every exact value of it, or none has a word of it.
+    None if no sentence has all its exact values and at least one of its words.
     """
     exact = {atom.core for atom in find_claims(span.text) if atom.is_exact}
     about = collect_topics(span.text)
@@ -79,13 +84,13 @@ def _find_closest_sentence(text: str, span: TextSpan) -> tuple[int, int] | None:
         told = text[start:end]
         if exact <= {atom.core for atom in find_claims(told)}:
             found.append((len(about & collect_topics(told)), start, end))
-    # Of those that say as much, the first.
+    # The first of equally similar ones.
     shared, start, end = max(found, key=lambda each: (each[0], -each[1]), default=(0, 0, 0))
     return (start, end) if shared else None
 
 
 def _list_sentences(text: str, session: str) -> list[tuple[int, int]]:
-    """Where the sentences of one session begin and end in the file; headings are none."""
+    """The places of a session's sentences in the file, without headings."""
     found = []
     for name, part in DayLog(1, "", text).split_sessions():
         if name != session:
@@ -100,7 +105,7 @@ BOUNDARY = "information-boundary"
 
 @dataclass(slots=True)
 class WorldDrafts:
-    """A world played to its end."""
+    """The questions and files of a complete simulation."""
 
     drafts: list[tuple[LedgerQuestion, Mapping[str, object]]] = field(default_factory=list)
     ledger: str = ""
@@ -108,22 +113,22 @@ class WorldDrafts:
 
 
 class OfflineQuestionWriter:
-    """The world's own questions on a story whose days are there."""
+    """The simulator's questions on a story whose days exist."""
 
     name = OFFLINE
 
     def __init__(self, world: WorldFolder, layout: Layout, mode: str) -> None:
         self._is_boundary = mode == "boundary"
-        self._retold = EvidenceLocator(list_days(layout, [], []))
+        self._locator = EvidenceLocator(list_days(layout, [], []))
         self._examined = self._play_world(world)
 
     @property
     def beside(self) -> Mapping[str, str]:
-        """The files of the question folder that a proof of the answers needs, by name."""
+        """The files that the verification of the answers needs, by name."""
         return {"ledger.jsonl": self._examined.ledger, "lexicon.json": self._examined.lexicon}
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
-        """What becomes answerable in the window, at most about so many, of every category."""
+        """About `amount` questions of all categories that become answerable in the window."""
         await anyio.lowlevel.checkpoint()
         groups = [
             group
@@ -149,7 +154,7 @@ class OfflineQuestionWriter:
             found.drafts += [(draft, clerk.build_record(draft)) for draft in drafts]
 
         for played in world.play_days():
-            self._retold.compare_page(played.page)
+            self._locator.compare_page(played.page)
             for thread in played.started:
                 lexicon.add(thread.key, thread.source, thread.name)
                 going_on[thread.key] = thread
@@ -163,7 +168,7 @@ class OfflineQuestionWriter:
         return found
 
     def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
-        """Drafts by themselves; those about one secret together, whoever asks."""
+        """Drafts one by one; drafts about the same secret together."""
         secrets: dict[str, list[tuple[LedgerQuestion, Mapping[str, object]]]] = {}
         for draft, record in self._examined.drafts:
             if (draft.category == BOUNDARY) != self._is_boundary:
@@ -175,25 +180,25 @@ class OfflineQuestionWriter:
         yield from secrets.values()
 
     def _is_told(self, group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]) -> bool:
-        return all(self._retold.is_present(draft.evidence) for draft, _ in group)
+        return all(self._locator.is_present(draft.evidence) for draft, _ in group)
 
     def _make_entries(
         self, group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]
     ) -> Iterator[QuestionEntry]:
         for draft, record in group:
             entry = {key: part for key, part in record.items() if key != "id" and part is not None}
-            yield {**entry, "evidence": self._retold.locate_spans(draft.evidence)}
+            yield {**entry, "evidence": self._locator.locate_spans(draft.evidence)}
 
 
 def _find_answerable_day(group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]) -> int:
-    """The day from which all of them can be asked."""
+    """The day from which the whole group can be asked."""
     return max(draft.known_from for draft, _ in group)
 
 
 def _distribute(
     groups: Sequence[list[tuple[LedgerQuestion, Mapping[str, object]]]], amount: int
 ) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
-    """About so many, one of each category in turn; of denials, those that did happen in turn."""
+    """About `amount` drafts, one of each category in turn; yes and no denials alternate."""
     buckets: dict[tuple[str, bool], list[list[tuple[LedgerQuestion, Mapping[str, object]]]]] = {}
     for group in groups:
         draft = group[0][0]

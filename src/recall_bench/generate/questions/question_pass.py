@@ -1,4 +1,8 @@
-"""Everything a pass over questions needs, found or refused before the first call."""
+"""The pass `generate-qa`: questions on a story, window by window, each checked before it is kept.
+
+Windows are written concurrently and decided in story order, because what is kept of one depends on
+those before it. A decision is recorded before `questions.yaml` follows.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +23,15 @@ from recall_bench.generate.day_log import list_day_files, read_day_log
 from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.generate.model_reply import NoUsableReply
 from recall_bench.generate.pass_request import STANDARD, QuestionsRequest
-from recall_bench.generate.pass_run import MissingUnit, PassResult, PassStop, run_pass, run_units
-from recall_bench.generate.questions.question_store import OnProgress, QuestionFile, QuestionStore
+from recall_bench.generate.pass_run import (
+    MissingUnit,
+    OnProgress,
+    PassResult,
+    PassStop,
+    run_pass,
+    run_units,
+)
+from recall_bench.generate.questions.question_store import QuestionFile, QuestionStore
 from recall_bench.generate.questions.story_view import SessionMembers, StoryView
 from recall_bench.generate.questions.window import (
     QuestionEntry,
@@ -45,7 +56,7 @@ if TYPE_CHECKING:
     CheckerOf = Callable[[Layout, Sequence[Mapping[str, object]]], QuestionChecker]
 
 _UNREACHABLE_DAY = 10**6
-"""A day that no story reaches: the days that are told decide where questions end."""
+"""A day number beyond any story: the existing days decide where questions end."""
 
 
 class PromptingWriter(QuestionWriter, Protocol):
@@ -53,39 +64,39 @@ class PromptingWriter(QuestionWriter, Protocol):
 
     @property
     def usual_tokens(self) -> int:
-        """What a reply usually takes."""
+        """The usual length of a reply."""
         ...
 
     def build_prompts(self, window: QuestionWindow, amount: int) -> "Sequence[Prompt]":
-        """What it will ask about a window."""
+        """The prompts for a window."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPlan:
-    """A story read, and the windows in which something can be asked."""
+    """A story and the windows of a request."""
 
     layout: Layout
-    telling: StoryView
+    view: StoryView
     windows: tuple[QuestionWindow, ...]
     checkpoints: int
-    """How many there are in the whole story so far."""
+    """The number of checkpoints of the story so far."""
 
 
 def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
-    """Read the story; UsageError or DataError if questions of this mode cannot be asked of it."""
+    """Read the story; UsageError or DataError if it has no questions of this mode."""
     layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
     files = list_day_files(layout, range(1, _UNREACHABLE_DAY))
     days = {file.day: read_day_log(file, story) for file in files}
-    telling = StoryView(persona, story, days, SessionMembers(persona, story))
+    view = StoryView(persona, story, days, SessionMembers(persona, story))
     numbers = list(days)
     span = request.select_days(numbers[-1])
     found = list_windows(numbers, request.days_between, span)
-    _check_asker(request, telling.rooms)
+    _check_asker(request, view.members)
     if request.mode != STANDARD:
-        found = _select_secret_windows(request, telling, found)
+        found = _select_secret_windows(request, view, found)
     if not found:
         raise UsageError(
             f"{layout.name(layout.memories)} tells nothing from day {span[0]} to {span[-1]} that "
@@ -93,49 +104,49 @@ def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
         )
     return QuestionPlan(
         layout=layout,
-        telling=telling,
+        view=view,
         windows=found,
         checkpoints=count_checkpoints(numbers, request.days_between),
     )
 
 
 def make_model_writer(
-    request: QuestionsRequest, telling: StoryView, caller: "ModelCaller"
+    request: QuestionsRequest, view: StoryView, caller: "ModelCaller"
 ) -> PromptingWriter:
-    """The writer that asks a model for questions of the mode."""
+    """The writer for the mode that asks a model."""
     if request.mode == STANDARD:
         from recall_bench.generate.questions.model_questions import ModelQuestionWriter
 
         return ModelQuestionWriter(
-            telling,
+            view,
             caller,
             per_days=(request.amount, request.days_between),
             asker=request.query_session or PRINCIPAL,
         )
     from recall_bench.generate.questions.boundary_questions import BoundaryQuestionWriter
 
-    return BoundaryQuestionWriter(telling, caller, asker=request.query_session)
+    return BoundaryQuestionWriter(view, caller, asker=request.query_session)
 
 
 def make_offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQuestionWriter":
-    """The world as writer; UsageError if it did not make the persona."""
+    """The simulator as writer; UsageError if it did not make the persona."""
     from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
     from recall_bench.generate.world_folder import open_world
 
     world = open_world(layout)
     if world is None:
         raise UsageError(
-            f"{layout.id}: no world made this persona, so offline knows nothing to ask; name a "
+            f"{layout.id}: the simulator did not make this persona, so it has no questions; name a "
             "model with --model"
         )
     return OfflineQuestionWriter(world, layout, request.mode)
 
 
-def _check_asker(request: QuestionsRequest, rooms: SessionMembers) -> None:
+def _check_asker(request: QuestionsRequest, members: SessionMembers) -> None:
     name = request.query_session
-    if name is not None and name not in rooms.names:
+    if name is not None and name not in members.names:
         raise UsageError(
-            f"--query-session: there is no session {name}; there is {', '.join(rooms.names)}"
+            f"--query-session: there is no session {name}; there is {', '.join(members.names)}"
         )
     if request.is_offline and name is not None:
         raise UsageError(
@@ -145,24 +156,24 @@ def _check_asker(request: QuestionsRequest, rooms: SessionMembers) -> None:
 
 
 def _select_secret_windows(
-    request: QuestionsRequest, telling: StoryView, found: Sequence[QuestionWindow]
+    request: QuestionsRequest, view: StoryView, found: Sequence[QuestionWindow]
 ) -> tuple[QuestionWindow, ...]:
-    """The windows in which a closed session says something that somebody else may not know."""
-    rooms = telling.rooms
-    if not rooms.isolated:
+    """The windows with content of an isolated session that another session must not know."""
+    members = view.members
+    if not members.isolated:
         raise UsageError(
-            f"--mode boundary: {telling.persona.id} has no isolated session, so it has no secrets "
+            f"--mode boundary: {view.persona.id} has no isolated session, so it has no secrets "
             "to ask for; mark one with `isolated: true` in persona.yaml"
         )
     asker = request.query_session
     probed = [
         session.id
-        for session in rooms.isolated
-        if (outside := rooms.find_outside_sessions(session.id))
+        for session in members.isolated
+        if (outside := members.find_outside_sessions(session.id))
         and (asker is None or asker in outside)
     ]
     if not probed:
-        names = ", ".join(session.id for session in rooms.isolated)
+        names = ", ".join(session.id for session in members.isolated)
         who = f"nobody in {asker}" if asker else "nobody in any other session"
         raise UsageError(
             f"--mode boundary: {who} is a stranger to {names}, so nothing is secret from them; "
@@ -171,21 +182,21 @@ def _select_secret_windows(
     return tuple(
         window
         for window in found
-        if any(set(probed).intersection(day.sessions) for day in telling.list_days(window))
+        if any(set(probed).intersection(day.sessions) for day in view.list_days(window))
     )
 
 
 def generate_questions(
     request: QuestionsRequest,
-    told: OnProgress = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     model: "Model | None" = None,
     *,
     checker_of: "CheckerOf | None" = None,
 ) -> PassResult:
-    """Write questions on every window of days that was not asked about yet.
+    """Write questions on every window that was not asked about yet.
 
-    A window is in the files, whole, the moment it is decided, and the same request goes on where
-    an earlier one stopped. A model or a checker of one's own may take the place of the usual.
+    A window is in the files as soon as it is decided, and the same request continues an interrupted
+    one. A given model or checker replaces the default.
     """
     prepared = prepare_questions(request)
     layout = prepared.layout
@@ -198,45 +209,45 @@ def generate_questions(
         model = open_model(request)
     with ExitStack() as stack:
         record = stack.enter_context(WindowRecord(layout.folder, layout.suffix))
-        books = QuestionStore(
+        store = QuestionStore(
             record=record,
             file=file,
-            prefix=prepared.telling.persona.id,
+            prefix=prepared.view.persona.id,
             mode=request.mode,
             anew=request.overwrite,
-            told=told,
+            on_progress=on_progress,
         )
         log = caller = None
         if model is not None:
             path = log_path(layout.folder, f"questions-{request.mode}", layout.suffix)
             log = stack.enter_context(CallLog(path))
             caller = ModelCaller.from_request(request, model, log)
-        work = _QuestionPass(request, prepared, books, told, log, caller)
+        work = _QuestionPass(request, prepared, store, on_progress, log, caller)
         return work.run(checker_of, model if is_ours else None)
 
 
 @dataclass(slots=True)
 class _QuestionPass:
-    """The windows of a request under way."""
+    """The state of one pass."""
 
     request: QuestionsRequest
     prepared: QuestionPlan
-    books: QuestionStore
-    told: OnProgress
+    store: QuestionStore
+    on_progress: OnProgress
     log: CallLog | None
     caller: ModelCaller | None
     owed: list[QuestionWindow] = field(default_factory=list)
     written: int = 0
     kept: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    """Rejected questions, by what was wrong first."""
+    """Rejected questions by the kind of their first problem."""
     missing: list[MissingUnit] = field(default_factory=list)
     modelled: PromptingWriter | None = None
     silent: list[QuestionWindow] = field(default_factory=list)
-    """Those in which the model found nothing to ask."""
+    """Windows for which the model had no questions."""
 
-    def run(self, checker_of: "CheckerOf | None", closing: "Model | None") -> PassResult:
-        """Write what is owed; a model that is given is closed in the end."""
+    def run(self, checker_of: "CheckerOf | None", owned_model: "Model | None") -> PassResult:
+        """Write the missing windows, then close the model, if given."""
         self._begin()
         if not self.owed:
             self._end(None)
@@ -245,14 +256,14 @@ class _QuestionPass:
         queue = _WindowQueue(self, writer, self._open_checker(checker_of))
 
         async def write_windows() -> None:
-            await run_units(self.owed, queue.write, at_once=self.request.parallelism)
+            await run_units(self.owed, queue.write, concurrency=self.request.parallelism)
 
-        stopped = run_pass(write_windows, closing)
+        stopped = run_pass(write_windows, owned_model)
         self._end(stopped)
         return self._make_result(stopped)
 
     def count_questions(self, window: QuestionWindow) -> int:
-        """How many questions are wanted on a window; a secret is asked for twice."""
+        """The number of questions of a window; a secret gives two."""
         amount = compute_share(window, self.request.amount, self.request.days_between)
         return amount if self.request.mode == STANDARD else 2 * amount
 
@@ -262,62 +273,62 @@ class _QuestionPass:
         candidates: Sequence[QuestionEntry],
         how: tuple["QuestionChecker", str],
     ) -> None:
-        """Keep what is sound of a window."""
-        found = self.books.decide_window(window, candidates, *how)
+        """Keep the valid candidates of a window."""
+        found = self.store.decide_window(window, candidates, *how)
         self.written += 1
         if not candidates and self._is_asked_of_model(window):
             self.silent.append(window)
         self.kept += len(found.kept)
         self.reasons.update(refused.problems[0].kind for refused in found.refused)
-        self.told(
+        self.on_progress(
             f"Window {window.number}/{self.prepared.checkpoints} ({window.name}): "
             f"{len(found.kept)} kept, {len(found.refused)} rejected"
         )
 
     def record_failure(self, window: QuestionWindow, reason: str) -> None:
-        """Nothing could be had for a window this time."""
+        """Record that a window failed."""
         unit = _name_window(window)
         self.missing.append(MissingUnit(unit=unit, reason=reason))
-        self.told(f"[questions] {unit} skipped: {reason}")
+        self.on_progress(f"[questions] {unit} skipped: {reason}")
 
     def _is_asked_of_model(self, window: QuestionWindow) -> bool:
-        """Whether a model was asked about a window: not if nobody is a stranger to its secrets."""
+        """Whether a model was asked about the window; boundary windows may have no prompt."""
         writer = self.modelled
         return writer is not None and bool(
             writer.build_prompts(window, self.count_questions(window))
         )
 
     def _begin(self) -> None:
-        self.books.recover()
+        self.store.recover()
         if self.log is not None:
             self.log.begin_round(overwrite=self.request.overwrite)
         if self.request.overwrite:
-            self.books.record.begin_round(self.request.mode)
-        asked = self.books.record.find_asked_days(self.request.mode, anew=self.request.overwrite)
-        days = self.prepared.telling.days
+            self.store.record.begin_round(self.request.mode)
+        asked = self.store.record.find_asked_days(self.request.mode, anew=self.request.overwrite)
+        days = self.prepared.view.days
         rest = (find_unasked_part(window, days, asked) for window in self.prepared.windows)
         self.owed = [window for window in rest if window is not None]
 
     def _end(self, stopped: PassStop | None) -> None:
         if stopped is None and not self.missing:
-            # The replies first: a round that is over in the record alone would begin again.
+            # The log first: otherwise an ended round would start again.
             if self.log is not None:
                 self.log.end_round()
-            self.books.record.end_round(self.request.mode)
+            self.store.record.end_round(self.request.mode)
 
     def _make_writer(self) -> QuestionWriter:
         if self.caller is None:
             return self._make_world_writer()
-        writer = make_model_writer(self.request, self.prepared.telling, self.caller)
+        writer = make_model_writer(self.request, self.prepared.view, self.caller)
         self._report_estimate(writer)
         self.modelled = writer
         return writer
 
     def _make_world_writer(self) -> QuestionWriter:
-        """The world as writer, with what a proof of its answers needs beside the questions."""
+        """The simulator as writer; its ledger and lexicon are written for verification."""
         writer = make_offline_writer(self.request, self.prepared.layout)
         for name, text in writer.beside.items():
-            replace_file(self.books.file.path.with_name(name), text.encode())
+            replace_file(self.store.file.path.with_name(name), text.encode())
         return writer
 
     def _report_estimate(self, writer: PromptingWriter) -> None:
@@ -326,10 +337,10 @@ class _QuestionPass:
         asked = [
             len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed
         ]
-        # Days grow as a story goes on: the middle window stands for them all.
+        # Days get longer in the course of a story: the middle window stands for all.
         middle = self.owed[len(self.owed) // 2]
         for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
-            self.told(
+            self.on_progress(
                 describe_estimate(self.request.model, sum(asked), sample, writer.usual_tokens)
             )
 
@@ -337,18 +348,18 @@ class _QuestionPass:
         from recall_bench.generate.checks.story_checker import open_checker
 
         opening = checker_of or open_checker
-        return opening(self.prepared.layout, self.books.list_known(self.owed))
+        return opening(self.prepared.layout, self.store.list_known(self.owed))
 
     def _make_result(self, stopped: PassStop | None) -> PassResult:
         return PassResult(
             what="windows",
-            folder=str(self.books.file.path.parent),
+            folder=str(self.store.file.path.parent),
             wanted=len(self.prepared.windows),
             written=self.written,
             kept=len(self.prepared.windows) - len(self.owed),
             missing=tuple(self.missing),
             notes=self._list_notes(),
-            fill=self.request.again,
+            fill=self.request.resume_command,
             usage=self.caller.usage if self.caller else Usage(),
             spent=self.log.spent if self.log else Usage(),
             stopped=stopped,
@@ -357,11 +368,11 @@ class _QuestionPass:
     def _list_notes(self) -> tuple[str, ...]:
         if not self.written:
             return ()
-        told = f"{self.kept} questions kept, {self.reasons.total()} rejected"
+        on_progress = f"{self.kept} questions kept, {self.reasons.total()} rejected"
         if self.reasons:
             why = ", ".join(f"{count} {kind}" for kind, count in self.reasons.most_common())
-            told += f" ({why}): see {self.books.rejected}"
-        return (told, *self._describe_silence())
+            on_progress += f" ({why}): see {self.store.rejected}"
+        return (on_progress, *self._describe_silence())
 
     def _describe_silence(self) -> Iterator[str]:
         for window in self.silent[:1]:
@@ -379,7 +390,7 @@ def _name_window(window: QuestionWindow) -> str:
 
 
 class _WindowQueue:
-    """Takes what was written in any order, and hands it on in the order of the windows."""
+    """Collects written windows in any order and decides them in story order."""
 
     def __init__(
         self, work: _QuestionPass, writer: QuestionWriter, checker: "QuestionChecker"
@@ -392,8 +403,8 @@ class _WindowQueue:
         self._is_deciding = False
 
     async def write(self, window: QuestionWindow) -> None:
-        """Have a window written; what can be decided then is."""
-        # Offline nobody is ever waited for: without this nobody could interrupt it.
+        """Write a window, then decide what can be decided."""
+        # Offline nothing awaits: without this the pass could not be interrupted.
         await anyio.lowlevel.checkpoint()
         try:
             self._found[window] = await self._writer.write(
@@ -406,7 +417,7 @@ class _WindowQueue:
         self._decide_ready()
 
     def _decide_ready(self) -> None:
-        # One that broke ends the pass, but others may come in before the end gets through.
+        # After an error, other windows may still arrive before the pass ends.
         if self._is_deciding:
             return
         self._is_deciding = True

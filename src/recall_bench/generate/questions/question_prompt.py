@@ -1,4 +1,4 @@
-"""What a model is asked for the questions of a window."""
+"""The prompt for the questions of a window, and the questions in a reply."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from recall_bench.generate.questions.window import NEGATIVE, RULES, QuestionWind
 from recall_bench.models.model import FencedText, Prompt, fence_blocks
 
 DAY_TOKENS = 48_000
-"""How much of the days one prompt shows."""
+"""Limit for the text of the days in a prompt."""
 
 SYSTEM = (
     "You write questions that test what an AI agent remembers of the days it has lived through. "
@@ -69,7 +69,7 @@ EVIDENCE = {
 
 
 def build_schema(properties: Mapping[str, object]) -> dict[str, object]:
-    """A list of questions with these properties, all of them required."""
+    """The schema of a list of questions with these properties, all required."""
     item = {
         "type": "object",
         "properties": properties,
@@ -85,7 +85,7 @@ def build_schema(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 def make_nullable(properties: Mapping[str, object]) -> dict[str, object]:
-    """An object with these properties, or null."""
+    """The schema of an object with these properties, or null."""
     return {
         "anyOf": [
             {
@@ -108,7 +108,7 @@ COMMON_FIELDS: Mapping[str, object] = {
     "aliases": _TEXTS,
     "atoms": _TEXTS,
 }
-"""What every kind of question is given with."""
+"""The fields of all kinds of questions."""
 
 SCHEMA = build_schema(
     {
@@ -128,7 +128,7 @@ def build_questions_prompt(
     categories: Sequence[str],
     is_visible: VisibilityRule,
 ) -> Prompt:
-    """For questions of these categories on what is known at the window's end."""
+    """The prompt for questions of these categories."""
     days = build_excerpts(
         telling.list_days(window), DAY_TOKENS, is_visible, earlier=telling.list_earlier_days(window)
     )
@@ -144,7 +144,7 @@ def build_questions_prompt(
 
 
 def build_prompt(task: str, blocks: FencedText, form: Mapping[str, object]) -> Prompt:
-    """The task, followed by the blocks it speaks of."""
+    """A prompt of the task and its blocks."""
     return Prompt(
         system=SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}", schema=form
     )
@@ -161,17 +161,17 @@ def _describe_counts(categories: Sequence[str]) -> str:
 _OPENING = re.compile(r"\[\s*(?=\{)")
 _BETWEEN = re.compile(r"[\s,]*")
 _MAX_OPENINGS = 50
-"""A reply that has not come to its questions by then has none; each look at one takes its time."""
+"""Lists that are tried as the list of questions; each try takes time."""
 _MAX_DEPTH = 20
 
 Raw = Mapping[str, Any]
 
 
 def read_questions(text: str) -> tuple[Raw, ...] | RejectedReply:
-    """Every whole object of the list; of a list that was cut or broken, those before the break.
+    """The complete objects of the list, up to where it is cut or broken.
 
-    An empty list says that there is nothing to ask. Rejected if there is no list, nothing whole
-    in it, or no object that is a question with its answer.
+    An empty list means that there is nothing to ask. Rejected if there is no list or no object with
+    question and answer.
     """
     found = _find_list(text)
     if found == []:
@@ -195,18 +195,18 @@ _UNREADABLE = (
 
 
 def _find_list(text: str) -> list[Any] | None:
-    """The list of a reply that is whole; None if there is none."""
+    """The list in a complete reply; None if there is none."""
     whole = parse_json_reply(text, dict)
     if not isinstance(whole, RejectedReply) and isinstance(whole.get("questions"), list):
         return list(whole["questions"])
     found = parse_json_reply(text, list)
-    # An empty list somewhere in an object about something else says nothing of questions.
+    # An empty list inside another object is not the list of questions.
     is_beside = not isinstance(whole, RejectedReply) and found == []
     return None if isinstance(found, RejectedReply) or is_beside else found
 
 
 def _make_recordable(questions: tuple[Raw, ...]) -> tuple[Raw, ...] | RejectedReply:
-    """The same without halves of surrogate pairs, which no file can hold, if one is readable."""
+    """The questions without halves of surrogate pairs, which no file can hold."""
     if any(_is_deep(each, _MAX_DEPTH) for each in questions):
         return RejectedReply(
             ("a question is nested too deeply; give each field as it was asked for",)
@@ -220,7 +220,7 @@ def _make_recordable(questions: tuple[Raw, ...]) -> tuple[Raw, ...] | RejectedRe
 
 
 def _is_deep(part: object, left: int) -> bool:
-    """Whether it is nested further: what reads the record again may go less deep than JSON."""
+    """Whether it is nested deeper than `left` levels; readers of the record have a limit."""
     parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     return left < 0 or any(_is_deep(each, left - 1) for each in parts)
 
@@ -230,7 +230,7 @@ def _is_readable(raw: Raw) -> bool:
 
 
 def _recover_questions(text: str) -> tuple[Raw, ...]:
-    """The objects at the beginning of the first list of objects that has any."""
+    """The leading questions of the first list that has any."""
     decoder = json.JSONDecoder()
     for opening in islice(_OPENING.finditer(text), _MAX_OPENINGS):
         found: list[Raw] = []
@@ -240,7 +240,7 @@ def _recover_questions(text: str) -> tuple[Raw, ...]:
                 each, end = decoder.raw_decode(text, place)
             except (ValueError, RecursionError):
                 break
-            # What a question is proved by is a list of objects too.
+            # Evidence is a list of objects too.
             if not isinstance(each, dict) or "question" not in each:
                 break
             found.append(each)

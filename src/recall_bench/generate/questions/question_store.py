@@ -1,7 +1,10 @@
-"""`questions.yaml`, which grows at its end: what is not ours stays as it is, to the byte."""
+"""The question file of a story and the record behind it.
+
+Questions are appended; everything that other authors wrote is kept byte for byte.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -14,6 +17,7 @@ from recall_bench.core.errors import Malformed
 from recall_bench.core.yaml12 import Document, decode_text
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.yaml_fields import describe_value
+from recall_bench.generate.pass_run import OnProgress
 from recall_bench.generate.questions.candidates import sort_candidates
 from recall_bench.generate.questions.window import QuestionEntry, QuestionWindow
 from recall_bench.generate.questions.window_record import WindowDecision, WindowRecord
@@ -36,29 +40,29 @@ _ORDER = (
     "answerable_from",
     "changes_on",
 )
-"""How an entry begins; other fields follow as its author has them."""
+"""The order of the first fields; others follow."""
 
 _PROBE: Mapping[str, object] = {"id": "probe"}
 
 
 def render_entry(entry: Mapping[str, object]) -> str:
-    """One entry as it stands in the file: the same for the same fields, in whatever order."""
+    """An entry as in the file; the order of its fields does not matter."""
     first = {key: entry[key] for key in _ORDER if key in entry}
     return dump_yaml([first | {key: part for key, part in entry.items() if key not in first}])
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """The questions of a story on disk."""
+    """The question file of a story."""
 
     path: Path
     name: str
-    """As messages show it."""
+    """Its name in messages."""
 
     def read_entries(self) -> list[Mapping[str, object]]:
-        """Every question there is; none if there is no file.
+        """All questions; none if there is no file.
 
-        Malformed if the file is no list, or is written so that nothing can be put at its end.
+        Malformed if the file is no list or cannot be appended to.
         """
         raw = self._read()
         content = _parse_content(raw, self.name)
@@ -82,10 +86,9 @@ class QuestionFile:
     def rewrite(
         self, removed: Sequence[Mapping[str, object]], added: Sequence[Mapping[str, object]]
     ) -> list[Mapping[str, object]]:
-        """Take out entries that stand there as they were written, and add others at the end.
+        """Remove entries and append others, in one atomic step.
 
-        Both happen at once or not at all. Gives the entries that were not taken out, because
-        somebody has edited them since.
+        Returns the entries that were not removed because they were edited.
         """
         raw = self._read()
         content, edited = raw, []
@@ -101,7 +104,7 @@ class QuestionFile:
         return edited
 
     def find_highest_number(self, prefix: str) -> int:
-        """The highest number of an id `<prefix>-q<number>` that the file holds; 0 without one."""
+        """The highest number of an id `<prefix>-q<number>` in the file; 0 without one."""
         found = re.findall(rb"(?<![\w-])%s-q(\d+)" % re.escape(prefix.encode()), self._read())
         return max(map(int, found), default=0)
 
@@ -117,13 +120,13 @@ class QuestionFile:
 
 
 def parse_number(prefix: str, entry: Mapping[str, object]) -> int:
-    """The number of an entry's id `<prefix>-q<number>`; 0 if its id is another."""
+    """The number in an id `<prefix>-q<number>`; 0 for other ids."""
     number = str(entry.get("id")).removeprefix(f"{prefix}-q")
     return int(number) if number.isdecimal() else 0
 
 
 def _parse_content(raw: bytes, name: str, otherwise: object = None) -> object:
-    """What the bytes hold; `otherwise`, if there is one, where they are no YAML."""
+    """The parsed content; `otherwise`, if given, where it is no YAML."""
     try:
         return Document(name, decode_text(raw, name, "utf-8-sig")).content
     except Malformed:
@@ -138,7 +141,7 @@ def _append_entries(raw: bytes, added: Sequence[Mapping[str, object]]) -> bytes:
 
 
 def _indent_entry(raw: bytes, entry: Mapping[str, object]) -> bytes:
-    """The entry with its dash where the file has its dashes."""
+    """The entry, indented like the entries of the file."""
     dash = re.search(rb"^( *)- ", raw, re.MULTILINE)
     margin = dash[1] if dash else b""
     return b"".join(
@@ -147,7 +150,7 @@ def _indent_entry(raw: bytes, entry: Mapping[str, object]) -> bytes:
 
 
 def _remove_entry(raw: bytes, entry: Mapping[str, object]) -> bytes | None:
-    """The file without the entry; None if it does not stand there as it was written."""
+    """The file without the entry; None if the entry was edited."""
     text = _indent_entry(raw, entry)
     start = raw.find(text)
     while start > 0 and raw[start - 1 : start] != b"\n":
@@ -156,38 +159,34 @@ def _remove_entry(raw: bytes, entry: Mapping[str, object]) -> bytes | None:
         return None
     end = start + len(text)
     margin = len(text) - len(text.lstrip(b" "))
-    # A line further in belongs to the entry: somebody has added to it.
+    # A deeper line belongs to the entry: it was edited.
     if re.match(rb" {%d,}" % (margin + 1), raw[end:]):
         return None
     return raw[:start] + raw[end:]
 
 
-OnProgress = Callable[[str], None]
-"""Hears a sentence about each window."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionStore:
-    """The question file, the rejected ones beside it, and the record they follow."""
+    """The question file, the file of rejected questions, and the record that both follow."""
 
     record: WindowRecord
     file: QuestionFile
     prefix: str
-    """What ids begin with: the persona's own."""
+    """The prefix of ids: that of the persona."""
     mode: str
     anew: bool
-    """Whether what this command wrote before is replaced."""
-    told: OnProgress
+    """Whether earlier results of the pass are replaced."""
+    on_progress: OnProgress
 
     @property
     def rejected(self) -> Path:
-        """Where the questions are that were not kept."""
+        """The file of rejected questions."""
         return self.file.path.with_name("rejected.jsonl")
 
     def recover(self) -> None:
-        """Bring the files to where the record is, if they were left behind.
+        """Apply a recorded decision that the files do not show yet.
 
-        A question file that somebody has taken away takes with it what the record says of it.
+        If the question file was removed, the record is reset.
         """
         remove_leftovers(self.file.path.parent)
         decided = self.record.unsettled
@@ -201,11 +200,11 @@ class QuestionStore:
             self._write_rejections()
 
     def _reset_record(self) -> None:
-        self.told(f"{self.file.name} is gone, so every window is asked about again")
+        self.on_progress(f"{self.file.name} is gone, so every window is asked about again")
         self.record.reset()
 
     def list_known(self, windows: Sequence[QuestionWindow]) -> list[QuestionEntry]:
-        """The questions that stay when these windows are asked about."""
+        """The questions that are kept when these windows are asked about."""
         going = [
             entry
             for window in (windows if self.anew else ())
@@ -220,7 +219,7 @@ class QuestionStore:
         checker: "QuestionChecker",
         model: str,
     ) -> WindowDecision:
-        """Keep what is sound of a window's candidates, and write all of it down."""
+        """Keep the valid candidates of a window, and write the files."""
         given = (parse_number(self.prefix, entry) for entry in self.record.list_written())
         highest = max(self.file.find_highest_number(self.prefix), *given, 0)
         ids = (f"{self.prefix}-q{number:03}" for number in count(highest + 1))
@@ -234,12 +233,12 @@ class QuestionStore:
             anew=self.anew,
         )
         for edited in self.file.rewrite(decided.removed, decided.kept):
-            self.told(f"[questions] {edited['id']} was edited by hand, so it stays")
+            self.on_progress(f"[questions] {edited['id']} was edited by hand, so it stays")
         self._write_rejections()
         return decided
 
     def _write_rejections(self) -> None:
-        """The rejected ones follow, and the record says that all is done."""
+        """Write the rejected questions, then mark the decision as applied."""
         lines = [
             msgspec.json.encode(
                 {

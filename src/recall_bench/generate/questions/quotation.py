@@ -1,7 +1,7 @@
-"""Where in a day's text a quotation stands.
+"""Locates a quotation in a day's text.
 
-Models copy words faithfully and typography carelessly: curly quotes become straight, a line break
-becomes a blank, emphasis is lost. All of that is levelled before looking. Words are not.
+Models copy words faithfully but not typography: curly quotes become straight, line breaks become
+blanks, emphasis is lost. Typography is normalised before the search, words are not.
 """
 
 import re
@@ -22,29 +22,29 @@ _LEVEL = str.maketrans(
         **dict.fromkeys("“”„«»″", '"'),
         **dict.fromkeys("‐‑‒–—−", "-"),
         **dict.fromkeys("*_`"),
-        # The only letter that is two in lower case; what follows counts on one for one.
+        # The only letter that becomes two in lower case; offsets need one for one.
         "İ": "i",
     }
 )
 
 
 VisibilityRule = Callable[[str], bool]
-"""Whether what a session says may be shown; `NO_SESSION` stands for what is said in none."""
+"""Whether a session may be shown; `NO_SESSION` stands for text outside of sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayPart:
-    """What one session says on a day, and where in the day's text it begins."""
+    """The text of one session on a day, and where it starts."""
 
     session: str | None
-    """None for what stands before the first session."""
+    """None before the first session."""
     start: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class QuotePlace:
-    """A stretch of a day's text."""
+    """A span of a day's text."""
 
     session: str | None
     start: int
@@ -52,7 +52,7 @@ class QuotePlace:
 
 
 def split_parts(text: str) -> Iterator[DayPart]:
-    """The sessions of a day's text, front matter and all before the first heading first."""
+    """The parts of a day's text by session; the first is what precedes all sessions."""
     start, session = 0, None
     for heading in _SESSION.finditer(text):
         yield DayPart(session, start, text[start : heading.start()])
@@ -67,10 +67,10 @@ def locate_quote(
     session: str | None = None,
     is_visible: VisibilityRule = lambda _: True,
 ) -> tuple[QuotePlace, ...]:
-    """The sentences in which a quotation stands: one place for each piece between its ellipses.
+    """The sentences that hold a quotation: one place for each piece between ellipses.
 
-    All pieces stand in one session, in their order. The session named is looked at first, then
-    the others that are visible. Nothing if it stands nowhere.
+    All pieces must be in one session, in order. The named session is searched first, then the
+    other visible ones. Empty if the quotation is not found.
     """
     stripped = (piece.strip(_EDGES) for piece in _GAP.split(quote))
     pieces = [level for piece in stripped if (level := _flatten(piece))]
@@ -85,7 +85,7 @@ def locate_quote(
 
 
 def _compile_piece(piece: str) -> re.Pattern[str]:
-    """The piece, but not inside a longer word or number: 4.4 does not stand in 14.4."""
+    """A pattern for the piece, but not inside a longer word or number: 4.4 is not in 14.4."""
     before = r"(?<![\w.,])" if piece[0].isdigit() else r"(?<!\w)" if piece[0].isalnum() else ""
     after = r"(?!\w|[.,]\d)" if piece[-1].isalnum() else ""
     return re.compile(f"{before}{re.escape(piece)}{after}")
@@ -107,12 +107,12 @@ def _locate_in_part(part: DayPart, pieces: list[re.Pattern[str]]) -> tuple[Quote
 
 
 def _expand_to_sentences(text: str, start: int, end: int) -> tuple[int, int]:
-    """From the beginning of the sentence that holds `start` to the end of the one before `end`."""
+    """From the start of the first sentence to the end of the last one."""
     return _find_sentence(text, start)[0], _find_sentence(text, end - 1)[1]
 
 
 def _find_sentence(text: str, place: int) -> tuple[int, int]:
-    """The sentence around a character, without the mark of a list or a quotation before it."""
+    """The sentence around a character, without a preceding list or quotation mark."""
     line = text.rfind("\n", 0, place) + 1
     line_end = text.find("\n", place)
     line_end = len(text) if line_end < 0 else line_end
@@ -128,13 +128,13 @@ def _find_sentence(text: str, place: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def _flatten(text: str) -> str:
-    """The text with its typography levelled."""
+    """The text with normalised typography."""
     return " ".join(text.translate(_LEVEL).lower().split())
 
 
 @lru_cache(maxsize=512)
 def _flatten_with_offsets(text: str) -> tuple[str, tuple[int, ...]]:
-    """The same, and where each of its characters stood."""
+    """The same, with the original offset of each character."""
     letters: list[str] = []
     offsets: list[int] = []
     for place, raw in enumerate(text):

@@ -1,4 +1,8 @@
-"""Who sits in which session, and therefore who may know what."""
+"""What prompts for questions show of a story: people, arcs, days, and who may know what.
+
+Text over the token limit is cut evenly: days under an even share stay whole and leave the rest to
+the others, and within a day its sessions share alike. A session is cut after a whole line.
+"""
 
 import json
 import re
@@ -15,7 +19,7 @@ from recall_bench.generate.questions.window import QuestionWindow
 
 
 class SessionMembers:
-    """The sessions of a story and the people in them."""
+    """The sessions of a story and their participants."""
 
     def __init__(self, persona: Persona, story: Story) -> None:
         self._sessions = {session.id: session for session in story.sessions}
@@ -25,29 +29,29 @@ class SessionMembers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Where something can be asked from."""
+        """The sessions that can ask."""
         return tuple(dict.fromkeys((PRINCIPAL, *self._sessions)))
 
     @property
     def isolated(self) -> tuple[Session, ...]:
-        """The sessions whose talk stays with them, in the persona's order."""
+        """The isolated sessions, in the persona's order."""
         return tuple(session for session in self._sessions.values() if session.isolated)
 
     @property
     def has_groups(self) -> bool:
-        """Whether several people talk anywhere."""
+        """Whether any session is a group."""
         return any(session.kind == "group" for session in self._sessions.values())
 
     def is_visible_to(self, asker: str, session: str) -> bool:
-        """Whether everybody in the asking session may be told what was said in the other."""
-        room = self._sessions.get(session)
-        if room is None or not room.isolated or asker == session:
+        """Whether all participants of the asking session may know the other session's content."""
+        space = self._sessions.get(session)
+        if space is None or not space.isolated or asker == session:
             return True
         asking = self._people.get(asker, frozenset())
         return bool(asking) and asking <= self._people[session]
 
     def find_outside_sessions(self, session: str) -> tuple[str, ...]:
-        """Sessions in which somebody sits who may not know what the session says."""
+        """Sessions with a participant who must not know the content of the session."""
         inside = self._people[session]
         return tuple(
             name
@@ -56,7 +60,7 @@ class SessionMembers:
         )
 
     def find_askers(self, session: str, day: int) -> tuple[str, ...]:
-        """The strangers that can ask on a day; those that keep nothing to themselves, if any.
+        """The outside sessions that are open on a day; those that are not isolated, if any.
 
         A secret usually leaks where people talk openly.
         """
@@ -65,10 +69,10 @@ class SessionMembers:
         return tuple(name for name in found if name not in closed) or tuple(found)
 
     def _is_open(self, name: str, day: int) -> bool:
-        room = self._sessions.get(name)
-        if room is None:
+        space = self._sessions.get(name)
+        if space is None:
             return True
-        return (room.first_day or 1) <= day and (room.last_day is None or day <= room.last_day)
+        return (space.first_day or 1) <= day and (space.last_day is None or day <= space.last_day)
 
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
@@ -83,16 +87,15 @@ def build_excerpts(
     *,
     earlier: Sequence[StoryDay] = (),
 ) -> Mapping[str, str]:
-    """Blocks of text by the names the prompt gives them; days without anything to show have none.
+    """The text of each day by its name in the prompt; days without visible text are left out.
 
-    Earlier days come first in the story and last in the sharing: they get a quarter of the room
-    and what the others leave.
+    Earlier days get a quarter of the tokens, and what the others leave.
     """
     seen = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
-    room = tokens * CHARACTERS_A_TOKEN
+    space = tokens * CHARACTERS_A_TOKEN
     main = {day.number: seen[day.number] for day in days if seen[day.number]}
-    shown = _fit_days(main, room - (room // 4 if earlier else 0))
-    left = room - sum(len(part) for blocks in shown.values() for part in blocks)
+    shown = _fit_days(main, space - (space // 4 if earlier else 0))
+    left = space - sum(len(part) for blocks in shown.values() for part in blocks)
     shown |= _fit_days({day.number: seen[day.number] for day in earlier if seen[day.number]}, left)
     return {
         format_block_name(day): "\n\n".join(shown[day.number])
@@ -102,8 +105,8 @@ def build_excerpts(
 
 
 def format_block_name(day: StoryDay) -> str:
-    """What a prompt calls the block of a day."""
-    return f"day {day.number}, {day.in_words}"
+    """The name of a day's block in the prompt."""
+    return f"day {day.number}, {day.date_text}"
 
 
 def _select_visible(day: StoryDay, is_visible: VisibilityRule) -> list[DayPart]:
@@ -116,13 +119,13 @@ def _select_visible(day: StoryDay, is_visible: VisibilityRule) -> list[DayPart]:
     ]
 
 
-def _fit_days(days: Mapping[int, list[DayPart]], room: int) -> dict[int, list[str]]:
+def _fit_days(days: Mapping[int, list[DayPart]], space: int) -> dict[int, list[str]]:
     whole = {number: [_render_part(part) for part in told] for number, told in days.items()}
     sizes = {number: sum(map(len, blocks)) for number, blocks in whole.items()}
     return {
         number: _cut_blocks(blocks, share)
         for (number, blocks), share in zip(
-            whole.items(), divide_room(list(sizes.values()), room), strict=True
+            whole.items(), divide_room(list(sizes.values()), space), strict=True
         )
     }
 
@@ -132,18 +135,18 @@ def _render_part(part: DayPart) -> str:
     return f"{heading}{part.text.strip()}"
 
 
-def divide_room(sizes: Sequence[int], room: int) -> list[int]:
-    """How much of the room each gets: what it takes, or an even share of what is left."""
+def divide_room(sizes: Sequence[int], space: int) -> list[int]:
+    """The room for each size: the size itself, or an even share of what is left."""
     given = [0] * len(sizes)
-    left = room
+    left = space
     for rank, place in enumerate(sorted(range(len(sizes)), key=lambda each: sizes[each])):
         given[place] = min(sizes[place], max(0, left) // (len(sizes) - rank))
         left -= given[place]
     return given
 
 
-def _cut_blocks(blocks: Sequence[str], room: int) -> list[str]:
-    limits = divide_room([len(block) for block in blocks], room)
+def _cut_blocks(blocks: Sequence[str], space: int) -> list[str]:
+    limits = divide_room([len(block) for block in blocks], space)
     return [
         block if len(block) <= limit else _truncate(block, limit)
         for block, limit in zip(blocks, limits, strict=True)
@@ -157,28 +160,28 @@ def _truncate(block: str, limit: int) -> str:
 
 
 _MAX_EARLIER_DAYS = 6
-"""So many days before the window are shown with it."""
+"""Limit for the days before the window in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryView:
-    """A story and its days, read once."""
+    """A story and its days."""
 
     persona: Persona
     story: Story
     days: Mapping[int, StoryDay]
-    """Every day that is told, in story order."""
-    rooms: SessionMembers
+    """Every day with a log, in story order."""
+    members: SessionMembers
 
     def list_days(self, window: QuestionWindow) -> list[StoryDay]:
         """The days of a window."""
         return [day for number, day in self.days.items() if window.first <= number <= window.last]
 
     def list_earlier_days(self, window: QuestionWindow) -> list[StoryDay]:
-        """A few days before a window, in story order: those that it may take up again.
+        """A few days before a window that it may refer to, in story order.
 
-        When the arcs of the window began, went wrong and had their events, the latest first; and
-        always one old day, another for each window.
+        The latest starts, corrections and events of the window's arcs, and always one old day, a
+        different one for each window.
         """
         past = [number for number in self.days if number < window.first]
         if not past:
@@ -188,7 +191,7 @@ class StoryView:
         return [self.days[number] for number in sorted([old, *named[: _MAX_EARLIER_DAYS - 1]])]
 
     def _list_turning_days(self, window: QuestionWindow) -> Sequence[int]:
-        """The days on which something turned in the arcs that go on in the window."""
+        """The days of starts, events and corrections of the window's arcs."""
         found: list[int] = []
         for arc in self.story.arcs:
             if arc.start_day <= window.last and arc.end_day >= window.first:
@@ -197,12 +200,12 @@ class StoryView:
         return found
 
     def format_date(self, day: int) -> str:
-        """The calendar date of a story day, in words."""
+        """The date of a story day with its weekday."""
         at = compute_story_date(self.story.epoch, day)
         return f"{at:%A} {at.day} {at:%B %Y}"
 
     def describe_people(self) -> str:
-        """The agent and the people around it, as JSON."""
+        """The agent and the people around it as JSON."""
         persona = self.persona
         described = {
             "agent": persona.name,
@@ -216,9 +219,9 @@ class StoryView:
         return json.dumps(described, ensure_ascii=False, indent=1)
 
     def describe_arcs(self, day: int, is_visible: VisibilityRule) -> str:
-        """What has begun by a day, a line each: nothing that is still to come.
+        """The visible arcs that have started by a day, one per line.
 
-        The title of a correction tells how it ends, so it waits until it has.
+        A correction is listed from its correction on, because its title may tell the outcome.
         """
         return "\n".join(
             self._describe_arc(arc, day)

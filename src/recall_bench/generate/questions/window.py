@@ -1,4 +1,4 @@
-"""Who writes questions, and about which days."""
+"""The windows of days that questions are written for, and the categories of each."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,27 +7,27 @@ from typing import Protocol
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 
 QuestionEntry = Mapping[str, object]
-"""A question as `questions.yaml` has it, without its id."""
+"""A question as in `questions.yaml`, without its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionWindow:
-    """The days since the checkpoint before, up to a checkpoint."""
+    """The days from one checkpoint to the next."""
 
     number: int
     """Counted from 1."""
     first: int
     last: int
-    """The checkpoint: nothing after it may be asked about or drawn on."""
+    """The checkpoint; later days must not be used."""
 
     @property
     def name(self) -> str:
-        """As people see it."""
+        """The window in messages."""
         return f"days {self.first}–{self.last}"
 
 
 class QuestionWriter(Protocol):
-    """Writes candidates; what is kept of them is decided by the checks."""
+    """Writes candidates; the checks decide which are kept."""
 
     @property
     def name(self) -> str:
@@ -35,18 +35,18 @@ class QuestionWriter(Protocol):
         ...
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
-        """About so many candidates that rest on days up to the window's last.
+        """About `amount` candidates on days up to the window's last.
 
-        Unwritten if none could be had this time; ModelGone and BudgetSpent end the pass.
+        Raises NoUsableReply if there are none this time; ModelGone and BudgetSpent end the pass.
         """
         ...
 
 
 def list_windows(told: Sequence[int], interval: int, span: range) -> tuple[QuestionWindow, ...]:
-    """The days up to each checkpoint, as far as they lie in the span and anything is told.
+    """The windows of a span of days that hold a day with a log.
 
-    Checkpoints are every so many days from the story's beginning, whatever the span, and the last
-    day of the span that is told. `told` are the days with a log, ascending.
+    Checkpoints are every `interval` days from the story's start, and the last day of the span with
+    a log. `told` are the days with a log, ascending.
     """
     days = [day for day in told if day in span]
     found: dict[int, QuestionWindow] = {}
@@ -59,27 +59,27 @@ def list_windows(told: Sequence[int], interval: int, span: range) -> tuple[Quest
 
 
 def count_checkpoints(told: Sequence[int], interval: int) -> int:
-    """How many checkpoints the story has so far."""
+    """The number of checkpoints of the story so far."""
     return -(-told[-1] // interval)
 
 
 def find_unasked_part(
     window: QuestionWindow, told: Collection[int], asked: Collection[int]
 ) -> QuestionWindow | None:
-    """The window from its first told day on that nobody has asked about; None if there is none.
+    """The window from its first unasked day with a log on; None if there is none.
 
-    A story that has grown, or another interval, leaves windows that were asked about in part.
+    A longer story or another interval leaves windows that were asked about in part.
     """
     for day in range(window.first, window.last + 1):
         if day not in asked and day in told:
-            # Days without a log before it belong to it, if they are its own.
+            # Earlier days without a log belong to the window too.
             first = window.first if window.first not in asked else day
             return replace(window, first=first)
     return None
 
 
 def compute_share(window: QuestionWindow, amount: int, interval: int) -> int:
-    """How many questions the window gets: fewer than `amount` only if it is shorter than others."""
+    """The number of questions of a window: `amount`, or fewer for a shorter window."""
     days = window.last - window.first + 1
     return -(-amount * days // interval)
 
@@ -111,7 +111,7 @@ RULES = {
     GROUP: "who in a conversation of several people said, asked for or opposed something. Say "
     "which conversation by its business, and do not name the person in the question.",
 }
-"""For the model, one category each. The tenth, secrets, is written in boundary mode."""
+"""The instructions for each category. The tenth, boundary, has a mode of its own."""
 
 _STANDARD = tuple(category for category in CATEGORIES if category != BOUNDARY)
 
@@ -119,11 +119,10 @@ _STANDARD = tuple(category for category in CATEGORIES if category != BOUNDARY)
 def choose_categories(
     first: int, amount: int, *, per_days: tuple[int, int], has_groups: bool, has_past: bool
 ) -> tuple[str, ...]:
-    """The categories of the questions of a window that begins on day `first`.
+    """The categories of the questions of a window that starts on day `first`.
 
-    They go round and round over the story, so many questions in so many days, and every category
-    is asked for as often as any other whatever becomes of single windows. A negative is two
-    questions, so it is left out of every second round.
+    Categories rotate over the whole story, so that each is asked for equally often. A negative is
+    two questions, so every second rotation leaves it out.
     """
     usable = [name for name in _STANDARD if name != GROUP or has_groups]
     turns = [*usable, *(name for name in usable if name != NEGATIVE)]

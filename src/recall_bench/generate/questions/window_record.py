@@ -1,8 +1,7 @@
-"""Which windows were asked about, and what came of each: on disk before the question file changes.
+"""The record of decided windows, written before the question file changes.
 
-It lies beside the replies on record, in `.generation/questions-<suffix>.windows.jsonl`, and serves
-both modes. A window that gave nothing is on record and is not asked again; one that failed is not,
-and is.
+It is the file `.generation/questions-<suffix>.windows.jsonl`, for both modes. A window without
+questions is recorded and not asked again; a failed window is not recorded and is asked again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,14 +19,14 @@ from recall_bench.generate.questions.window import QuestionWindow
 
 
 class WindowRoundStart(Record, frozen=True, kw_only=True, tag="overwriting"):
-    """From here on every window of a mode is asked about anew."""
+    """Starts a round of overwriting a mode."""
 
     mode: str
     round: int
 
 
 class WindowDecision(Record, frozen=True, kw_only=True, omit_defaults=True, tag="decided"):
-    """What came of a window; the question file is about to follow."""
+    """The result of a window, before it is applied to the question file."""
 
     mode: str
     round: int
@@ -36,30 +35,30 @@ class WindowDecision(Record, frozen=True, kw_only=True, omit_defaults=True, tag=
     last: int
     model: str
     anew: bool = False
-    """Whether it takes the place of what an earlier round decided."""
+    """Whether it replaces results of earlier rounds."""
     kept: tuple[dict[str, object], ...] = ()
     refused: tuple[RejectedQuestion, ...] = ()
     removed: tuple[dict[str, object], ...] = ()
-    """Entries of earlier rounds that leave the file."""
+    """Entries of earlier rounds that it removes from the file."""
 
     @property
     def window(self) -> QuestionWindow:
-        """The window it is about."""
+        """The window."""
         return QuestionWindow(number=self.number, first=self.first, last=self.last)
 
 
 class AppliedDecision(Record, frozen=True, kw_only=True, tag="settled"):
-    """The question file has followed the decision before."""
+    """The previous decision was applied to the question file."""
 
 
 class WindowRoundEnd(Record, frozen=True, kw_only=True, tag="overwritten"):
-    """Every window that was to be asked about anew was."""
+    """Ends a round of overwriting a mode."""
 
     mode: str
 
 
 class RecordReset(Record, frozen=True, kw_only=True, tag="forgotten"):
-    """The question file was taken away: what was decided before does not count any more."""
+    """The question file was removed, so earlier decisions no longer count."""
 
 
 WindowRecordEntry = (
@@ -68,7 +67,7 @@ WindowRecordEntry = (
 
 
 class WindowRecord(AppendLog):
-    """The record of a story's windows. Open it with `with`; one process at a time can."""
+    """The record of a story's windows, as a context manager that locks the file."""
 
     def __init__(self, persona: Path, suffix: str) -> None:
         path = log_path(persona, "questions", suffix).with_suffix(".windows.jsonl")
@@ -79,7 +78,7 @@ class WindowRecord(AppendLog):
         self._rounds: dict[str, int] = {}
         self._open: set[str] = set()
         self.unsettled: WindowDecision | None = None
-        """A decision that the question file may not have followed yet."""
+        """A decision that may not have been applied yet."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -92,17 +91,17 @@ class WindowRecord(AppendLog):
         return self
 
     def begin_round(self, mode: str) -> None:
-        """Ask everything of a mode anew; a round of that which was cut short goes on."""
+        """Start a round of overwriting a mode; an unfinished one continues."""
         if mode not in self._open:
             self._append_entry(WindowRoundStart(mode=mode, round=self._rounds.get(mode, 0) + 1))
 
     def end_round(self, mode: str) -> None:
-        """Every window wanted was asked about: the next overwriting is another round."""
+        """End the round, so that the next `--overwrite` starts another."""
         if mode in self._open:
             self._append_entry(WindowRoundEnd(mode=mode))
 
     def find_asked_days(self, mode: str, *, anew: bool) -> frozenset[int]:
-        """The days that were asked about; `anew` counts only the round that is under way."""
+        """The days that were asked about; with `anew` only in the current round."""
         current = self._rounds.get(mode, 0)
         return frozenset(
             day
@@ -114,7 +113,7 @@ class WindowRecord(AppendLog):
     def list_replaceable(
         self, mode: str, window: QuestionWindow
     ) -> tuple[Mapping[str, object], ...]:
-        """The entries of earlier rounds that a window's new ones take the place of."""
+        """The entries of earlier rounds that a window replaces."""
         current = self._rounds.get(mode, 0)
         return tuple(
             entry
@@ -133,7 +132,7 @@ class WindowRecord(AppendLog):
         refused: tuple[RejectedQuestion, ...],
         anew: bool,
     ) -> WindowDecision:
-        """Put on record what came of a window; it is on the disk before this returns."""
+        """Record the result of a window; it is on disk when this returns."""
         removed = self.list_replaceable(mode, window) if anew else ()
         decided = WindowDecision(
             mode=mode,
@@ -151,19 +150,19 @@ class WindowRecord(AppendLog):
         return decided
 
     def mark_done(self) -> None:
-        """The question file has followed."""
+        """Record that the decision was applied."""
         self._append_entry(AppliedDecision())
 
     def reset(self) -> None:
-        """Nothing was asked about yet; replies of models stay on record elsewhere."""
+        """Forget all decisions; the logged replies of models are kept."""
         self._append_entry(RecordReset())
 
     def list_written(self) -> list[Mapping[str, object]]:
-        """Every entry that was kept, replaced ones too: no id of theirs is given again."""
+        """Every entry ever kept, because their ids are never reused."""
         return [entry for each in self._all for entry in each.kept]
 
     def list_rejections(self) -> Iterator[tuple[WindowDecision, RejectedQuestion]]:
-        """Everything that was rejected and not asked about anew since."""
+        """The rejected questions of all valid decisions."""
         for each in self._standing:
             for refused in each.refused:
                 yield each, refused
@@ -198,7 +197,7 @@ class WindowRecord(AppendLog):
 
 
 def _is_obsolete(decided: WindowDecision, mode: str, current: int, window: QuestionWindow) -> bool:
-    """Whether its checkpoint lies in a window that is asked about in a later round."""
+    """Whether a later round replaces the decision."""
     return (
         decided.mode == mode
         and decided.round < current
@@ -211,7 +210,7 @@ def _decode_entry(line: bytes, where: str) -> WindowRecordEntry:
         entry: WindowRecordEntry = msgspec.json.decode(line, type=WindowRecordEntry)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
-            f"{where}: is no record of a window ({error}); remove the file to ask about every "
-            "window anew, which leaves the questions there are alone"
+            f"{where}: is no window record ({error}); remove the file to ask about every "
+            "window again; existing questions are kept"
         ) from error
     return entry

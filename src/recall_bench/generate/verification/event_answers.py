@@ -49,7 +49,8 @@ def derive_gap(
     if days < 0:
         raise Underivable(
             VerificationCode.REFERENCE,
-            f"{account.name_part(thread, step)} is told on day {told[0].day}, before its first step "
+            f"{account.name_part(thread, step)} is told on day {told[0].day}, before its first "
+            "step "
             f"on day {began[0].day}",
         )
     what = f"the days from {first} to {account.name_part(thread, step)}"
@@ -103,7 +104,8 @@ def derive_did(
     if not about:
         raise Underivable(
             VerificationCode.UNSTATED,
-            f"the text never names {account.get_thread(thread).name} up to day {asking.day}, so a no "
+            f"the text never names {account.get_thread(thread).name} up to day {asking.day}, so a "
+            "no "
             "about it rests on nothing",
         )
     return DerivedAnswer(
@@ -255,7 +257,8 @@ def _refuse_missing_start(account: StatementLookup, thread: str, first: str, unt
     if about and about[0].day <= until:
         raise Underivable(
             VerificationCode.UNSTATED,
-            f"{account.get_thread(thread).name} is spoken of but no sentence up to day {until} holds a "
+            f"{account.get_thread(thread).name} is spoken of but no sentence up to day {until} "
+            "holds a "
             f"cue of its first step {first}; {about[0].place}",
         )
 
@@ -277,7 +280,8 @@ def _find_first_values(
     if not first:
         raise Underivable(
             VerificationCode.UNSTATED,
-            f"no {recipe.get_text('process')} that began in {recipe.get_text('month')} has its {slot} "
+            f"no {recipe.get_text('process')} that began in {recipe.get_text('month')} has its "
+            f"{slot} "
             f"stated up to day {asking.day}",
         )
     return first

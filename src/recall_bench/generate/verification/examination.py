@@ -213,7 +213,8 @@ def _describe_change(derived: DerivedAnswer, later: DerivedAnswer, day: int) -> 
     for old, new in zip(derived.holdings, later.holdings, strict=False):
         if old.keys != new.keys:
             return (
-                f"the answer changes while it may still be asked: {new.what} is {new.format_values()} "
+                f"the answer changes while it may still be asked: {new.what} is "
+                f"{new.format_values()} "
                 f"by day {day} and was {old.format_values()}"
             )
     return f"the answer is another one by day {day}, while it may still be asked"

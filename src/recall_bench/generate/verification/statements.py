@@ -312,7 +312,8 @@ class StatementLookup:
         if found and found[0].day != found[-1].day:
             raise Underivable(
                 VerificationCode.TOLD_TWICE,
-                f"{self.name_part(thread, step)} is told twice; {found[0].place}; {found[-1].place}",
+                f"{self.name_part(thread, step)} is told twice; {found[0].place}; "
+                f"{found[-1].place}",
             )
         return found
 
@@ -322,7 +323,8 @@ class StatementLookup:
         if not found:
             raise Underivable(
                 VerificationCode.UNSTATED,
-                f"no sentence up to day {until} about {self.get_thread(thread).name} holds a cue of "
+                f"no sentence up to day {until} about {self.get_thread(thread).name} holds a cue "
+                "of "
                 f"the step {step}",
             )
         return found

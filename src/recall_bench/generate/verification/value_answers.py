@@ -169,7 +169,8 @@ def _check_reach(
     return [
         VerificationProblem(
             VerificationCode.BOUNDARY,
-            f"it is asked from {asking.session}, but {account.name_part(*about)} is told only in the "
+            f"it is asked from {asking.session}, but {account.name_part(*about)} is told only in "
+            "the "
             f"isolated session {statements[-1].session}; {statements[-1].sentence.place}",
         )
     ]
@@ -181,7 +182,8 @@ def _refuse_meeting(account: StatementLookup, one: str, other: str) -> None:
         day = min(together)[0]
         raise Underivable(
             VerificationCode.SECOND_ANSWER,
-            f"{account.get_thread(one).name} and {account.get_thread(other).name} are named in one block "
+            f"{account.get_thread(one).name} and {account.get_thread(other).name} are named in "
+            "one block "
             f"on day {day}, so the text itself links them",
         )
 
