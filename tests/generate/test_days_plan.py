@@ -167,7 +167,12 @@ def test_the_principal_comes_first_and_the_others_as_declared() -> None:
     arcs = [arc(1, 5, name=room.id, primary_session=room.id) for room in rooms]
     plan = plan_story(PERSONA.replace(sessions=rooms), story(*arcs, sessions=rooms))
 
-    assert [told.session.id for told in plan.days[0].session_plans] == ["principal", "z", "crew", "a"]
+    assert [told.session.id for told in plan.days[0].session_plans] == [
+        "principal",
+        "z",
+        "crew",
+        "a",
+    ]
 
 
 def test_an_arc_is_told_nowhere_while_its_session_is_closed() -> None:

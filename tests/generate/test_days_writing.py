@@ -25,7 +25,11 @@ TWELFTH = "13 February"
 
 
 def write(folder: Path, model: Scripted | None = None, **flags: object) -> PassResult:
-    given = {"model": "command:x", "resume_command": "recall-bench generate --persona nursery", **flags}
+    given = {
+        "model": "command:x",
+        "resume_command": "recall-bench generate --persona nursery",
+        **flags,
+    }
     request = DaysRequest(persona=folder, **given)  # type: ignore[arg-type]
     return generate_days(request, model=model or Scripted())
 
@@ -208,7 +212,9 @@ def test_progress_counts_distinct_days_on_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["fails", "cut", "prose", "other session", "On day 12 all is $1."])
 def test_a_day_that_cannot_be_had_is_named_and_the_run_goes_on(how: str, tmp_path: Path) -> None:
     folder, lines = nursery(tmp_path), list[str]()
-    request = DaysRequest(persona=folder, model="command:x", resume_command="recall-bench generate --x")
+    request = DaysRequest(
+        persona=folder, model="command:x", resume_command="recall-bench generate --x"
+    )
     found = generate_days(request, lines.append, Scripted(fails_on(TWELFTH, how, "crew")))
 
     (line,) = [line for line in lines if "skipped" in line]

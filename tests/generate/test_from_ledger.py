@@ -128,7 +128,9 @@ def test_a_day_that_keeps_failing_is_skipped_reported_and_filled_later(persona: 
         return "I forgot." if "9 January" in asked.user else by_the_notes(asked)
 
     lines: list[str] = []
-    request = DaysRequest(persona=persona, model="m", days=3, from_ledger=True, resume_command="again")
+    request = DaysRequest(
+        persona=persona, model="m", days=3, from_ledger=True, resume_command="again"
+    )
     done = write_from_ledger(request, lines.append, ScriptedModel(script))
     failed = [each.day for each in done.missing]
 

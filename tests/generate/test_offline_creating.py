@@ -105,7 +105,9 @@ def test_a_story_beyond_the_last_arc_says_so(tmp_path: Path) -> None:
 
 
 def test_a_prompt_that_names_no_trade_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none of the 6 offline trades.* choose one with --trade NAME"):
+    with pytest.raises(
+        UsageError, match=r"none of the 6 offline trades.* choose one with --trade NAME"
+    ):
         create(tmp_path / "ada", prompt="A chef who runs a restaurant")
 
     assert not (tmp_path / "ada").exists()

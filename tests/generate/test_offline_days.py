@@ -36,7 +36,9 @@ def nothing(_: str) -> None:
 
 
 def write(folder: Path, told: Callable[[str], None] = nothing, **asked: Any) -> PassResult:
-    return write_offline_days(DaysRequest(persona=folder, resume_command="the same again", **asked), told)
+    return write_offline_days(
+        DaysRequest(persona=folder, resume_command="the same again", **asked), told
+    )
 
 
 def days(folder: Path) -> dict[str, bytes]:

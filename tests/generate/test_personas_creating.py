@@ -36,7 +36,11 @@ def folder(tmp_path: Path) -> Path:
 def create(
     folder: Path, author: Model, told: Callable[[str], None] = lambda _: None, **changes: Any
 ) -> PassResult:
-    usual: dict[str, Any] = {"prompt": "An aide in a boatyard", "days": DAYS, "resume_command": "again"}
+    usual: dict[str, Any] = {
+        "prompt": "An aide in a boatyard",
+        "days": DAYS,
+        "resume_command": "again",
+    }
     return create_persona(CreateRequest(persona=folder, **usual | changes), told, author)
 
 
