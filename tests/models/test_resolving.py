@@ -108,7 +108,7 @@ def test_a_key_in_the_wrong_place_is_not_repeated(monkeypatch: pytest.MonkeyPatc
 
 def test_a_limit_needs_a_price() -> None:
     told = refusal("mine.py", max_cost_usd=1)
-    assert told.startswith("--max-cost: nobody knows what mine.py;digest=")
+    assert told.startswith("--max-cost: the price of mine.py;digest=")
     assert told.endswith(
         "leave --max-cost out, or let mine.py say is_priced and what its replies cost"
     )

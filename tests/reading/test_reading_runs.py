@@ -155,7 +155,7 @@ def test_who_reads(reader: str | None, card: SystemCard | None, name: str | None
         (Settings(reader="openai:"), "--reader: openai: names no model"),
         (
             Settings(reader="openai:any;http://127.0.0.1:9/v1", max_cost_usd=1.0),
-            "--max-cost: nobody knows what openai:any;http://127.0.0.1:9/v1 costs",
+            "--max-cost: the price of openai:any;http://127.0.0.1:9/v1 is unknown",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that a spec names: its address, what to send along, what it costs."""
+"""OpenAI-compatible servers: their address, headers, prices, and the models they list."""
 
 import os
 from collections.abc import Mapping
@@ -36,25 +36,25 @@ COMPATIBLE = frozenset({"azure", "litellm", "ollama", "openai", "openai-chat", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompatibleServer:
-    """Where requests go, and what they carry. Its repr shows no key."""
+    """Address and headers of a server. Its repr shows no key."""
 
     spec: ModelSpec
     base_url: str
     headers: Mapping[str, str] = field(repr=False)
     redact: Redactor = field(repr=False)
-    """For what goes wrong: takes out every secret we know, and whatever looks like one."""
+    """For error messages: removes every known secret and everything that looks like one."""
     redact_reply: Redactor = field(repr=False)
-    """For replies: its `exactly` takes out what we sent, and nothing else."""
+    """For replies: its `redact_secrets` removes what was sent, and nothing else."""
 
     def build_url(self, path: str) -> str:
-        """The whole address of `embeddings` or `chat/completions`."""
+        """Return the whole address of `embeddings` or `chat/completions`."""
         if self.spec.api_version is None:
             return f"{self.base_url}/{path}"
         place = f"{self.base_url}/openai/deployments/{self.spec.model}"
         return f"{place}/{path}?api-version={self.spec.api_version}"
 
     def price_reply(self, counted: object, answered_as: object = None) -> Usage:
-        """What one call cost, by the `usage` of its reply; unpriced if nobody knows."""
+        """Return the usage of one call from its reply; unpriced if the price is unknown."""
         tokens = counted if isinstance(counted, dict) else {}
         details = tokens.get("prompt_tokens_details")
         numbers = {
@@ -76,7 +76,7 @@ class CompatibleServer:
 def resolve_server(
     spec: ModelSpec, environ: Mapping[str, str] | None = None
 ) -> CompatibleServer | None:
-    """The server that the spec names; None if it speaks otherwise; UsageError for want of a key."""
+    """Return the server of a spec; None if it is not OpenAI-compatible, UsageError without a key."""
     facts = PROVIDERS.get(spec.provider)
     base_url = spec.base_url or (facts.usual_url if facts else None)
     if spec.provider not in COMPATIBLE or facts is None or base_url is None:
@@ -109,7 +109,7 @@ def _read_count(number: object) -> int:
 
 
 def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
-    """Without the price list, which the `llm` extra brings, only the spec can know a price."""
+    """Price a call by the spec alone: the price list comes with the `llm` extra."""
     paid_in, paid_out = numbers["input_tokens"], numbers["output_tokens"]
     price = spec.price
     known = price is not None and bool(price.input == price.output == 0 or paid_in or paid_out)
@@ -126,7 +126,7 @@ def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
 _TIMEOUT_S = 5.0
 _LIMIT = 8 * 1024 * 1024
 _SHOWN = 12
-"""How many models are listed for somebody who has to choose."""
+"""Models listed in a message."""
 
 _NO_LIST = "replied with something that is no list of models; check the address"
 _REFUSED = "wants a key, or another one; name its variable with key-env="
@@ -134,21 +134,21 @@ _NONE_THERE = "lists no models there; check the address (most base URLs end in /
 
 
 def is_address(target: str) -> bool:
-    """Whether the target is a base URL, perhaps with options after it."""
+    """Whether the target is a base URL, with or without options."""
     return re.match(r"\s*https?:", target, re.IGNORECASE) is not None
 
 
 def parse_address(target: str, environ: Mapping[str, str] | None = None) -> ModelSpec:
-    """What `URL;options…` says, with None for the name of the model. Nobody is asked."""
+    """Parse `URL;options…` without a request; the name of the model is None."""
     spec = parse_spec(f"openai:MODEL;{target}", environ)
     assert spec is not None  # noqa: S101 - it names a provider
     return replace(spec, model=None)
 
 
 def find_served_model(target: str, environ: Mapping[str, str] | None = None) -> ModelSpec:
-    """The only model that the server at `URL;options…` lists.
+    """Return the only model that the server at `URL;options…` lists.
 
-    Asked once. UsageError if it cannot be reached, lists none, or lists several to choose from.
+    UsageError if the server cannot be reached, or does not list exactly one model.
     """
     spec = parse_address(target, environ)
     server = resolve_server(spec, environ)
@@ -167,14 +167,14 @@ def find_served_model(target: str, environ: Mapping[str, str] | None = None) -> 
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Whoever is sent elsewhere would take the key along."""
+    """Refuses redirects: they would carry the key to another host."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def _fetch_models(server: CompatibleServer) -> object:
-    """The reply to `GET /models`."""
+    """Return the reply to `GET /models`."""
     url = server.build_url("models")
     # Over plain http a proxy would be one more machine that sees the key.
     proxies: dict[str, str] | None = {} if url.startswith("http:") else None
@@ -213,7 +213,7 @@ def _make_error(server: CompatibleServer, problem: str) -> UsageError:
 
 
 def _read_names(listed: object, server: CompatibleServer) -> list[str]:
-    """The ids in OpenAI's shape, each once."""
+    """Return the ids in a reply of OpenAI's shape, each once."""
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
         raise _make_error(server, _NO_LIST)

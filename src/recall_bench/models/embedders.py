@@ -1,4 +1,4 @@
-"""Embedders as people write them, and what they give: one vector a text, and its tokens.
+"""Embedders by their spec, and the vectors and token counts they return.
 
     openai:text-embedding-3-small
     openai:nomic-embed-text;http://127.0.0.1:8000/v1;price=0/0
@@ -6,7 +6,7 @@
     sentence-transformers:all-MiniLM-L6-v2
     fastembed:BAAI/bge-small-en-v1.5
 
-The first three go by the grammar of `spec`; the others load a model into this process.
+The first three follow the grammar of `model_spec`; the others load a model into this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TIMEOUT_S = 60.0
-"""How long a server may take for one batch."""
+"""Timeout of one batch."""
 
 _BATCH = 256
 """Texts in one request: servers refuse more than a few hundred thousand tokens at once."""
@@ -40,19 +40,19 @@ _NOTHING = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Embeddings:
-    """Vectors and tokens, in the order of the texts, and what they really cost."""
+    """Vectors and token counts in the order of the texts, and what they cost."""
 
     vectors: NDArray[np.float32]
-    """One row a text."""
+    """One row per text."""
     tokens: tuple[int, ...]
-    """One count a text, by the embedder's own tokenizer."""
+    """One count per text, by the embedder's own tokenizer."""
     usage: Usage = _NOTHING
-    """Calls of a server, and their price; nothing for a model of this process."""
+    """Calls of a server and their price; empty for a local model."""
     spared: Usage = _NOTHING
-    """The price, when they were made, of vectors that did not have to be made again."""
+    """What the vectors found in a cache cost when they were made."""
 
     def price_texts(self) -> tuple[Usage, ...]:
-        """What making each text's vector costs, paid now or spared: its part by tokens."""
+        """Return the price of each vector, paid now or saved by a cache, shared by tokens."""
         total = self.usage.cost_usd + self.spared.cost_usd
         is_unpriced = int(self.usage.unpriced + self.spared.unpriced > 0)
         weights = self.tokens if any(self.tokens) else (1,) * len(self.tokens)
@@ -63,7 +63,7 @@ class Embeddings:
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts. Any thread may ask it, several at once."""
+    """Makes vectors of texts. Thread-safe."""
 
     @property
     def name(self) -> str:
@@ -72,16 +72,16 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """What a client calls it: a plain word without an address."""
+        """The name a client uses: a plain word without an address."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How long its vectors are; may ask the model to find out."""
+        """The length of its vectors; may call the model to find out."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One vector a text, or ModelBusy, ModelGone or another ModelFault."""
+        """Return one vector per text, or raise ModelBusy, ModelGone or another ModelFault."""
         ...
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ class Embedder(Protocol):
 def open_embedder(
     text: str, environ: Mapping[str, str] | None = None
 ) -> ServedEmbedder | LocalEmbedder:
-    """The embedder that the text names; UsageError if there is none, or something is missing."""
+    """Return the embedder of a spec; UsageError if it is unknown or something is missing."""
     kind, _, model = (word.strip() for word in text.partition(":"))
     if kind in _LOCAL:
         if not model:
@@ -103,14 +103,14 @@ def open_embedder(
     if server is None:
         # Not repeated: it may hold a key.
         raise UsageError(
-            "no embedder goes by this name; write openai:MODEL;URL for a compatible server (also "
+            "no embedder has this name; write openai:MODEL;URL for a compatible server (also "
             f"{', '.join(sorted(COMPATIBLE - {'openai'}))}), or {', '.join(_LOCAL)} with :MODEL"
         )
     return ServedEmbedder(server)
 
 
 class ServedEmbedder:
-    """Asks an OpenAI-compatible server for its embeddings."""
+    """Calls an OpenAI-compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
         try:
@@ -132,27 +132,27 @@ class ServedEmbedder:
 
     @property
     def identity(self) -> str:
-        """Name, address and price; neither key nor password."""
+        """Name, address and price, without key or password."""
         server = self._server
         return f"{self.name} {server.build_url('embeddings')} {server.spec.price}"
 
     @property
     def model(self) -> str:
-        """As the server calls it."""
+        """The server's name of the model."""
         return self._server.spec.model or self._server.spec.provider
 
     @property
     def dimensions(self) -> int:
-        """Known from the first reply; embeds one word if there was none yet."""
+        """Known from the first reply; embeds one word if there is none yet."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One vector a text, as the server makes them.
+        """Return one vector per text.
 
-        A server counts the tokens of a batch: they are shared out among its texts by length, so
-        the sum over a batch is exact and a single count may be off.
+        Servers count the tokens of a batch. The count is split among the texts by length, so the
+        sum over a batch is exact and a single count may be off.
         """
         import numpy as np
 
@@ -167,7 +167,7 @@ class ServedEmbedder:
         )
 
     def close(self) -> None:
-        """Hang up; the next text opens it again."""
+        """Close the connection; the next request opens it again."""
         with self._lock:
             client, self._open = self._open, None
         if client is not None:
@@ -227,7 +227,7 @@ class ServedEmbedder:
 
 
 def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each vector brought to the length of one; zeros stay zeros."""
+    """Return unit vectors; zero vectors stay zero."""
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -235,7 +235,7 @@ def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float:
-    """How long a reply asks to be left alone; 0 if it does not say, or says a date."""
+    """Return the seconds of a Retry-After header; 0 without one, or if it is a date."""
     try:
         return max(0.0, float(headers.get("retry-after", "0")))
     except ValueError:
@@ -243,7 +243,7 @@ def parse_retry_after(headers: Mapping[str, str]) -> float:
 
 
 def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
-    """One row a text, in the order of their indices; None if there is not one for each."""
+    """Return one row per text in the order of their indices; None if a row is missing."""
     import numpy as np
 
     try:
@@ -256,7 +256,7 @@ def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | No
 
 
 def _split_tokens(total: int, texts: Sequence[str]) -> tuple[int, ...]:
-    """The total in proportion to the lengths, without losing one to rounding."""
+    """Split the total in proportion to the lengths; the parts add up to it."""
     lengths = [len(text.encode()) for text in texts]
     whole = sum(lengths) or 1
     shares, given, passed = [], 0, 0
@@ -268,7 +268,7 @@ def _split_tokens(total: int, texts: Sequence[str]) -> tuple[int, ...]:
 
 
 class LocalEmbedder:
-    """A model loaded into this process. It works for one thread at a time."""
+    """A model loaded into this process, used by one thread at a time."""
 
     def __init__(
         self,
@@ -294,23 +294,23 @@ class LocalEmbedder:
 
     @property
     def identity(self) -> str:
-        """The library's version too: another one may compute other last digits."""
+        """Includes the library's version, which may change the last digits."""
         return f"{self.name} {self._version}"
 
     @property
     def model(self) -> str:
-        """As the library calls it."""
+        """The library's name of the model."""
         return self._model
 
     @property
     def dimensions(self) -> int:
-        """Known from the first vectors; embeds one word if there were none yet."""
+        """Known from the first vectors; embeds one word if there are none yet."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One unit vector a text."""
+        """Return one unit vector per text."""
         import numpy as np
 
         with self._lock:
@@ -371,7 +371,7 @@ def _read_version(library: object) -> str:
 
 
 def _load_model(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
-    """The library's model. What it may raise on a name it does not know is its own affair."""
+    """Load the library's model; UsageError for whatever it raises."""
     try:
         return load()
     except Exception as error:

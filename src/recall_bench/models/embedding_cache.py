@@ -1,19 +1,21 @@
-"""Vectors that were made once, on disk, by the digest of the text and of who embeds it.
+"""Caches of embeddings: a folder that processes share, and the memory of one process.
 
-Processes and machines share the folder without a lock and without a server: every writer has a
-file name of its own until its entry is whole, and entries of one name hold the same thing. What
-was damaged, or cannot be read just now, is made again.
+Processes and machines share the folder without a lock or a server: every writer uses a file name
+of its own until its entry is complete, and entries of one name have the same content. A damaged or
+unreadable entry is computed again.
 """
 
 from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
-from hashlib import sha256
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from recall_bench.core.atomic_file import write_shared_file
 from recall_bench.core.errors import UsageError
@@ -24,43 +26,39 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-import threading
-from collections import OrderedDict
-from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 _HEAD = struct.Struct("<4sIdB")
-"""What it is, tokens, price in US dollars, whether nobody knows the price."""
+"""Kind of file, tokens, price in US dollars, whether the price is unknown."""
 _KIND = b"RBv1"
 _CHECK_BYTES = 32
 
+MEMORY_BYTES = 64 * 2**20
+"""The size of the cache in memory: 65,536 vectors of 256 dimensions."""
+
+_Key = TypeVar("_Key", bound=Hashable)
+
 
 class IdentifiedEmbedder(Embedder, Protocol):
-    """An embedder that tells everything its vectors and their price depend on."""
+    """An embedder that names everything its vectors and their price depend on."""
 
     @property
     def identity(self) -> str:
-        """Two embedders of one identity make the same vectors for the same money."""
+        """Embedders of one identity make the same vectors at the same price."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedVector:
-    """What is on record of one text."""
+    """The cached vector of one text."""
 
     vector: NDArray[np.float32]
     tokens: int
     price: Usage
-    """What it cost when it was made: money, or that nobody knows."""
+    """What it cost when it was made, or that the price is unknown."""
 
 
 def make_cache_key(identity: str, text: str) -> str:
-    """Names one text before one embedder."""
-    # The length keeps the two apart: no text can pass for the end of an identity.
+    """Return the name of one text's entry for one embedder."""
+    # The length separates the two: no text can continue an identity.
     return sha256(f"{len(identity)}:{identity}{text}".encode()).hexdigest()
 
 
@@ -79,15 +77,15 @@ class EmbeddingCache:
             ) from error
 
     def find(self, key: str) -> CachedVector | None:
-        """The vector on record, to the bit; None if there is none, or it was damaged."""
+        """Return the vector, to the bit; None if there is none, or it was damaged."""
         import numpy as np
 
         try:
             entry = self._locate_entry(key).read_bytes()
         except OSError:
             return None
-        content, check = entry[:-_CHECK_BYTES], entry[-_CHECK_BYTES:]
-        if len(content) <= _HEAD.size or check != _compute_checksum(key, content):
+        content, checksum = entry[:-_CHECK_BYTES], entry[-_CHECK_BYTES:]
+        if len(content) <= _HEAD.size or checksum != _compute_checksum(key, content):
             return None
         kind, tokens, cost_usd, is_unpriced = _HEAD.unpack_from(content)
         if kind != _KIND:
@@ -95,22 +93,22 @@ class EmbeddingCache:
         vector = np.frombuffer(content, "<f4", offset=_HEAD.size).astype(np.float32, copy=False)
         return CachedVector(vector, tokens, Usage(cost_usd=cost_usd, unpriced=is_unpriced))
 
-    def keep(self, key: str, kept: CachedVector) -> None:
-        """Put a vector on record, in the place of whatever was there.
+    def keep(self, key: str, cached: CachedVector) -> None:
+        """Store a vector, replacing an earlier one.
 
-        A folder that takes no more is told in the log, once: the vector is right all the same,
-        and a system under test must not fail because our disk is full.
+        A full disk is logged once: the vector is right anyway, and a system under test must not
+        fail because our disk is full.
         """
-        price = kept.price
-        head = _HEAD.pack(_KIND, kept.tokens, price.cost_usd, price.unpriced > 0)
-        content = head + kept.vector.astype("<f4", copy=False).tobytes()
+        price = cached.price
+        head = _HEAD.pack(_KIND, cached.tokens, price.cost_usd, price.unpriced > 0)
+        content = head + cached.vector.astype("<f4", copy=False).tobytes()
         try:
             write_shared_file(self._locate_entry(key), content + _compute_checksum(key, content))
         except OSError as error:
             if not self._is_full:
                 self._is_full = True
                 logging.getLogger(__name__).warning(
-                    "vectors can no longer be kept in %s (%s); they are made anew each time",
+                    "vectors can no longer be kept in %s (%s); they are computed again each time",
                     self._folder,
                     error.strerror or error,
                 )
@@ -120,17 +118,17 @@ class EmbeddingCache:
 
 
 def _compute_checksum(key: str, content: bytes) -> bytes:
-    """Of the key too: an entry under another's name is noticed."""
+    """Digest the key too, so that an entry under another name is noticed."""
     return sha256(key.encode() + content).digest()
 
 
 class CachedEmbedder:
-    """Asks the embedder only for texts that nobody who shares the cache has asked it for.
+    """Calls the embedder only for texts that are not in the shared cache.
 
-    `usage` is what was really spent, with the texts found on record as `cached`; `spared` is what
-    those would have cost. So a meter can show what a system would spend without the cache: a warm
-    one must not make the second system measured look cheaper than the first. Latencies it does
-    change, which is why nobody gets a cache without asking for one.
+    `usage` is what was really spent, with the texts found in the cache as `cached`; `spared` is
+    what those would have cost. So a meter can show what a system would spend without the cache: a
+    warm cache must not make the second system look cheaper than the first. It does change
+    latencies, so it is used on request only.
     """
 
     def __init__(self, embedder: IdentifiedEmbedder, cache: EmbeddingCache) -> None:
@@ -140,7 +138,7 @@ class CachedEmbedder:
 
     @property
     def name(self) -> str:
-        """The embedder's: its vectors are what they would be without us."""
+        """The embedder's: the cache changes no vector."""
         return self._embedder.name
 
     @property
@@ -150,81 +148,53 @@ class CachedEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Known from the first vectors; looks for one word's if there were none yet."""
+        """Known from the first vectors; embeds one word if there are none yet."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One vector a text, in their order; those on record are not made again."""
-        import numpy as np
-
+        """Return one vector per text; only those not in the cache are computed."""
         keys = {text: make_cache_key(self._embedder.identity, text) for text in texts}
-        found = {text: kept for text, key in keys.items() if (kept := self._cache.find(key))}
+        found = {text: cached for text, key in keys.items() if (cached := self._cache.find(key))}
         made, usage = self._embed_missing([text for text in keys if text not in found], keys)
-        if len({kept.vector.size for kept in (*found.values(), *made.values())}) > 1:
-            # Another model has taken over the name: only what it makes now goes together.
+        if len({cached.vector.size for cached in (*found.values(), *made.values())}) > 1:
+            # Another model has this name now: only vectors it makes now fit together.
             more, spent = self._embed_missing(list(found), keys)
             found, made, usage = {}, made | more, usage + spent
-        known, paid, spared = found | made, set(made), Usage()
-        for text in texts:
-            # A text that stands twice in a request is asked for twice, and made once.
-            if text in paid:
-                paid.discard(text)
-            else:
-                spared += known[text].price
-        vectors = np.stack([known[text].vector for text in texts])
-        self._dimensions = vectors.shape[1]
-        return Embeddings(
-            vectors=vectors,
-            tokens=tuple(known[text].tokens for text in texts),
-            usage=usage + Usage(cached=len(found)),
-            spared=spared,
-        )
+        usage += Usage(cached=len(found))
+        joined = _join_vectors(texts, found | made, made=made, usage=usage)
+        self._dimensions = joined.vectors.shape[1]
+        return joined
 
     def close(self) -> None:
-        """The embedder's own connections; what is on record stays."""
+        """Close the embedder's connections; the cache stays."""
         self._embedder.close()
 
     def _embed_missing(
         self, texts: list[str], keys: dict[str, str]
     ) -> tuple[dict[str, CachedVector], Usage]:
-        """The vectors of these texts, made now and put on record, and what they cost."""
+        """Compute and store the vectors of these texts, and return them with their cost."""
         if not texts:
             return {}, Usage()
         embedded = self._embedder.embed(texts)
-        new = {
-            text: CachedVector(vector, tokens, price)
-            for text, vector, tokens, price in zip(
-                texts, embedded.vectors, embedded.tokens, embedded.price_texts(), strict=True
-            )
-        }
-        for text, kept in new.items():
-            self._cache.keep(keys[text], kept)
-        return new, embedded.usage
-
-
-MEMORY_BYTES = 64 * 2**20
-"""What the vectors kept may take: 65,536 of 256 dimensions."""
-
-
-class _MemoryVector(NamedTuple):
-    vector: NDArray[np.float32]
-    tokens: int
-    price: Usage
+        made = _split_vectors(texts, embedded)
+        for text, cached in made.items():
+            self._cache.keep(keys[text], cached)
+        return made, embedded.usage
 
 
 class MemoryCachedEmbedder:
-    """Keeps the vectors that were asked for last, by the content of their texts.
+    """Keeps the vectors used last in memory, by a digest of their texts.
 
-    The tokens of a remembered text count again, and so does its price, as spared.
+    The tokens of a cached text count again, and its price counts as spared.
     """
 
     def __init__(self, embedder: Embedder, memory_bytes: int = MEMORY_BYTES) -> None:
         self._embedder = embedder
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, _MemoryVector] = OrderedDict()
+        self._kept: OrderedDict[bytes, CachedVector] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -243,14 +213,12 @@ class MemoryCachedEmbedder:
 
     @property
     def size(self) -> int:
-        """How many vectors are remembered."""
+        """The number of cached vectors."""
         with self._lock:
             return len(self._kept)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One vector a text; only those not remembered are made, each once."""
-        import numpy as np
-
+        """Return one vector per text; only those not in the cache are computed, each once."""
         keys = [blake2b(text.encode(), digest_size=16).digest() for text in texts]
         with self._lock:
             found = {key: self._kept[key] for key in keys if key in self._kept}
@@ -258,33 +226,59 @@ class MemoryCachedEmbedder:
                 self._kept.move_to_end(key)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         usage = spared = Usage()
+        made: dict[bytes, CachedVector] = {}
         if missing:
-            made = self._embedder.embed(list(missing.values()))
-            usage, spared = made.usage, spared + made.spared
-            each = zip(made.vectors, made.tokens, made.price_texts(), strict=True)
-            new = {key: _MemoryVector(*facts) for key, facts in zip(missing, each, strict=True)}
-            found |= new
-            self._keep(new)
-        for key in keys:
-            # A text that stands twice in a request is asked for twice, and made once.
-            if missing.pop(key, None) is None:
-                spared += found[key].price
-        return Embeddings(
-            vectors=np.stack([found[key].vector for key in keys]),
-            tokens=tuple(found[key].tokens for key in keys),
-            usage=usage,
-            spared=spared,
-        )
+            embedded = self._embedder.embed(list(missing.values()))
+            usage, spared = embedded.usage, embedded.spared
+            made = _split_vectors(tuple(missing), embedded)
+            self._keep(made)
+        return _join_vectors(keys, found | made, made=made, usage=usage, spared=spared)
 
-    def _keep(self, new: dict[bytes, _MemoryVector]) -> None:
+    def _keep(self, made: dict[bytes, CachedVector]) -> None:
         with self._lock:
-            for key, made in new.items():
+            for key, cached in made.items():
                 # A copy: a row of an array would keep the whole array alive.
-                self._kept[key] = made._replace(vector=made.vector.copy())
-                most = max(1, self._memory_bytes // made.vector.nbytes)
-            while len(self._kept) > most:
+                self._kept[key] = replace(cached, vector=cached.vector.copy())
+                limit = max(1, self._memory_bytes // cached.vector.nbytes)
+            while len(self._kept) > limit:
                 self._kept.popitem(last=False)
 
     def close(self) -> None:
-        """The embedder's own connections; what is remembered stays."""
+        """Close the embedder's connections; the cache stays."""
         self._embedder.close()
+
+
+def _split_vectors(keys: Sequence[_Key], embedded: Embeddings) -> dict[_Key, CachedVector]:
+    columns = (embedded.vectors, embedded.tokens, embedded.price_texts())
+    return {
+        key: CachedVector(vector, tokens, price)
+        for key, vector, tokens, price in zip(keys, *columns, strict=True)
+    }
+
+
+def _join_vectors(
+    keys: Sequence[_Key],
+    known: Mapping[_Key, CachedVector],
+    *,
+    made: Collection[_Key],
+    usage: Usage,
+    spared: Usage | None = None,
+) -> Embeddings:
+    """Put the vectors in order; those that were not made now count as spared.
+
+    A text that occurs twice in a request is made once, and its second price is spared.
+    """
+    import numpy as np
+
+    paid, saved = set(made), spared or Usage()
+    for key in keys:
+        if key in paid:
+            paid.discard(key)
+        else:
+            saved += known[key].price
+    return Embeddings(
+        vectors=np.stack([known[key].vector for key in keys]),
+        tokens=tuple(known[key].tokens for key in keys),
+        usage=usage,
+        spared=saved,
+    )

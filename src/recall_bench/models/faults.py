@@ -1,4 +1,4 @@
-"""What goes wrong in the library that calls models, as one of our own failures."""
+"""Translates errors of the library that calls models into ModelFault and its subclasses."""
 
 from typing import TYPE_CHECKING
 
@@ -22,19 +22,19 @@ KINDS: tuple[tuple[str, type[ModelFault], str], ...] = (
     ("ModelHTTPError", ModelFault, "the request is refused"),
     ("UserError", ModelGone, "it cannot be asked this way"),
 )
-"""The library's errors by class name, more special ones first, as ours."""
+"""The library's errors by class name, most specific first: our error and its message."""
 
 _STATUSES = {
     **dict.fromkeys((402, 405, 407, 410), ModelGone),
     **dict.fromkeys((408, 409, 425), ModelBusy),
 }
-"""What the library puts into no class of its own."""
+"""Status codes for which the library has no class."""
 
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
 
 def is_filtered(error: Exception) -> bool:
-    """Whether the provider refused the prompt because of what it says."""
+    """Whether the provider refused the prompt because of its content."""
     from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
 
     if isinstance(error, ModelAPIError):
@@ -43,7 +43,7 @@ def is_filtered(error: Exception) -> bool:
 
 
 def read_refusal(error: Exception) -> str | None:
-    """What the server says of a request that it finds malformed; None of any other failure."""
+    """Return the server's message about a malformed request; None for any other failure."""
     from pydantic_ai.exceptions import ModelHTTPError
 
     if isinstance(error, ModelHTTPError) and error.status_code in {400, 422}:
@@ -52,10 +52,10 @@ def read_refusal(error: Exception) -> str | None:
 
 
 def translate_error(error: Exception, name: str, redact: Redactor) -> ModelFault:
-    """One of our own for an error of the library, with no secret in it.
+    """Return a ModelFault for an error of the library, with no secret in it.
 
-    It stands alone: raise it outside of the `except` block, for what is raised inside one drags
-    along the library's error, which holds headers and bodies.
+    Raise it outside of the `except` block: inside, it would carry the library's error as its
+    context, with headers and bodies.
     """
     said = truncate_line(redact(_extract_message(error)))
     kind, problem = _find_kind(error)
@@ -82,7 +82,7 @@ def _format_status(error: Exception) -> str:
 
 
 def _extract_message(error: Exception) -> str:
-    """The words of the provider; of a lost connection, what the operating system said."""
+    """Return the provider's message, or the operating system's for a lost connection."""
     from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
     if isinstance(error, ModelHTTPError):
@@ -110,13 +110,13 @@ def _collect_chain(error: BaseException) -> list[str]:
 
 
 def truncate_line(text: str) -> str:
-    """On one line, cut where nobody reads on, and fit to be written down."""
+    """Return the text on one line, cut to the length of a message."""
     line = _join_lines(text)
     return line if len(line) <= _MESSAGE_LIMIT else f"{line[:_MESSAGE_LIMIT]}…"
 
 
 def truncate_start(text: str) -> str:
-    """The same of a text whose last lines say what is wrong, as those of programs do."""
+    """Return the end of the text on one line: programs name the problem last."""
     line = _join_lines(text)
     return line if len(line) <= _MESSAGE_LIMIT else f"…{line[-_MESSAGE_LIMIT:]}"
 

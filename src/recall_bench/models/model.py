@@ -1,4 +1,4 @@
-"""A language model, reduced to what we use of it: a prompt in, a reply out, and its price."""
+"""A language model: a prompt in, a reply and its price out. Text of others is fenced in prompts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from recall_bench.core.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a model is asked, whole: there is no conversation."""
+    """One request; there is no conversation."""
 
     system: str
     user: str
     schema: Mapping[str, object] | None = None
-    """The JSON schema that the reply must follow, for models that can be held to one."""
+    """The JSON schema of the reply, for models that support one."""
 
 
 class Finish(StrEnum):
@@ -24,14 +24,14 @@ class Finish(StrEnum):
 
     STOP = "stop"
     LENGTH = "length"
-    """Cut off at the most tokens allowed."""
+    """Cut off at the token limit."""
     FILTERED = "filtered"
     """Withheld by the provider's content filter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said, and what it cost."""
+    """The text of a reply, and what it cost."""
 
     text: str
     usage: Usage
@@ -39,20 +39,20 @@ class Reply:
 
 
 class Model(Protocol):
-    """A language model that can be asked."""
+    """A language model."""
 
     @property
     def name(self) -> str:
-        """Precise enough to ask the same model again, and free of secrets."""
+        """Identifies the model exactly; holds no secret."""
         ...
 
     @property
     def is_priced(self) -> bool:
-        """Whether we can say what a call costs."""
+        """Whether the cost of a call is known."""
         ...
 
     async def complete(self, prompt: Prompt) -> Reply:
-        """Ask once, or raise ModelBusy, ModelGone or another ModelFault; it is yours to retry."""
+        """Call once, or raise ModelBusy, ModelGone or another ModelFault; the caller retries."""
         ...
 
     async def close(self) -> None:
@@ -62,16 +62,17 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FencedText:
-    """Blocks ready for a prompt, and the mark that tells where each begins and ends."""
+    """Blocks ready for a prompt, and the mark on their first and last lines."""
 
     mark: str
     text: str
 
 
 def fence_blocks(blocks: Mapping[str, str]) -> FencedText:
-    """Each text between a line `<<name mark>>` and a line `<<end of name mark>>`.
+    """Put each text between a line `<<name mark>>` and a line `<<end of name mark>>`.
 
-    What cannot be sent, half of a surrogate pair, becomes a question mark.
+    The mark is a digest of the texts, and none of them contains it, so no text can end its own
+    block. Half of a surrogate pair, which cannot be sent, becomes a question mark.
     """
     bodies = {name: text.encode(errors="replace").decode() for name, text in blocks.items()}
     mark = _make_mark(tuple(bodies.values()))

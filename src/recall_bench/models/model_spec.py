@@ -1,4 +1,4 @@
-"""A language model as people write it: `provider:model`, and what else must be said.
+"""The spec of a language model: `provider:model` and options.
 
     openai:gpt-5.1
     azure:my-deployment;https://my-resource.openai.azure.com;api-version=2025-04-01-preview
@@ -7,15 +7,15 @@
     anthropic:claude-sonnet-5;key-env=TEAM_KEY;max-tokens=4096
     claude:opus
 
-Parts after the model are divided by `;`, in any order: a base URL, `price=IN/OUT` in US dollars
-per million tokens, `key-env=NAME` of the environment variable that holds the key, `temperature=`,
-`max-tokens=`, and for Azure `api-version=`. A user and password in the URL are sent in place of a
-key. The provider's usual key is sent to a base URL too, but over plain http to another machine only
-where `key-env=` insists.
+Options follow the model, separated by `;`, in any order: a base URL, `price=IN/OUT` in US dollars
+per million tokens, `key-env=NAME` of the environment variable with the key, `temperature=`,
+`max-tokens=`, and for Azure `api-version=`. A user and password in the URL replace the key. The
+provider's usual key is also sent to a base URL, but over plain http to another machine only with
+`key-env=`.
 
-`openai:` alone calls OpenAI's Responses API, which serves all of its models; with a base URL, typed
-or in OPENAI_BASE_URL, it calls Chat Completions, which is what compatible servers speak.
-`openai-chat:` and `openai-responses:` insist on one of them wherever they call.
+`openai:` alone calls OpenAI's Responses API, which serves all of its models. With a base URL, in
+the spec or in OPENAI_BASE_URL, it calls Chat Completions, as compatible servers expect.
+`openai-chat:` and `openai-responses:` fix one of the two.
 """
 
 import math
@@ -43,12 +43,12 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """Which model, where, and how it is asked."""
+    """A model, its address and its settings."""
 
     provider: str
-    """A name of the catalogue, or a command-line agent."""
+    """A provider of the catalogue, or a command-line agent."""
     model: str | None
-    """As the provider calls it; None lets a command-line agent choose."""
+    """The provider's name of the model; None lets a command-line agent choose."""
     base_url: str | None = None
     """Without a user name or password; None is the provider's own."""
     userinfo: str | None = field(default=None, repr=False)
@@ -66,9 +66,9 @@ class ModelSpec:
 
     @property
     def name(self) -> str:
-        """The one way to write this model that is ours; no secret is in it.
+        """The canonical spelling, without secrets.
 
-        What changes no reply, its price and the name of its key, is left out.
+        Price and key variable are left out: they change no reply.
         """
         options = {
             "api-version": self.api_version,
@@ -83,7 +83,7 @@ class ModelSpec:
         return ";".join(parts)
 
     def apply_tuning(self, *, temperature: float | None, max_tokens: int | None) -> "ModelSpec":
-        """With these in place of its own, unless they are None; an agent takes neither."""
+        """Return the spec with these settings, unless they are None; agents take neither."""
         if self.is_agent:
             return self
         return replace(
@@ -94,10 +94,10 @@ class ModelSpec:
 
 
 def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec | None:
-    """The model that the text names; None if it is not about a model; UsageError if it is wrong.
+    """Parse a spec; None if the text is no spec of a model, UsageError if the spec is wrong.
 
-    A base URL that is not in the text is taken from the provider's environment variable: where a
-    model is asked belongs to its name.
+    A missing base URL is taken from the provider's environment variable: the address belongs to
+    the name of a model.
     """
     head, *parts = (part.strip() for part in text.split(";"))
     provider, colon, model = (word.strip() for word in head.partition(":"))
@@ -121,13 +121,13 @@ def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec
 
 
 def _is_ours(part: str) -> bool:
-    """Whether the part can only be meant for a model."""
+    """Whether the part can only be an option of a model."""
     key, equals, _ = part.partition("=")
     return bool(_URL.match(part)) or bool(equals and key.strip().lower() in _KEYS)
 
 
 def suggest_provider(name: str) -> str | None:
-    """The provider or agent that somebody may have meant by a name that is none."""
+    """Return the provider or agent most similar to an unknown name."""
     close = get_close_matches(name.lower(), sorted({*PROVIDERS, *AGENTS}), n=1)
     return close[0] if close else None
 
@@ -144,7 +144,7 @@ def _format_head(provider: str, model: str | None) -> str:
 
 
 def _add_part(spec: ModelSpec, part: str) -> ModelSpec:
-    """The spec with one part more. What is not understood is not repeated: it may be a key."""
+    """Add one option. Messages do not repeat an unknown one: it may be a key."""
     owner = _format_head(spec.provider, spec.model)
     if not part:
         raise UsageError(f"{owner}: has an empty part; remove the ';' or fill it")
@@ -220,7 +220,7 @@ def _parse_number(text: str) -> float | None:
 
 
 def _parse_url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
-    """The URL without its userinfo, in one spelling, and the userinfo."""
+    """Return the URL in one spelling without its userinfo, and the userinfo."""
     if PROVIDERS[provider].url_parameter is None:
         raise UsageError(
             f"{owner}: takes no base URL; for a compatible server write openai:MODEL;URL"
@@ -252,7 +252,7 @@ def _split_url(text: str) -> tuple[SplitResult | None, str | None]:
 
 
 def _resolve_address(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
-    """The spec with the address of the environment where it has none of its own."""
+    """Return the spec with its address; without one, with that of the environment."""
     facts = PROVIDERS[spec.provider]
     if spec.base_url is None:
         spec = _read_environment(spec, facts, environ)
@@ -272,7 +272,7 @@ def _read_environment(spec: ModelSpec, facts: Provider, environ: Mapping[str, st
 
 
 def _resolve_version(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
-    """Azure wants a version with every call, except where its address ends in one."""
+    """Return the spec with the API version that Azure needs, unless its address has one."""
     if _is_version_in_url(spec):
         if spec.api_version is not None:
             raise UsageError(f"{spec.name}: its base URL takes no api-version; leave it out")
@@ -293,13 +293,13 @@ def _is_version_in_url(spec: ModelSpec) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """What flags or a profile ask for. It goes before what the spec says."""
+    """Settings from flags or a profile. They override the spec."""
 
     temperature: float | None = None
     max_tokens: int | None = None
-    """The most that a reply may take."""
+    """The token limit of a reply."""
     usual_temperature: float | None = None
-    """For models of providers, where neither the user nor the spec says one; None is 0."""
+    """The default for models of providers; None is 0."""
 
     def __post_init__(self) -> None:
         for temperature in (self.temperature, self.usual_temperature):
@@ -314,4 +314,4 @@ def _is_temperature(number: float) -> bool:
 
 
 NO_TUNING = Tuning()
-"""Nobody said anything."""
+"""No settings."""

@@ -1,4 +1,4 @@
-"""From a flag that may name a language model to that model."""
+"""From the target of a flag to a language model."""
 
 import os
 import re
@@ -23,12 +23,11 @@ def resolve_model(
     *,
     own_code: bool = False,
 ) -> "Model | None":
-    """The model that the target specifies, ready to be asked; None if it specifies none.
+    """Return the model of the target, ready to call; None if the target is no model.
 
-    With `own_code` it may also be the user's own: a server by its address alone, which is asked
-    what it serves, a `command:`, or Python. UsageError that names the flag for want of a key, a
-    library or a program; or `--max-cost`, if that could not be kept because nobody knows what the
-    model costs.
+    With `own_code` the target may also be the address of a server, which is asked for its model,
+    a `command:`, or Python. UsageError names the flag if a key, a library or a program is missing,
+    and `--max-cost` if the price of the model is unknown.
     """
     try:
         model = _open_target(target, tuning) if not own_code else _open_any_target(target, tuning)
@@ -36,13 +35,13 @@ def resolve_model(
         raise UsageError(f"{flag}: {error}") from error
     if model is not None and settings.max_cost_usd is not None and not model.is_priced:
         raise UsageError(
-            f"--max-cost: nobody knows what {model.name} costs; {_suggest_remedy(target, model, flag)}"
+            f"--max-cost: the price of {model.name} is unknown; {_suggest_remedy(target, model, flag)}"
         )
     return model
 
 
 def resolve_without_keys() -> AbstractContextManager[None]:
-    """Within it a model is resolved without its key: nobody is going to ask it."""
+    """Return a context in which models resolve without their keys, because none is called."""
     from recall_bench.models.redaction import allow_missing_keys
 
     return allow_missing_keys()
@@ -51,10 +50,10 @@ def resolve_without_keys() -> AbstractContextManager[None]:
 def estimate_target_cost(
     target: str, *, input_tokens: int, output_tokens: int, calls: int = 1
 ) -> float | None:
-    """US dollars for so many tokens in so many calls; None if nobody knows what the model costs.
+    """Estimate US dollars for the tokens and calls; None if the price of the model is unknown.
 
-    Nobody is asked anything, so a server that is named by its address alone has the price that the
-    target says. UsageError for a target that is a spec and wrong.
+    Nothing is requested: a server named by its address alone has the price in the target.
+    UsageError for a wrong spec.
     """
     from recall_bench.models import prices
     from recall_bench.models.compatible_server import is_address, parse_address
@@ -120,7 +119,7 @@ def _load_python(target: str, tuning: Tuning) -> "Model":
 
 
 def suggest_spelling(target: str) -> str | None:
-    """The provider that `name:name` may mean, where there is no module of the first name."""
+    """Return the provider that `name:name` may mean, if no module has the first name."""
     from importlib.util import find_spec
 
     from recall_bench.models.model_spec import suggest_provider

@@ -1,7 +1,7 @@
-"""What a call costs, in US dollars: by the spec's own price, or by a price list that we carry.
+"""The price of a call in US dollars, from the spec or from a price list.
 
-The list is the one inside the installed `genai-prices`; nothing is downloaded. A price belongs to
-an address: a model of a well-known name behind another base URL has no known price.
+The list comes with the installed `genai-prices`; nothing is downloaded. A price belongs to an
+address: a well-known model behind another base URL has no known price.
 """
 
 import math
@@ -18,7 +18,7 @@ _LISTED_AS = {"azure-responses": "azure"}
 
 
 def is_price_known(spec: ModelSpec) -> bool:
-    """Whether we can say what a call to this model costs before we make one."""
+    """Whether the price of a call is known in advance."""
     if spec.price is not None:
         return True
     if spec.is_agent:
@@ -31,10 +31,10 @@ def is_price_known(spec: ModelSpec) -> bool:
 
 
 def price_usage(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | None) -> Usage:
-    """One call with its tokens and its price, or marked as unpriced.
+    """Return the usage of one call: tokens and price, or marked as unpriced.
 
-    A provider may name the model more precisely than the spec does: the first of `answered_as`
-    that has a price decides, and then the spec's own name.
+    A provider may name the model more precisely than the spec: the first of `answered_as` with a
+    price decides, then the spec's own name.
     """
     cost = _compute_cost(spec, counted, [name for name in (*answered_as, spec.model) if name])
     return Usage(
@@ -49,9 +49,9 @@ def price_usage(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | No
 def estimate_cost(
     spec: ModelSpec, *, input_tokens: int, output_tokens: int, calls: int = 1
 ) -> float | None:
-    """US dollars for so many tokens in so many calls of one size; None if nobody knows.
+    """Estimate US dollars for tokens in calls of equal size; None if the price is unknown.
 
-    The calls matter where a model takes more for each token of a long prompt.
+    The number of calls matters where tokens of long prompts cost more.
     """
     price = spec.price
     if price is not None:

@@ -1,4 +1,10 @@
-"""A program that is given a text and gives one back, and leaves nothing running behind."""
+"""Programs as models: command-line agents, and commands of the user.
+
+A program is started for every prompt, reads it from standard input, and writes the reply to
+standard output. An agent runs in an empty folder and without tools where it can, so that it reads
+the prompt and not the project around it. A command of the user runs in the current folder, because
+it may need files there. Neither reports a price.
+"""
 
 import os
 import shlex
@@ -21,23 +27,23 @@ _OUTPUT_LIMIT = 4 * 1024 * 1024
 """Output beyond this is read and dropped."""
 
 _TAIL = 2000
-"""How much of what a program complains is looked at."""
+"""Characters of the error output that are kept."""
 
 
 class ModelProgram:
-    """Asks a program, under the name of the model that it is."""
+    """Runs a program once per prompt, under the name of a model."""
 
     def __init__(self, name: str, environ: Mapping[str, str]) -> None:
         self.name = name
         self._environ = dict(environ)
         self._redact = Redactor(list_environment_secrets(environ))
-        # Any of these may be the one it used; a short value may also be a word that it means.
+        # A short value may also be an ordinary word of the reply.
         self._redact_reply = Redactor(list_environment_secrets(environ, shortest=16))
 
     async def ask(self, command: Sequence[str], text: str, *, folder: str) -> Reply:
-        """What it writes; ModelFault with its last words if it fails.
+        """Return its output; ModelFault with the end of its error output if it fails.
 
-        If the caller gives up, the program and all it started are ended. Nobody knows its price.
+        If the caller is cancelled, the program and everything it started are ended.
         """
         try:
             ended = await run_process(
@@ -61,12 +67,12 @@ class ModelProgram:
 
 
 def join_prompt(prompt: Prompt) -> str:
-    """The prompt as one text."""
+    """Return the prompt as one text."""
     return f"{prompt.system}\n\n{prompt.user}"
 
 
 def open_agent(spec: ModelSpec, environ: Mapping[str, str]) -> "CliAgent":
-    """The agent, if its program is on the PATH; UsageError otherwise."""
+    """Return the agent; UsageError if its program is not on the PATH."""
     program = shutil.which(spec.provider, path=environ.get("PATH", os.defpath))
     if program is None:
         raise UsageError(
@@ -76,7 +82,7 @@ def open_agent(spec: ModelSpec, environ: Mapping[str, str]) -> "CliAgent":
 
 
 class CliAgent:
-    """Starts the program anew for every prompt."""
+    """A command-line agent as a model."""
 
     def __init__(self, spec: ModelSpec, program: str, environ: Mapping[str, str]) -> None:
         self._spec = spec
@@ -90,24 +96,24 @@ class CliAgent:
 
     @property
     def is_priced(self) -> bool:
-        """Never: an agent does not say what it costs."""
+        """Never: an agent reports no price."""
         return False
 
     def __repr__(self) -> str:
         return f"CliAgent({self.name})"
 
     async def close(self) -> None:
-        """Nothing is kept between prompts."""
+        """Nothing to release."""
 
     async def complete(self, prompt: Prompt) -> Reply:
-        """Ask once; if the caller gives up, the program and all it started are ended."""
+        """Run the program once; a cancelled caller ends it and everything it started."""
         arguments, text = _build_command(self._spec, prompt)
         with TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True) as folder:
             return await self._program.ask([self._path, *arguments], text, folder=folder)
 
 
 def _build_command(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
-    """The arguments, and what goes to standard input."""
+    """Return the arguments and the standard input."""
     model = ["--model", spec.model] if spec.model else []
     match spec.provider:
         case "claude":
@@ -133,9 +139,9 @@ _DIGEST_BYTES = 1 << 20
 def open_command(
     target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
 ) -> "CommandModel":
-    """The model behind `command:PROGRAM ARGS…`, split as a shell does; UsageError if there is none.
+    """Return the model of `command:PROGRAM ARGS…`, split like a shell; UsageError if there is none.
 
-    What the tuning asks for is appended as `--temperature X` and `--max-tokens N`.
+    The tuning is appended as `--temperature X` and `--max-tokens N`.
     """
     environ = os.environ if environ is None else environ
     try:
@@ -154,7 +160,7 @@ def open_command(
 
 
 class CommandModel:
-    """Starts the command anew for every prompt, in the folder where it was opened."""
+    """A command of the user as a model; runs in the folder where it was opened."""
 
     def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
         self._command = tuple(command)
@@ -163,22 +169,22 @@ class CommandModel:
 
     @property
     def name(self) -> str:
-        """Its words, and a digest of the program and the script that they name by their paths."""
+        """The command line, and a digest of the program and the script it names by path."""
         return self._program.name
 
     @property
     def is_priced(self) -> bool:
-        """Never: a command does not say what it costs."""
+        """Never: a command reports no price."""
         return False
 
     def __repr__(self) -> str:
         return f"CommandModel({self.name})"
 
     async def close(self) -> None:
-        """Nothing is kept between prompts."""
+        """Nothing to release."""
 
     async def complete(self, prompt: Prompt) -> Reply:
-        """Ask once; if the caller gives up, the program and all it started are ended."""
+        """Run the program once; a cancelled caller ends it and everything it started."""
         return await self._program.ask(self._command, join_prompt(prompt), folder=self._folder)
 
 
@@ -190,7 +196,7 @@ def _format_flags(tuning: Tuning) -> list[str]:
 
 
 def _find_program(program: str, environ: Mapping[str, str]) -> str:
-    """On the PATH, or else in the folder where we are."""
+    """Find the program on the PATH, or else in the current folder."""
     path = environ.get("PATH", os.defpath)
     here = str(Path.cwd() / program)
     if found := shutil.which(program, path=path) or shutil.which(here):
@@ -206,16 +212,16 @@ def _find_program(program: str, environ: Mapping[str, str]) -> str:
 
 
 def _make_name(words: Sequence[str], program: Path, environ: Mapping[str, str]) -> str:
-    """Free of secrets, which people do write into command lines."""
+    """Make the model's name, without secrets that the command line may hold."""
     name = Redactor(list_environment_secrets(environ))(f"{COMMAND_PREFIX}{shlex.join(words)}")
     files = _list_own_files(words, program)
     return f"{name};digest={_digest_files(files)}" if files else name
 
 
 def _list_own_files(words: Sequence[str], program: Path) -> list[Path]:
-    """The program, unless it is found on the PATH, and the script that it runs.
+    """List the program, unless it is found on the PATH, and the script that it runs.
 
-    A file behind an option is neither: it may be a log that every call makes longer.
+    A file behind an option is neither: it may be a log that grows with every call.
     """
     own = [program] if Path(words[0]).absolute() == program and _is_file(program) else []
     scripts = (
@@ -227,7 +233,7 @@ def _list_own_files(words: Sequence[str], program: Path) -> list[Path]:
 
 
 def _is_file(word: str | Path) -> bool:
-    """Whether it is one that we can read, too: a program need only be executable."""
+    """Whether it is a readable file: a program need only be executable."""
     try:
         return Path(word).is_file() and os.access(word, os.R_OK)
     except (OSError, ValueError):
@@ -235,7 +241,7 @@ def _is_file(word: str | Path) -> bool:
 
 
 def _digest_files(files: Sequence[Path]) -> str:
-    """Of their sizes and beginnings: a script is read whole, the weights of a model are not."""
+    """Digest sizes and beginnings: a script is read whole, the weights of a model are not."""
     digest = sha256()
     for file in files:
         digest.update(b"%d\n" % file.stat().st_size)

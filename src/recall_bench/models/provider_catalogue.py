@@ -1,7 +1,7 @@
-"""The providers of language models we can call, and what each needs: facts, no code.
+"""The providers of language models, and what each needs.
 
-The names are pydantic-ai's; a test holds this table against the library itself, so that reading a
-model spec need not import it.
+The names are pydantic-ai's. A test compares this table with the library, so that parsing a model
+spec need not import it.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ _EMBEDS = "only embeds text"
 
 UNUSABLE: Mapping[str, str] = MappingProxyType(
     {
-        "elevenlabs": "speaks and does not write",
+        "elevenlabs": "makes speech, not text",
         "github": "was shut down on 2026-07-30",
-        "openai-chatgpt": "wants a sign-in that only a program of one's own can do",
+        "openai-chatgpt": "needs a sign-in of a registered program",
         "openai-decisions": _DECIDES,
         "sentence-transformers": _EMBEDS,
         "system-one": _DECIDES,
@@ -26,29 +26,29 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
         "voyageai": _EMBEDS,
     }
 )
-"""Providers that the library knows too, but that cannot answer a prompt, and why."""
+"""Providers of the library that cannot answer a prompt, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """What it takes to reach a provider."""
+    """How to reach a provider."""
 
     keys: tuple[str, ...] = ()
     """Environment variables that may hold the key, best first."""
     key_parameter: str | None = "api_key"
-    """How its constructor calls the key; None if it takes none."""
+    """The constructor's parameter for the key; None if it takes none."""
     needs_key: bool = True
     needs_key_elsewhere: bool = True
-    """Whether a server at a base URL of its own needs one too; compatible ones often do not."""
+    """Whether a server at another base URL needs a key too; compatible ones often do not."""
     url_parameter: str | None = None
-    """How its constructor calls the base URL; None if it takes none."""
+    """The constructor's parameter for the base URL; None if it takes none."""
     urls: tuple[str, ...] = ()
     """Environment variables that may hold the base URL, best first."""
     usual_url: str | None = None
-    """Where it is when nothing else is said; None leaves that to the library."""
+    """The default base URL; None leaves it to the library."""
     needs_url: bool = False
     extra: str = "openai"
-    """The extra of pydantic-ai-slim with the packages it is called through."""
+    """The extra of pydantic-ai-slim with the packages it needs."""
 
 
 BUNDLED = frozenset({"openai", "anthropic"})
@@ -64,7 +64,7 @@ def _make_movable(*keys: str, urls: tuple[str, ...] = (), extra: str = "openai")
 
 
 def _make_signed_in(extra: str = "openai") -> Provider:
-    """Credentials are found by the provider's own library, or were left by a sign-in."""
+    """A provider whose own library finds the credentials, or that needs a sign-in."""
     return Provider(key_parameter=None, needs_key=False, extra=extra)
 
 

@@ -1,8 +1,8 @@
-"""What a server that refuses a request may be spared in the next one.
+"""Models of providers: one request, one reply, no retry.
 
-Compatible servers differ: one knows no JSON schema, another no temperature, a third finds our
-limit on tokens too high for its window. What we chose on our own can be left out; what the user
-asked for cannot. A refusal that names such a thing costs one call, which the caller repeats.
+Compatible servers differ: one supports no JSON schema, another no temperature, a third finds our
+token limit too high. After a refusal that names such a setting, the next call leaves it out if it
+was a default; settings of the user stay. A refusal costs one call, which the caller repeats.
 """
 
 import re
@@ -58,7 +58,7 @@ _REFUSABLE = {
 
 
 class Concessions:
-    """Grows with what one server refuses."""
+    """The default settings that one server refuses."""
 
     def __init__(self) -> None:
         self._made: set[str] = set()
@@ -67,7 +67,7 @@ class Concessions:
         return what in self._made
 
     def yield_to(self, refusal: str, sent: set[str]) -> str | None:
-        """What to leave out from now on, of what was sent, because the refusal names it."""
+        """Return the setting of those sent that the refusal names; it is left out from now on."""
         for what, words in _REFUSABLE.items():
             if what in sent and words.search(refusal):
                 self._made.add(what)
@@ -76,15 +76,15 @@ class Concessions:
 
 
 MAX_TOKENS = 8192
-"""The most that a reply may take unless the spec says otherwise: models that reason need room."""
+"""The default token limit of a reply: models that reason need room."""
 
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTERED}
 
 
 class ProviderModel:
-    """Asks a provider's model.
+    """A model of a provider.
 
-    Close it in the event loop that used it. Asking again opens it again, in whichever loop.
+    Close it in the event loop that used it. The next call opens it again, in any loop.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ProviderModel:
 
     @property
     def name(self) -> str:
-        """The spec's, with the temperature if that is not 0 and this model takes one."""
+        """The spec's name, with the temperature if it is not 0 and this model takes one."""
         spec = self._spec
         if spec.temperature is None and self._usual_temperature and self._takes_temperature():
             spec = replace(spec, temperature=self._usual_temperature)
@@ -117,7 +117,7 @@ class ProviderModel:
 
     @property
     def is_priced(self) -> bool:
-        """Whether the spec or the price list knows what a call costs."""
+        """Whether the spec or the price list has the price."""
         return is_price_known(self._spec)
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ class ProviderModel:
         await self._foreign.__aenter__()
 
     async def complete(self, prompt: Prompt) -> Reply:
-        """Ask once."""
+        """Send one request."""
         from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 
@@ -174,7 +174,7 @@ class ProviderModel:
             "temperature": spec.temperature,
             "max_retries": 0,
             "extra_headers": self._headers or None,
-            # OpenAI's Responses API keeps what it is told unless it is told not to.
+            # OpenAI's Responses API stores requests by default.
             "openai_store": False if self._is_foreign_kind("OpenAIResponsesModel") else None,
         }
         if spec.temperature is None and "temperature" not in conceded:
@@ -230,7 +230,7 @@ class ProviderModel:
 
 
 def takes_no_temperature(foreign: "Foreign[Any]") -> bool:
-    """Whether the model is known to refuse a temperature, as models that reason do."""
+    """Whether the model refuses a temperature, as models that reason do."""
     profile = cast("Mapping[str, Any]", foreign.profile)
     if profile.get("anthropic_disallows_sampling_settings"):
         return True
@@ -247,7 +247,7 @@ def takes_no_temperature(foreign: "Foreign[Any]") -> bool:
 
 _INSTALL = "pip install 'recall-bench[llm]'"
 _NO_KEY = "no-key"
-"""Sent where no key is wanted: the libraries insist on one."""
+"""Sent where no key is needed: the libraries require one."""
 
 
 def open_model(
@@ -256,10 +256,10 @@ def open_model(
     *,
     usual_temperature: float = 0.0,
 ) -> Model:
-    """The model, ready to be asked; UsageError if a package, a program or a key is missing.
+    """Return the model, ready to call; UsageError if a package, a program or a key is missing.
 
-    Nothing is sent before the first question. The usual temperature is for a model that takes one
-    and whose spec says none.
+    Nothing is sent before the first call. `usual_temperature` is the default for a model that
+    takes one.
     """
     environ = os.environ if environ is None else environ
     if spec.is_agent:
@@ -279,9 +279,9 @@ def open_model(
 
 
 def find_key(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str | None:
-    """The key to send; None if none is wanted, UsageError if one is missing that is needed.
+    """Return the key to send; None if none is needed, UsageError if it is missing.
 
-    The usual one does not travel in the clear unless it is asked to.
+    The usual key is not sent unencrypted, except with `key-env=`.
     """
     if spec.key_env is not None:
         if named := environ.get(spec.key_env, "").strip():
@@ -320,14 +320,14 @@ def _is_plain_http(url: str) -> bool:
 
 
 def build_basic_authorization(userinfo: str | None) -> dict[str, str]:
-    """The header that shows what stood before the @ of an address; none if nothing did."""
+    """Return the header for the userinfo of an address; empty without one."""
     if userinfo is None:
         return {}
     return {"Authorization": f"Basic {b64encode(unquote(userinfo).encode()).decode()}"}
 
 
 def _build_foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Foreign[Any]":
-    """The library's own model. Its errors are told in our words, and stand alone."""
+    """Build the library's model; its errors become UsageError, without their context."""
     failure: BenchError
     try:
         from pydantic_ai.models import infer_model
@@ -350,7 +350,7 @@ def _build_foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Forei
 
 
 def _choose_interface(spec: ModelSpec) -> str:
-    """Compatible servers speak Chat Completions; OpenAI's own Responses API serves every model."""
+    """Return the interface: Chat Completions for compatible servers, Responses for OpenAI's."""
     is_elsewhere = spec.provider == "openai" and spec.base_url is not None
     return "openai-chat" if is_elsewhere else spec.provider
 
@@ -359,7 +359,7 @@ def _build_provider(spec: ModelSpec, name: str, key: str | None) -> "ForeignProv
     facts = PROVIDERS[spec.provider]
     options: dict[str, Any] = {}
     if facts.key_parameter is not None:
-        # Always said, or the library would look into the environment on its own.
+        # Always passed, or the library would read the environment itself.
         options[facts.key_parameter] = key or _NO_KEY
     base_url = spec.base_url or facts.usual_url
     if facts.url_parameter is not None and base_url is not None:

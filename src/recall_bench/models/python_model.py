@@ -1,4 +1,9 @@
-"""Somebody else's blocking call, in a thread that cannot keep the process alive."""
+"""Models written in Python by the user: a file or an importable name.
+
+User code runs here, so its failures are translated here: an exception becomes a ModelFault, and a
+result that is no reply too. A blocking call runs in a daemon thread, which cannot keep the process
+alive.
+"""
 
 import asyncio
 import inspect
@@ -31,10 +36,10 @@ from recall_bench.models.redaction import Redactor, list_environment_secrets
 
 
 async def run_in_daemon_thread(call: Callable[[], object]) -> object:
-    """What the call returns, or raises what it raises.
+    """Return what the call returns, or raise what it raises.
 
-    A caller that is cancelled leaves the thread behind: Python cannot stop it, but the process may
-    end without it.
+    A cancelled caller leaves the thread running: Python cannot stop it, but the process can end
+    without it.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[object] = loop.create_future()
@@ -59,7 +64,7 @@ def _deliver_outcome(
 
 
 def _wrap_error(error: BaseException) -> Exception:
-    """What a future accepts: a StopIteration or a SystemExit would upset its loop."""
+    """Return an error that a future accepts: not a StopIteration or a SystemExit."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     return RuntimeError(f"{type(error).__name__}: {error}")
@@ -78,15 +83,15 @@ class _PromptForm(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonCall:
-    """A function with what it is to be told beside the prompt."""
+    """A function with its settings bound, and the form of prompt it takes."""
 
     function: Callable[..., object]
     asked: Mapping[str, float]
-    """What the user asked for and the function takes."""
+    """The settings of the user that the function takes."""
     takes: _PromptForm
 
     def format_arguments(self, prompt: Prompt) -> tuple[Prompt] | tuple[str, ...]:
-        """The prompt in the form that the function takes."""
+        """Return the prompt in the form that the function takes."""
         match self.takes:
             case _PromptForm.PROMPT:
                 return (prompt,)
@@ -97,15 +102,15 @@ class PythonCall:
 
 
 def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) -> PythonCall:
-    """How to call it; UsageError that speaks of its owner if it takes no prompt.
+    """Return how to call the function; UsageError, naming the owner, if it takes no prompt.
 
-    `temperature` and `max_tokens` are passed by name, if the user asked for them. One that it
-    cannot do without is None otherwise.
+    `temperature` and `max_tokens` are passed by name if the user set them. A required one is None
+    otherwise.
     """
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        raise UsageError(f"{owner}: nobody can tell what it takes; wrap it in a function") from None
+        raise UsageError(f"{owner}: its parameters cannot be read; wrap it in a function") from None
     takes = _find_form(parameters)
     if takes is None:
         raise UsageError(
@@ -151,12 +156,12 @@ _USUAL_NAMES = ("model", "complete")
 def load_model(
     target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
 ) -> "PythonModel":
-    """The model that `file.py`, `file.py:name` or `package.module:name` names, ready to be asked.
+    """Load the model of `file.py`, `file.py:name` or `package.module:name`.
 
     The name is a function that takes the prompt, or system and user as two texts; an object with
-    such a method called `complete`; or a class or function without parameters that makes one of
-    these. A file alone means its `model`, or else its `complete`. What the tuning asks for is
-    passed on where it is taken.
+    such a method named `complete`; or a class or function without parameters that makes one of
+    these. A file alone means its `model`, or else its `complete`. The tuning is passed to
+    functions that take it.
     """
     place, name = _split_name(target)
     module = import_target(place, target)
@@ -175,7 +180,7 @@ def load_model(
 
 
 class PythonModel:
-    """Somebody's model behind our contract."""
+    """A model of the user."""
 
     def __init__(self, found: object, call: PythonCall, *, name: str, redact: Redactor) -> None:
         self._found = found
@@ -185,21 +190,21 @@ class PythonModel:
 
     @property
     def name(self) -> str:
-        """Of its file, with a digest of that, and what it calls itself."""
+        """Its file or module, a digest of the source, and its own name."""
         return self._name
 
     @property
     def is_priced(self) -> bool:
-        """Whether it says so itself; then its replies say what they cost."""
+        """Its own `is_priced`; its replies then hold their price."""
         return getattr(self._found, "is_priced", False) is True
 
     def __repr__(self) -> str:
         return f"PythonModel({self.name})"
 
     async def complete(self, prompt: Prompt) -> Reply:
-        """Ask once, in a thread if it is not async.
+        """Call once, in a thread if the function is not async.
 
-        A thread cannot be ended: one whose caller gave up runs on, unheard.
+        A thread cannot be ended: after a cancelled call it runs on, and its result is ignored.
         """
         returned = await self._run(
             partial(self._call.function, *self._call.format_arguments(prompt))
@@ -212,7 +217,7 @@ class PythonModel:
         raise ModelFault(f"{self.name}: returned {kind}, neither a text nor a Reply")
 
     async def close(self) -> None:
-        """Let it close, if it wants to."""
+        """Call its own `close`, if it has one."""
         close = getattr(self._found, "close", None)
         if callable(close):
             await self._run(close)
@@ -228,9 +233,9 @@ class PythonModel:
             fault = ModelBusy(
                 f"{self.name}: could not reach what it needs: {self._describe_error(error)}"
             )
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - user code
             fault = ModelFault(f"{self.name}: failed: {self._describe_error(error)}")
-        # Raised here, where no error of theirs is being handled, it drags no secrets along.
+        # Raised outside of the except block, so that it carries no context with secrets.
         raise fault
 
     def _describe_error(self, error: BaseException) -> str:
@@ -260,7 +265,7 @@ def _find_object(module: ModuleType, target: str, name: str) -> object:
 
 
 def _make_object(found: object, target: str) -> object:
-    """What a class or a function without parameters makes; anything else as it is."""
+    """Return what a class or a function without parameters makes; anything else as it is."""
     if not inspect.isclass(found):
         if not inspect.isfunction(found) or inspect.signature(found).parameters:
             return found

@@ -1,8 +1,8 @@
-"""Keys stay out of whatever we say, write or log.
+"""Keeps keys out of messages, files and logs.
 
 Providers repeat a refused key in the body of a 401, and HTTP libraries log whole headers. Every
-text that comes from them passes through a `Redactor` before it is raised or returned, and their
-loggers pass through a filter that knows every key in use.
+text from them passes through a `Redactor` before it is raised or returned, and their loggers have
+a filter with every key in use.
 """
 
 import json
@@ -36,7 +36,7 @@ _LOGGERS = (
 )
 
 _SHAPES = (
-    # Who authenticates, and with what, in a header, a dictionary or a list of pairs.
+    # Credentials in a header, a dictionary or a list of pairs.
     re.compile(
         r"(?P<keep>(?:authorization|(?:x-)?api[-_]?key)['\"]?\s*[:=,]\s*(?:b?['\"])?)"
         r"(?:(?:bearer|basic)\s+)?[^\s'\",;)}\]]+",
@@ -48,7 +48,7 @@ _SHAPES = (
 )
 
 _LONG = 8
-"""From here on a secret is replaced wherever it stands; a shorter one only as a whole word."""
+"""A secret of this length is replaced anywhere; a shorter one only as a whole word."""
 
 
 _KEYS_NECESSARY = ContextVar("needed", default=True)
@@ -56,7 +56,7 @@ _KEYS_NECESSARY = ContextVar("needed", default=True)
 
 @contextmanager
 def allow_missing_keys() -> Iterator[None]:
-    """Within it models are only looked at, and open without the keys that asking them takes."""
+    """Within this context models open without their keys, because none is called."""
     token = _KEYS_NECESSARY.set(False)
     try:
         yield
@@ -65,12 +65,12 @@ def allow_missing_keys() -> Iterator[None]:
 
 
 def is_key_necessary() -> bool:
-    """Whether a model that is opened now may be asked."""
+    """Whether a model that is opened now needs its key."""
     return _KEYS_NECESSARY.get()
 
 
 class Redactor:
-    """Takes the given secrets, and whatever is shaped like a key, out of a text."""
+    """Removes the given secrets, and everything shaped like a key, from texts."""
 
     __slots__ = ("_known",)
 
@@ -78,14 +78,14 @@ class Redactor:
         self._known = _compile_pattern(tuple(secrets))
 
     def __call__(self, text: str) -> str:
-        """The text with neither secrets nor anything that looks like one."""
+        """Return the text without secrets and without anything that looks like one."""
         text = self.redact_secrets(text)
         for shape in _SHAPES:
             text = shape.sub(rf"\g<keep>{REDACTED}", text)
         return text
 
     def redact_secrets(self, text: str) -> str:
-        """The text without the given secrets, and otherwise as it was."""
+        """Return the text without the given secrets, and otherwise unchanged."""
         return text if self._known is None else self._known.sub(REDACTED, text)
 
     def __repr__(self) -> str:
@@ -98,14 +98,14 @@ def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
         re.escape(form) if len(form) >= _LONG else rf"(?<!\w){re.escape(form)}(?!\w)"
         for form in sorted(forms, key=len, reverse=True)
     ]
-    # Some providers show the head of a key and stars, or a log line breaks in the middle of it.
+    # Some providers show the start of a key and stars, and some log lines are cut within it.
     heads = {secret[:_LONG] for secret in secrets if len(secret) >= 2 * _LONG}
     wordings += [rf"{re.escape(head)}[\w*.…-]*" for head in sorted(heads)]
     return re.compile("|".join(wordings)) if wordings else None
 
 
 def _list_forms(secret: str) -> set[str]:
-    """A secret as it may be written: plain, in a URL, in JSON, in a Basic header."""
+    """List the spellings of a secret: plain, in a URL, in JSON, in a Basic header."""
     if not secret:
         return set()
     return {
@@ -117,7 +117,7 @@ def _list_forms(secret: str) -> set[str]:
 
 
 def list_userinfo_secrets(userinfo: str | None) -> tuple[str, ...]:
-    """What to keep secret about `user:password` of a URL: all of it, and the password."""
+    """List the secrets in `user:password` of a URL: all of it, and the password."""
     if userinfo is None:
         return ()
     plain = unquote(userinfo)
@@ -127,7 +127,7 @@ def list_userinfo_secrets(userinfo: str | None) -> tuple[str, ...]:
 def list_environment_secrets(
     environ: Mapping[str, str], *, shortest: int = _LONG
 ) -> tuple[str, ...]:
-    """The values of the variables whose names say that they are secret."""
+    """List the values of variables whose names mark them as secret."""
     secret = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)", re.IGNORECASE)
     return tuple(
         value for name, value in environ.items() if secret.search(name) and len(value) >= shortest
@@ -150,7 +150,7 @@ class _LogFilter(logging.Filter):
         try:
             record.msg = self._redactor(record.getMessage())
         except (TypeError, ValueError):
-            return True  # not ours to repair: logging itself reports a malformed record
+            return True  # logging itself reports a malformed record
         record.args = None
         if record.exc_info and record.exc_info[1]:
             record.exc_text = self._redactor("".join(format_exception(record.exc_info[1])).rstrip())
@@ -162,7 +162,7 @@ _FILTER = _LogFilter()
 
 
 def filter_logs(secrets: Iterable[str]) -> None:
-    """From now on, the libraries we call models through log none of these."""
+    """Keep these secrets out of the logs of the libraries that call models."""
     _FILTER.learn(secrets)
     families = tuple(f"{name}." for name in _LOGGERS)
     known = tuple(name for name in logging.root.manager.loggerDict if name.startswith(families))

@@ -1,4 +1,7 @@
-"""What the endpoint says when it says no, in the shape that OpenAI's clients understand."""
+"""`/v1/chat/completions`: forwarded to a compatible server, or translated into one prompt.
+
+Refusals have the shape that OpenAI's clients understand.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
     import httpx
 
 NO_RETRY = {"x-should-retry": "false"}
-"""OpenAI's clients repeat what failed on the server's side, unless they are told not to."""
+"""OpenAI's clients retry server errors unless this header is set."""
 
 
 class EndpointRefusal(Exception):
-    """Becomes a reply; it never leaves the endpoint."""
+    """An error reply of the endpoint."""
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class EndpointRefusal(Exception):
 
 
 def translate_fault(fault: ModelFault) -> EndpointRefusal:
-    """What a model's failure looks like to the product that asked for it."""
+    """Return the error reply for a model's failure."""
     if isinstance(fault, ModelBusy):
         if fault.retry_after_s > 0:
             headers = {"retry-after": f"{fault.retry_after_s:g}"}
@@ -63,9 +66,9 @@ _INSTRUCTING = ("system", "developer")
 
 
 def build_prompt(request: dict[str, Any], model: str) -> Prompt:
-    """The conversation as one prompt; Refusal for what only a compatible server can do.
+    """Return the conversation as one prompt; EndpointRefusal for what needs a compatible server.
 
-    Several turns become a transcript that ends where the model is to go on.
+    Several turns become a transcript that the model continues.
     """
     for name in _NEEDS_TOOLS:
         if request.get(name):
@@ -74,7 +77,7 @@ def build_prompt(request: dict[str, Any], model: str) -> Prompt:
         raise _refuse_feature(model, "n", "one reply at a time")
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise EndpointRefusal(400, "messages: say at least one", param="messages")
+        raise EndpointRefusal(400, "messages: send at least one", param="messages")
     said = [_read_message(message, model) for message in messages]
     turns = [(role, text) for role, text in said if role not in _INSTRUCTING]
     system = [text for role, text in said if role in _INSTRUCTING]
@@ -117,22 +120,22 @@ def _read_message(message: object, model: str) -> tuple[str, str]:
 
 
 def _read_form(wanted: object) -> tuple[list[str], dict[str, Any] | None]:
-    """The wanted form in words, which every model reads, and as a schema, which binds some."""
+    """Return the response format in words, for every model, and as a schema, for some."""
     match wanted:
         case None | {"type": "text"}:
             return [], None
         case {"type": "json_object"}:
             return ["Reply with one JSON object and nothing else."], None
         case {"type": "json_schema", "json_schema": {"schema": dict(schema)}}:
-            told = json.dumps(schema, ensure_ascii=False)
-            return [f"Reply with JSON by this schema and nothing else: {told}"], schema
+            text = json.dumps(schema, ensure_ascii=False)
+            return [f"Reply with JSON by this schema and nothing else: {text}"], schema
     raise EndpointRefusal(
-        400, "response_format: say text, json_object or json_schema", param="response_format"
+        400, "response_format: use text, json_object or json_schema", param="response_format"
     )
 
 
 def build_completion(reply: Reply, model: str) -> dict[str, Any]:
-    """A model's reply in the shape of a completion."""
+    """Return a model's reply as a completion."""
     usage = reply.usage
     return {
         "id": f"chatcmpl-{uuid4().hex}",
@@ -156,7 +159,7 @@ def build_completion(reply: Reply, model: str) -> dict[str, Any]:
 
 
 def format_stream(completion: dict[str, Any], options: object) -> bytes:
-    """The whole completion as server-sent events, in a single piece: nothing arrives earlier."""
+    """Return the whole completion as server-sent events, sent at once."""
     with_usage = isinstance(options, dict) and options.get("include_usage") is True
     return b"".join(_format_events(completion, with_usage=with_usage))
 
@@ -189,29 +192,29 @@ def _format_event(chunk: dict[str, Any]) -> bytes:
 
 
 CHAT_TIMEOUT_S = 300.0
-"""How long a model may take for one reply."""
+"""Timeout of one reply."""
 
 _OURS = ("stream", "stream_options")
-"""What a request says about its reply to the client, which is none of the model's business."""
+"""Parameters about the reply to the client; they are not forwarded."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 class Chat(Protocol):
-    """A language model that completes the conversations of products."""
+    """A language model that completes conversations."""
 
     @property
     def name(self) -> str:
-        """Precise enough to ask the same model again, and free of secrets."""
+        """Identifies the model exactly; holds no secret."""
         ...
 
     @property
     def model(self) -> str:
-        """What a client may call it."""
+        """The name a client may use."""
         ...
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
-        """The body of a whole completion, and what it cost; Refusal if there is none."""
+        """Return the body of a completion and its usage; EndpointRefusal if there is none."""
         ...
 
     async def close(self) -> None:
@@ -225,7 +228,7 @@ def open_chat(
     *,
     timeout_s: float = CHAT_TIMEOUT_S,
 ) -> Chat:
-    """The model of the spec; UsageError if a package, a program or a key is missing."""
+    """Return the model of the spec; UsageError if a package, a program or a key is missing."""
     server = resolve_server(spec, environ)
     if server is None:
         return PromptChat(open_model(spec, environ), spec, timeout_s)
@@ -237,7 +240,7 @@ def open_chat(
 
 
 class ChatProxy:
-    """Sends each request as it came, under the model's own name, to a compatible server."""
+    """Forwards each request, with the model's own name, to a compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float) -> None:
         self._server = server
@@ -251,11 +254,11 @@ class ChatProxy:
 
     @property
     def model(self) -> str:
-        """As the server calls it."""
+        """The server's name of the model."""
         return self._server.spec.model or self._server.spec.provider
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
-        """The server's own completion, tools and all; its failures keep their status."""
+        """Return the server's completion, including tools; its failures keep their status."""
         reply = await self._send(self._build_request(request))
         text = self._server.redact_reply.redact_secrets(reply.text)
         body = _decode_json(text)
@@ -270,13 +273,13 @@ class ChatProxy:
         return body, self._server.price_reply(body.get("usage"), body.get("model"))
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None
 
     def _build_request(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The request for this model. What the spec says about it goes before the client's word."""
+        """Return the request for this model; settings of the spec override the client's."""
         spec = self._server.spec
         meant = {name: value for name, value in request.items() if name not in _OURS}
         meant["model"] = spec.model
@@ -292,7 +295,7 @@ class ChatProxy:
         import httpx
 
         if self._client is None:
-            # Opened by the first request, because it belongs to the event loop that uses it.
+            # Opened by the first request: it belongs to the event loop that uses it.
             self._client = httpx.AsyncClient(
                 headers=dict(self._server.headers), timeout=self._timeout_s
             )
@@ -335,7 +338,7 @@ class ChatProxy:
 
 
 class PromptChat:
-    """Puts each conversation to a model that takes one prompt and no tools."""
+    """Translates each conversation for a model that takes one prompt and no tools."""
 
     def __init__(self, model: Model, spec: ModelSpec, timeout_s: float) -> None:
         self._model = model
@@ -349,13 +352,13 @@ class PromptChat:
 
     @property
     def model(self) -> str:
-        """As its provider calls it."""
+        """The provider's name of the model."""
         return self._spec.model or self._spec.provider
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
-        """The model's reply as a completion; Refusal for what cannot be put in a prompt.
+        """Return the model's reply as a completion; EndpointRefusal for what no prompt can express.
 
-        Temperature and length of the reply are the spec's to say, not the client's.
+        The spec sets temperature and length of the reply, not the client.
         """
         import anyio
 

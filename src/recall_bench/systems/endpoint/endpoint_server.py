@@ -1,4 +1,9 @@
-"""`/v1/embeddings`: what is asked, checked; what is replied, built."""
+"""The HTTP server of the model endpoint: the requests of OpenAI's API that products make.
+
+It runs in a thread of its own, so that products may call it while our event loop is busy. Two
+things make a call on an open connection cheap: Nagle's delay is off (with it, a reply in two
+pieces waits up to 40 ms for the first acknowledgement), and a reply is sent in one piece.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +45,7 @@ from recall_bench.systems.endpoint.chat_completions import Chat, format_stream, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRequest:
-    """A request that can be met."""
+    """A valid request for embeddings."""
 
     texts: tuple[str, ...]
     model: str
@@ -49,7 +54,7 @@ class EmbeddingRequest:
 
 
 def read_embedding_request(body: dict[str, Any], model: str, dimensions: int) -> EmbeddingRequest:
-    """The request; Refusal if it cannot be met. The given model and dimensions are the usual."""
+    """Parse a request; EndpointRefusal if it is invalid. Model and dimensions are the defaults."""
     asked = body.get("dimensions")
     if asked is not None and (type(asked) is not int or not 1 <= asked <= dimensions):
         raise EndpointRefusal(
@@ -61,7 +66,7 @@ def read_embedding_request(body: dict[str, Any], model: str, dimensions: int) ->
     form = body.get("encoding_format")
     if form not in (None, "float", "base64"):
         raise EndpointRefusal(
-            400, "encoding_format: say float or base64, or leave it out", param="encoding_format"
+            400, "encoding_format: use float or base64, or leave it out", param="encoding_format"
         )
     called = body.get("model")
     return EmbeddingRequest(
@@ -75,7 +80,7 @@ def read_embedding_request(body: dict[str, Any], model: str, dimensions: int) ->
 def _read_texts(given: object) -> tuple[str, ...]:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not texts:
-        raise EndpointRefusal(400, "input: say a text or a list of texts", param="input")
+        raise EndpointRefusal(400, "input: send a text or a list of texts", param="input")
     if all(isinstance(text, int | list) for text in texts):
         raise EndpointRefusal(
             400,
@@ -94,7 +99,7 @@ def _read_texts(given: object) -> tuple[str, ...]:
 def build_embedding_reply(
     wanted: EmbeddingRequest, embedded: Embeddings
 ) -> tuple[dict[str, object], Usage]:
-    """The body of the reply, and what the request counts for."""
+    """Return the body of the reply and the usage of the request."""
     vectors = truncate_vectors(embedded.vectors, wanted.dimensions)
     tokens = sum(embedded.tokens)
     rows: list[Any] = _encode_base64(vectors) if wanted.in_base64 else vectors.tolist()
@@ -119,14 +124,14 @@ def build_embedding_reply(
 
 
 def truncate_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
-    """The first dimensions of each vector, brought back to the length of one."""
+    """Return the first dimensions of each vector, as unit vectors."""
     if dimensions == vectors.shape[1]:
         return vectors
     return normalise_vectors(vectors[:, :dimensions])
 
 
 def _encode_base64(vectors: NDArray[np.float32]) -> list[str]:
-    """Little-endian 32-bit floats, whatever this machine likes better."""
+    """Encode the rows as little-endian 32-bit floats."""
     return [b64encode(row.tobytes()).decode("ascii") for row in vectors.astype("<f4")]
 
 
@@ -136,7 +141,7 @@ RouteHandler = Callable[[Request], Awaitable[Response]]
 
 
 class EndpointApplication:
-    """Answers requests in the event loop that its app runs in. Whoever asks needs no key."""
+    """Answers requests in the event loop of its app. Clients need no key."""
 
     def __init__(self, embedder: Embedder, chat: Chat | None, meter: UsageMeter) -> None:
         self._embedder = embedder
@@ -162,7 +167,7 @@ class EndpointApplication:
         )
 
     def cancel_requests(self) -> None:
-        """Answer whoever still waits that we are closing. Called in the app's event loop."""
+        """Answer open requests with "closing". Called in the app's event loop."""
         for scope in tuple(self._waiting):
             scope.cancel()
 
@@ -238,7 +243,7 @@ class EndpointApplication:
         if self._chat is None:
             raise EndpointRefusal(
                 400,
-                "no language model stands behind this endpoint; name one with --system-model "
+                "this endpoint has no language model; name one with --system-model "
                 "provider:model (recall-bench endpoint: --model)",
                 code="no_model",
             )
@@ -252,7 +257,7 @@ class EndpointApplication:
 
 
 def _check_origin(request: Request) -> None:
-    """Keep web pages out: a browser on this machine may be made to call, but says for whom."""
+    """Refuse web pages: a page may make a browser on this machine call, but sends its origin."""
     if request.url.hostname not in _OURSELVES or "origin" in request.headers:
         raise EndpointRefusal(
             403, "this endpoint serves programs on this machine, and no web pages"
@@ -278,7 +283,7 @@ async def _refuse_responses(_: Request) -> Response:
 
 
 async def _reply_not_found(request: Request, error: Exception) -> Response:
-    """No such path, or no such method there."""
+    """Reply to an unknown path or method."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     refusal = EndpointRefusal(
         status,
@@ -290,7 +295,7 @@ async def _reply_not_found(request: Request, error: Exception) -> Response:
 
 
 async def _reply_internal_error(_: Request, error: Exception) -> Response:
-    """A fault of ours: the log has its traceback, the product its kind."""
+    """Reply to a bug in the endpoint: the log has its traceback, the product its type."""
     refusal = EndpointRefusal(
         500, f"the endpoint failed: {type(error).__name__}", kind="server_error"
     )
@@ -307,7 +312,7 @@ def _make_json_response(
 
 LOOPBACK = "127.0.0.1"
 _SHUTDOWN_TIMEOUT_S = 5
-"""How long a request that cannot be ended holds up the end."""
+"""Seconds that shutdown waits for open requests."""
 
 
 class ServerThread:
@@ -331,11 +336,11 @@ class ServerThread:
                 timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
             )
         )
-        # A daemon: a process that dies without stopping us must not wait for us.
+        # A daemon, so that it cannot keep the process alive.
         self._thread = threading.Thread(target=self._run, name="model-endpoint", daemon=True)
 
     def start(self) -> None:
-        """Return once requests are answered."""
+        """Start the server and wait until it answers."""
         self._thread.start()
         self.server.is_settled.wait()
         if not self.server.started:
@@ -343,9 +348,9 @@ class ServerThread:
             raise UsageError("the model endpoint could not start; the log says why")
 
     def stop(self) -> None:
-        """Return once nothing of it runs; those who wait for a reply are told."""
+        """Stop the server and wait for its end; open requests get an error reply."""
         if self.server.loop is not None:
-            # A loop that has closed in the meantime has nobody who waits.
+            # A loop that has closed in the meantime has no open requests.
             with suppress(RuntimeError):
                 self.server.loop.call_soon_threadsafe(self._stop_server)
         if self._thread.ident is not None:
@@ -364,7 +369,7 @@ class ServerThread:
 
 
 class _EndpointServer(uvicorn.Server):
-    """Says when it has started, and sleeps until it is over: nothing ticks while we measure."""
+    """Signals its start, and sleeps until it is stopped: no timer runs during measurements."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -399,7 +404,7 @@ def _open_listener(port: int) -> socket.socket:
 
 
 class BufferedProtocol(H11Protocol):
-    """Sends head and body of a reply together."""
+    """Sends head and body of a reply in one write."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to serve one client."""
@@ -407,14 +412,14 @@ class BufferedProtocol(H11Protocol):
 
 
 class BufferedTransport:
-    """A transport that gathers what is written in one turn of the event loop."""
+    """A transport that joins the writes of one turn of the event loop."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._gathered: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Send it at the end of this turn, with all that is written until then."""
+        """Queue the data until the end of this turn."""
         if not data:
             return
         if not self._gathered:
@@ -422,14 +427,14 @@ class BufferedTransport:
         self._gathered.append(data)
 
     def flush(self) -> None:
-        """Send it now."""
+        """Send the queued data now."""
         whole = b"".join(self._gathered)
         self._gathered.clear()
         if whole and not self._transport.is_closing():
             self._transport.write(whole)
 
     def close(self) -> None:
-        """Send what there is, and close."""
+        """Send the queued data and close."""
         self.flush()
         self._transport.close()
 

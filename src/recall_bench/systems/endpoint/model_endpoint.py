@@ -1,4 +1,8 @@
-"""The embedded word vectors as an embedder: what every product gets unless another is named."""
+"""The model endpoint on loopback: one embedder for every product, and every token counted.
+
+`--system-model` and `--system-embedder` choose its models. The built-in word vectors are the
+default embedder.
+"""
 
 import threading
 from collections.abc import Sequence
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class WordVectors:
-    """Never touches the network, and costs nothing."""
+    """The built-in word vectors; they need no network and cost nothing."""
 
     name = "wordllama"
     model = "wordllama"
@@ -44,7 +48,7 @@ class WordVectors:
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One unit vector a text; all zeros for a text without a single token."""
+        """Return one unit vector per text; zeros for a text without tokens."""
         with self._lock:
             return Embeddings(
                 vectors=static_embedding.embed(texts), tokens=static_embedding.count_tokens(texts)
@@ -55,10 +59,10 @@ class WordVectors:
 
 
 ENDPOINT_VARIABLE = "RECALL_BENCH_ENDPOINT"
-"""The environment variable that names the endpoint of the process above."""
+"""The environment variable with the endpoint of the parent process."""
 
 UNUSED_KEY = "unused"
-"""What to give a product that insists on a key: nobody looks at it."""
+"""A key for products that require one; it is never checked."""
 
 
 class ModelEndpoint:
@@ -72,39 +76,39 @@ class ModelEndpoint:
         self._port = port
         self._serving: ServerThread | None = None
         self.meter = UsageMeter()
-        """What products have spent, over all starts."""
+        """The usage of products, over all starts."""
 
     @property
     def url(self) -> str:
-        """What a product is given as its base URL, version included."""
+        """The base URL for products, including the version."""
         if self._serving is None:
             raise UsageError("the model endpoint has no address yet; start it first")
         return f"http://127.0.0.1:{self._serving.port}/v1"
 
     @property
     def embedding_model(self) -> str:
-        """What a product may call the embedder; any other name is served the same."""
+        """The embedder's name for products; other names get the same vectors."""
         return self._embedder.model
 
     @property
     def dimensions(self) -> int:
-        """How long the vectors are; may ask the embedder to find out, which is not metered."""
+        """The length of the vectors; may call the embedder to find out, which is not metered."""
         return self._embedder.dimensions
 
     @property
     def embedder(self) -> str:
-        """The embedder, precisely, for the record; no secret is in it."""
+        """The exact name of the embedder, without secrets."""
         return self._embedder.name
 
     @property
     def model(self) -> str | None:
-        """The language model, precisely, for the record; None if there is none."""
+        """The exact name of the language model; None if there is none."""
         return None if self._chat is None else self._chat.name
 
     def start(self) -> None:
-        """Return once requests are answered; UsageError if they cannot be.
+        """Start the endpoint and wait until it answers; UsageError if it cannot start.
 
-        The embedder is asked for one vector first, so that no product waits for it to be loaded.
+        The embedder makes one vector first, so that no product waits while it loads.
         """
         if self._serving is not None:
             return
@@ -131,7 +135,7 @@ class ModelEndpoint:
         self._serving = serving
 
     def stop(self) -> None:
-        """Return once nothing of it runs. Stopping twice is no mistake."""
+        """Stop the endpoint and wait for its end. May be called twice."""
         serving, self._serving = self._serving, None
         if serving is not None:
             serving.stop()
@@ -146,7 +150,7 @@ class ModelEndpoint:
 
 
 class ParentEndpoint:
-    """The endpoint of the process above, which started it, meters it and will stop it."""
+    """The endpoint of the parent process, which starts, meters and stops it."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url.strip())
@@ -155,29 +159,29 @@ class ParentEndpoint:
                 f"{ENDPOINT_VARIABLE}: names no endpoint on this machine; leave it to recall-bench to set"
             )
         self.url = url.strip().rstrip("/")
-        """What a product is given as its base URL."""
+        """The base URL for products."""
         self.meter = UsageMeter()
-        """Stays empty: the process above counts."""
+        """Stays empty: the parent process counts."""
         self._offered: list[dict[str, Any]] = []
 
     @property
     def embedding_model(self) -> str:
-        """What a product may call the embedder."""
+        """The embedder's name for products."""
         return str(self._embedding_entry["id"])
 
     @property
     def dimensions(self) -> int:
-        """How long the vectors are."""
+        """The length of the vectors."""
         return int(self._embedding_entry["dimensions"])
 
     @property
     def embedder(self) -> str:
-        """The embedder, precisely, for the record."""
+        """The exact name of the embedder."""
         return str(self._embedding_entry["embedder"])
 
     @property
     def model(self) -> str | None:
-        """What a product may call the language model; None if there is none."""
+        """The language model's name for products; None if there is none."""
         _ = self._embedding_entry
         names = (str(model["id"]) for model in self._offered if "dimensions" not in model)
         return next(names, None)
@@ -189,11 +193,11 @@ class ParentEndpoint:
         return next(model for model in self._offered if "dimensions" in model)
 
     def start(self) -> None:
-        """Make sure that it is there; UsageError otherwise."""
+        """Check that it answers; UsageError otherwise."""
         self._offered = self._fetch_models()
 
     def stop(self) -> None:
-        """Nothing: it is not ours to stop."""
+        """Do nothing: the parent process stops it."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -232,10 +236,10 @@ class _ModelList(msgspec.Struct):
 def open_metered_system(
     endpoint: ModelEndpoint | ParentEndpoint, made: Callable[[str], MemorySystem]
 ) -> "EndpointSystem":
-    """Start the endpoint, make the system with its address, and keep the two together.
+    """Start the endpoint, and make the system with its address.
 
     Until the system is closed, child processes find the endpoint in their environment. If the
-    system cannot be made, the endpoint is stopped again.
+    system cannot be made, the endpoint is stopped.
     """
     endpoint.start()
     before = os.environ.get(ENDPOINT_VARIABLE)
@@ -256,7 +260,7 @@ def _restore_variable(before: str | None) -> None:
 
 
 class EndpointSystem:
-    """The system, with every token it spends at its endpoint counted."""
+    """A system with its model endpoint, which counts every token."""
 
     def __init__(
         self, system: MemorySystem, endpoint: ModelEndpoint | ParentEndpoint, before: str | None
@@ -267,7 +271,7 @@ class EndpointSystem:
 
     @property
     def card(self) -> SystemCard:
-        """The system's, and what it embeds and chats with."""
+        """The system's card with its embedder and language model."""
         card = self._system.card
         models: dict[str, object] = {"embedder": self._endpoint.embedder}
         if self._endpoint.model is not None:
@@ -281,11 +285,11 @@ class EndpointSystem:
 
     @property
     def max_shards(self) -> int | None:
-        """The system's: every worker starts an endpoint of its own."""
+        """The system's: every worker starts its own endpoint."""
         return get_worker_limit(self._system)
 
     async def open(self, scenario: str) -> Memory:
-        """A memory of the system."""
+        """Open a memory of the system."""
         return await self._system.open(scenario)
 
     async def close(self) -> None:
@@ -298,25 +302,25 @@ class EndpointSystem:
                 await anyio.to_thread.run_sync(self._endpoint.stop)
 
     def drain(self) -> Usage:
-        """What was spent at the endpoint since the last time."""
+        """Return the usage at the endpoint since the last call."""
         return self._endpoint.meter.drain()
 
 
 BUILT_IN_EMBEDDER = "wordllama"
-"""What the embedded word vectors are called."""
+"""The name of the built-in word vectors."""
 
 
 def is_parent_endpoint_set(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether the process that started this one has an endpoint for it."""
+    """Whether the parent process has an endpoint for this one."""
     return bool((os.environ if environ is None else environ).get(ENDPOINT_VARIABLE, "").strip())
 
 
 def resolve_endpoint(
     settings: Settings, environ: Mapping[str, str] | None = None, *, port: int = 0
 ) -> ModelEndpoint | ParentEndpoint:
-    """The endpoint that the settings ask for, not started; UsageError if it could not be.
+    """Return the endpoint of the settings, not started; UsageError if it cannot be built.
 
-    In a process that was started by another one with an endpoint, that one.
+    A child of a process with an endpoint uses that one.
     """
     environ = os.environ if environ is None else environ
     if above := environ.get(ENDPOINT_VARIABLE, "").strip():
@@ -336,7 +340,7 @@ def build_endpoint(
     port: int = 0,
     flags: tuple[str, str] = ("--system-model", "--system-embedder"),
 ) -> ModelEndpoint:
-    """An endpoint of this process, not started. The flags are what a mistake is told by."""
+    """Return an endpoint of this process, not started. Messages name the flags."""
     return ModelEndpoint(
         embedder=_open_embedder(settings, environ, flags[1]),
         chat=_open_chat(settings.system_model, environ, flags[0]),
