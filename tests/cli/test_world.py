@@ -218,7 +218,7 @@ def test_what_cannot_be_checked_ends_with_2(data: Path, bakery: Path, invoke: In
     for shown in (absent, foreign, unplayed, other_story):
         assert (shown.code, shown.out) == (2, "")
     assert "nowhere is neither a folder nor a shipped persona" in absent.err
-    assert "only worlds built by the simulator can be proved" in foreign.err
+    assert "only worlds built by the simulator can be verified" in foreign.err
     assert "memories-60d" in unplayed.err
     assert f"arcs-{DAYS}d.yaml" in other_story.err
 

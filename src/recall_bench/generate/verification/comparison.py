@@ -1,4 +1,4 @@
-"""A question's words against the answer that follows from the text."""
+"""Compare a question and its evidence with the answer derived from the text."""
 
 import re
 from collections.abc import Iterator
@@ -12,92 +12,92 @@ from recall_bench.generate.verification.value_readers import Key, fold_text, mat
 
 
 def compare_answer(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    """Everything in which the question departs from the derived answer."""
-    yield from _compare_reference(inquiry, derived, today)
-    yield from _compare_atoms(inquiry, derived, today)
-    yield from _compare_aliases(inquiry, derived, today)
-    yield from _compare_stale(inquiry, derived, today)
-    yield from _compare_distractors(inquiry, derived, today)
-    yield from _compare_disclosure(inquiry, derived)
-    yield from _compare_withheld(inquiry, derived, today)
+    """Every difference between the question and the derived answer."""
+    yield from _compare_reference(claims, derived, today)
+    yield from _compare_atoms(claims, derived, today)
+    yield from _compare_aliases(claims, derived, today)
+    yield from _compare_stale(claims, derived, today)
+    yield from _compare_distractors(claims, derived, today)
+    yield from _compare_disclosure(claims, derived)
+    yield from _compare_withheld(claims, derived, today)
 
 
 def _compare_reference(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    once = derived.earlier.keys if derived.earlier else ()
-    for holding in derived.holdings:
-        found = holding.read(inquiry.answer, today, forgiven=once)
-        if holding.is_met_by(found):
+    former = derived.earlier.keys if derived.earlier else ()
+    for values in derived.expected:
+        found = values.read(claims.answer, today, forgiven=former)
+        if values.is_met_by(found):
             continue
-        missing = set(holding.keys[: holding.least]) - set(found)
-        fault = "lacks or misorders" if missing or holding.least else "holds more than"
+        missing = set(values.keys[: values.least]) - set(found)
+        fault = "lacks or misorders" if missing or values.least else "holds more than"
         yield VerificationProblem(
             VerificationCode.REFERENCE,
-            f"the reference “{inquiry.answer}” {fault} what the text gives as {holding.what}: "
-            f"{holding.format_values()}",
+            f"the reference “{claims.answer}” {fault} what the text gives as {values.what}: "
+            f"{values.format_values()}",
         )
 
 
 def _compare_atoms(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    if not derived.holdings:
+    if not derived.expected:
         return
     used: set[str] = set()
-    for holding in derived.holdings:
+    for values in derived.expected:
         found: list[Key] = []
-        for atom in inquiry.atoms:
-            keys = _read_atom(holding, atom, today)
+        for atom in claims.atoms:
+            keys = _read_atom(values, atom, today)
             found += keys
             used |= {atom} if keys else set()
-        least = holding.fewest_atoms or holding.least
-        if not holding.is_met_by(tuple(found), least=least):
+        least = values.fewest_atoms or values.least
+        if not values.is_met_by(tuple(found), least=least):
             yield VerificationProblem(
                 VerificationCode.ATOMS,
-                f"the atoms {_format_list(inquiry.atoms)} are not what the text gives as "
-                f"{holding.what}: {holding.format_values()}",
+                f"the atoms {_format_list(claims.atoms)} are not what the text gives as "
+                f"{values.what}: {values.format_values()}",
             )
-    for atom in inquiry.atoms:
+    for atom in claims.atoms:
         if atom not in used:
             yield VerificationProblem(
                 VerificationCode.ATOMS, f"the atom “{atom}” is nothing the text gives as the answer"
             )
 
 
-def _read_atom(holding: ExpectedValues, atom: str, today: date) -> list[Key]:
+def _read_atom(values: ExpectedValues, atom: str, today: date) -> list[Key]:
     """The values in an atom; a part of a phrase, such as one without its article, is enough."""
-    found = holding.read(atom, today)
+    found = values.read(atom, today)
     return list(found) or [
         key
-        for key, surface in zip(holding.keys, holding.surfaces, strict=True)
+        for key, surface in zip(values.keys, values.surfaces, strict=True)
         if isinstance(key, str) and _is_part(atom, surface)
     ]
 
 
 def _compare_aliases(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    once = derived.earlier.keys if derived.earlier else ()
-    for alias in inquiry.aliases:
-        for holding in derived.holdings:
-            found = holding.read(alias, today, forgiven=once)
-            if found and not holding.is_met_by(found):
+    former = derived.earlier.keys if derived.earlier else ()
+    for alias in claims.aliases:
+        for values in derived.expected:
+            found = values.read(alias, today, forgiven=former)
+            if found and not values.is_met_by(found):
                 yield VerificationProblem(
                     VerificationCode.ALIAS,
-                    f"the alias “{alias}” is not what the text gives as {holding.what}: "
-                    f"{holding.format_values()}",
+                    f"the alias “{alias}” is not what the text gives as {values.what}: "
+                    f"{values.format_values()}",
                 )
 
 
 def _compare_stale(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
     earlier = derived.earlier
     listed: set[Key] = set()
-    for value in inquiry.stale:
+    for value in claims.stale:
         keys = _read_atom(earlier, value, today) if earlier else []
         if earlier is None or not keys or not set(keys) <= set(earlier.keys):
             yield VerificationProblem(
@@ -116,14 +116,14 @@ def _compare_stale(
 
 
 def _compare_distractors(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    right = {fold_text(text) for text in (inquiry.answer, *inquiry.aliases)}
-    if len(inquiry.atoms) == 1:
-        right.add(fold_text(inquiry.atoms[0]))
-    for distractor in inquiry.distractors:
-        told = [(h, found) for h in derived.holdings if (found := h.read(distractor, today))]
-        is_right = bool(told) and all(holding.is_met_by(found) for holding, found in told)
+    right = {fold_text(text) for text in (claims.answer, *claims.aliases)}
+    if len(claims.atoms) == 1:
+        right.add(fold_text(claims.atoms[0]))
+    for distractor in claims.distractors:
+        readings = [(h, found) for h in derived.expected if (found := h.read(distractor, today))]
+        is_right = bool(readings) and all(values.is_met_by(found) for values, found in readings)
         if is_right or fold_text(distractor) in right:
             yield VerificationProblem(
                 VerificationCode.DISTRACTOR, f"the distractor “{distractor}” is right"
@@ -131,29 +131,29 @@ def _compare_distractors(
 
 
 def _compare_disclosure(
-    inquiry: QuestionClaims, derived: DerivedAnswer
+    claims: QuestionClaims, derived: DerivedAnswer
 ) -> Iterator[VerificationProblem]:
-    if inquiry.disclosure is None:
+    if claims.disclosure is None:
         return
     fitting = "answer"
     if derived.secrets:
-        fitting = "partial" if derived.holdings else "refuse"
-    if inquiry.disclosure != fitting:
+        fitting = "partial" if derived.expected else "refuse"
+    if claims.disclosure != fitting:
         yield VerificationProblem(
             VerificationCode.BOUNDARY,
-            f"expected_disclosure is {inquiry.disclosure}, but what derive says amounts to "
+            f"expected_disclosure is {claims.disclosure}, but what derive says amounts to "
             f"{fitting}",
         )
 
 
 def _compare_withheld(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    """The values listed are the secret's, the present one among them."""
-    if not inquiry.withheld:
+    """Check that the listed values are the secret's and include the current one."""
+    if not claims.withheld:
         return
     kept: set[Key] = set()
-    for value in inquiry.withheld:
+    for value in claims.withheld:
         found = {key for secret in derived.secrets for key in _read_atom(secret, value, today)}
         if not found or not found <= {key for secret in derived.secrets for key in secret.keys}:
             yield VerificationProblem(
@@ -169,19 +169,19 @@ def _compare_withheld(
 
 
 def check_secrets(
-    inquiry: QuestionClaims, derived: DerivedAnswer, today: date
+    claims: QuestionClaims, derived: DerivedAnswer, today: date
 ) -> Iterator[VerificationProblem]:
-    """Whatever in the question gives away what it is to withhold."""
-    texts = [("reference", inquiry.answer), ("question", inquiry.question)]
-    texts += [("alias", alias) for alias in inquiry.aliases]
-    texts += [("atom", atom) for atom in inquiry.atoms]
+    """Every text of the question that reveals what is to be withheld."""
+    texts = [("reference", claims.answer), ("question", claims.question)]
+    texts += [("alias", alias) for alias in claims.aliases]
+    texts += [("atom", atom) for atom in claims.atoms]
     for what, text in texts:
         for secret in derived.secrets:
             if set(secret.read(text, today)) & set(secret.keys):
                 yield VerificationProblem(
                     VerificationCode.LEAK, f"the {what} “{text}” gives away {secret.what}"
                 )
-        for canary in inquiry.canaries:
+        for canary in claims.canaries:
             if canary in text:
                 yield VerificationProblem(
                     VerificationCode.LEAK, f"the {what} “{text}” holds the canary {canary}"
@@ -199,12 +199,12 @@ def _format_list(texts: tuple[str, ...]) -> str:
 
 
 def check_evidence(
-    inquiry: QuestionClaims, derived: DerivedAnswer
+    claims: QuestionClaims, derived: DerivedAnswer
 ) -> Iterator[VerificationProblem]:
-    """Everything in which the evidence departs from the sentences that state the answer."""
+    """Every difference between the evidence and the sentences that state the answer."""
     places = {place: s for s in derived.allowed for place in _list_places(s)}
     cited: set[DaySentence] = set()
-    for claim in inquiry.evidence:
+    for claim in claims.evidence:
         sentence = places.get((claim.day, claim.session, claim.start, claim.end))
         if sentence is None:
             yield VerificationProblem(
@@ -213,11 +213,11 @@ def check_evidence(
         else:
             cited.add(sentence)
     yield from _find_missing_citations(derived, cited)
-    yield from _compare_days(inquiry, derived)
+    yield from _compare_days(claims, derived)
 
 
 def _list_places(sentence: DaySentence) -> Iterator[tuple[int, str, int, int]]:
-    """The spans by which a sentence may be cited: itself, or the entry or quoted line it is in."""
+    """The spans by which a sentence may be cited: its own, or its entry or quoted line."""
     yield sentence.day, sentence.session, sentence.start, sentence.end
     if sentence.line:
         mark, words, end = sentence.line
@@ -255,20 +255,20 @@ def _find_missing_citations(
             )
 
 
-def _compare_days(inquiry: QuestionClaims, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
-    days = {claim.day for claim in inquiry.evidence}
+def _compare_days(claims: QuestionClaims, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
+    days = {claim.day for claim in claims.evidence}
     if not days and not derived.needed:
-        # What never happened is stated nowhere: any day that speaks of the thread will do.
+        # What never happened is stated nowhere: any day that names the thread will do.
         spoken = {s.day for s in derived.allowed}
-        strange = sorted(set(inquiry.relevant_days) - spoken)
+        strange = sorted(set(claims.relevant_days) - spoken)
         if strange:
             yield VerificationProblem(
                 VerificationCode.RELEVANT_DAYS,
                 f"day {strange[0]} is relevant but never names the thread",
             )
-    elif days != set(inquiry.relevant_days):
+    elif days != set(claims.relevant_days):
         yield VerificationProblem(
             VerificationCode.RELEVANT_DAYS,
-            f"the relevant days are {sorted(set(inquiry.relevant_days))} and the days of the "
+            f"the relevant days are {sorted(set(claims.relevant_days))} and the days of the "
             f"evidence {sorted(days)}",
         )

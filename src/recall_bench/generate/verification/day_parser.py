@@ -1,8 +1,8 @@
-"""A day file as its sentences, each with its place in the file to the character.
+"""Parse a day file into sentences with exact character positions.
 
 A day is sessions (`# session: <id>`), a session is blocks (a `###` heading and its text), and a
-block is its heading and its sentences. No sentence crosses a blank line, a list entry or a
-quoted line; a line that is merely wrapped does not end one.
+block is its heading and its sentences. No sentence crosses a blank line, a list entry or a quoted
+line; a wrapped line does not end one.
 """
 
 import re
@@ -44,21 +44,21 @@ _STARTERS = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DaySentence:
-    """One sentence of a day file; two are the same only if they are the same place."""
+    """One sentence of a day file; equal only at the same place."""
 
     day: int
     session: str
     start: int
-    """Where it begins in the file as read."""
+    """Its offset in the file as read."""
     end: int
     text: str
-    """Word for word; line ends have become blanks, so that offsets still hold."""
+    """Verbatim, with line ends turned into spaces so that offsets hold."""
     line: tuple[int, int, int] | None = None
-    """For an entry or a quoted line: where its mark, its words and the line begin, begin, end."""
+    """For an entry or a quoted line: the offsets of its mark, its words and its end."""
 
     @property
     def place(self) -> str:
-        """Where it stands and how it goes, for messages."""
+        """Its place and text, for messages."""
         words = self.text if len(self.text) <= 120 else f"{self.text[:117]}…"
         return (
             f"day {self.day}, session {self.session}, characters {self.start}–{self.end}: “{words}”"
@@ -71,24 +71,24 @@ class TextBlock:
 
     session: str
     heading: tuple[int, int]
-    """Where the words of the heading stand; an empty span if there is none."""
+    """The span of the heading's words; empty if there is none."""
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDay:
-    """One day file, divided."""
+    """One day file, divided into blocks."""
 
     day: int
     text: str
-    """The file as read, line ends turned to blanks."""
+    """The file as read, line ends turned into spaces."""
     raw: str
     blocks: tuple[TextBlock, ...]
 
 
 def parse_day(day: int, raw: str) -> ParsedDay:
-    """The blocks of a day file; text above every session heading is the principal's."""
+    """Divide a day file into blocks; text above the first session heading is the principal's."""
     front = _FRONT_MATTER.match(raw)
     blocks: list[TextBlock] = []
     session = PRINCIPAL
@@ -106,7 +106,7 @@ def parse_day(day: int, raw: str) -> ParsedDay:
 
 
 class SentenceSplitter:
-    """Finds where sentences end; no point inside one of the known names ends any."""
+    """Finds the ends of sentences; a point inside a known name ends none."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
         self._dotted = [
@@ -125,7 +125,7 @@ class SentenceSplitter:
                 yield _build_sentence(day, block, span, line)
 
     def split(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The spans of the sentences between two offsets, blanks at their ends left out."""
+        """The spans of the sentences between two offsets, without white space around them."""
         for stop in _STOP.finditer(text, start, end):
             if stop.end() > start and self._is_end(text, start, stop):
                 yield _trim_span(text, start, stop.end())
@@ -149,7 +149,7 @@ class SentenceSplitter:
 
 
 def _is_sentence_end(word: str, previous: str, following: re.Match[str] | None) -> bool:
-    """Whether a point after this word ends a sentence, the next word having a capital."""
+    """Whether a point after this word ends a sentence, given a capital after it."""
     after = following[1] if following else ""
     if word in _NEVER_ENDS:
         return False
@@ -177,7 +177,7 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _split_units(raw: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Paragraphs, entries and quoted lines: where the mark, the words begin, and the end."""
+    """Paragraphs, entries and quoted lines: the offsets of mark, words and end."""
     opened: tuple[int, int, int] | None = None
     while start < end:
         newline = raw.find("\n", start, end)

@@ -1,4 +1,4 @@
-"""An answer that follows from the text, with everything a right question must agree with."""
+"""How an answer is derived from the text, and what a correct question must agree with."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,31 +19,31 @@ class AskContext:
     """Who asks, and when."""
 
     day: int
-    """The story day on which it is asked."""
+    """The story day of the question."""
     session: str
     first: int
-    """The first day on which it may be asked."""
+    """The first day it may be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedValues:
-    """Values of one kind that an answer holds, and no others of that kind."""
+    """The values of one kind that an answer must contain, and no others of that kind."""
 
     what: str
-    """As messages name it: `p99 of RB-4113`."""
+    """Its name in messages: `p99 of RB-4113`."""
     reader: ValueReader
     keys: tuple[Key, ...]
     surfaces: tuple[str, ...]
-    """The values as the text writes them, in the same order as the keys."""
+    """The values as the text writes them, in the order of the keys."""
     least: int | None = None
-    """Where the order counts: how many of them, from the first, the reference must name."""
+    """If the order counts: how many of them, from the first, the reference must contain."""
     fewest_atoms: int | None = None
-    """The same for the atoms; as many as the reference names unless given."""
+    """The same for the atoms; `least` unless given."""
 
     def read(self, text: str, today: date, *, forgiven: Iterable[Key] = ()) -> tuple[Key, ...]:
-        """The values of this kind in a text; forgiven ones do not count where called stale."""
+        """The values of this kind in a text; `forgiven` ones are ignored where called stale."""
         former = set(forgiven)
-        # Somebody who leaves out the year means the one it is about.
+        # A date without a year means the year of the expected date.
         today = next((key for key in self.keys if isinstance(key, date)), today)
         found = [
             value.key
@@ -53,7 +53,7 @@ class ExpectedValues:
         return tuple(key for key, _ in groupby(found))
 
     def is_met_by(self, found: tuple[Key, ...], *, least: int | None = None) -> bool:
-        """Whether these values are the right ones and enough of them."""
+        """Whether these are the right values, and enough of them."""
         least = least or self.least
         if least is None:
             return set(found) == set(self.keys)
@@ -68,30 +68,30 @@ class ExpectedValues:
 class DerivedAnswer:
     """An answer and what supports it."""
 
-    holdings: tuple[ExpectedValues, ...]
+    expected: tuple[ExpectedValues, ...]
     needed: tuple[frozenset[DaySentence], ...]
-    """The evidence holds at least one sentence of each of these."""
+    """The evidence must contain at least one sentence of each group."""
     allowed: frozenset[DaySentence]
-    """The evidence holds no other sentence than these."""
+    """The evidence may contain no other sentences."""
     earlier: ExpectedValues | None = None
-    """Values that were true before, if the question is about one that may change."""
+    """Former values, if the value may change."""
     lists_earlier: bool = False
-    """Whether all of them belong into `stale`."""
+    """Whether all former values belong into `stale`."""
     secrets: tuple[ExpectedValues, ...] = ()
-    """Values that must not be told, the present one last."""
+    """Values that must be withheld, the current one last."""
     slots: tuple[About, ...] = ()
-    """What the answer was read from: new statements of these may change it."""
-    troubles: tuple[VerificationProblem, ...] = ()
-    """What is wrong with the text although the answer can be derived."""
+    """The slots the answer depends on."""
+    problems: tuple[VerificationProblem, ...] = ()
+    """Problems of the text that do not prevent the derivation."""
 
     @property
     def answer(self) -> tuple[object, ...]:
         """Equal for equal answers."""
-        return tuple((holding.what, holding.keys) for holding in self.holdings)
+        return tuple((values.what, values.keys) for values in self.expected)
 
 
 def group_by_session(sentences: Iterable[DaySentence]) -> tuple[frozenset[DaySentence], ...]:
-    """The sentences of each day and session: one of each group is evidence enough."""
+    """Group the sentences by day and session: one of each group is enough evidence."""
     ordered = sorted(sentences, key=lambda s: (s.day, s.session, s.start))
     return tuple(
         frozenset(group) for _, group in groupby(ordered, key=lambda s: (s.day, s.session))
@@ -103,24 +103,24 @@ _MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 
 @dataclass(frozen=True, slots=True)
 class DerivationRecipe:
-    """The keys of one `derive`, typed as they are asked for."""
+    """The keys of the `derive` of a question, checked on access."""
 
     keys: Mapping[object, object]
 
     @property
     def op(self) -> str:
-        """What to compute."""
+        """The operation."""
         return self.get_text("op")
 
     def get_text(self, key: str) -> str:
-        """A text that must be there."""
+        """A required text."""
         value = self.keys.get(key)
         if not isinstance(value, str):
             raise _build_error(key, value)
         return value
 
     def get_day(self, key: str) -> int | None:
-        """A story day that may be left out."""
+        """A story day; None if absent."""
         value = self.keys.get(key)
         if value is None:
             return None
@@ -129,7 +129,7 @@ class DerivationRecipe:
         return value
 
     def parse_month(self) -> tuple[int, int]:
-        """The year and the month asked about."""
+        """The year and month."""
         value = self.get_text("month")
         match = _MONTH.fullmatch(value)
         if match is None:
@@ -142,7 +142,7 @@ class DerivationRecipe:
         return thread, slot
 
     def list_rows(self, key: str, width: int) -> list[tuple[str, ...]]:
-        """Two or more lists of so many texts each."""
+        """Two or more lists of `width` texts each."""
         value = self.keys.get(key)
         if not isinstance(value, list) or len(value) < 2:
             raise _build_error(key, value)

@@ -1,4 +1,4 @@
-"""One question: its answer derived on every day that could change it, and compared."""
+"""Verify one question: derive its answer on every day that could change it, and compare."""
 
 from collections.abc import Callable, Iterator
 
@@ -56,51 +56,51 @@ OPERATIONS: dict[str, Callable[[StatementLookup, DerivationRecipe, AskContext], 
 
 
 def derive_answer(
-    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+    lookup: StatementLookup, recipe: DerivationRecipe, ask: AskContext
 ) -> DerivedAnswer:
-    """The answer that follows from the text on that day, or Underivable with the reason."""
+    """The answer that follows from the text on that day; Underivable with the reason if none."""
     operation = OPERATIONS.get(recipe.op)
     if operation is None:
         raise Underivable(
             VerificationCode.DERIVE,
             f"derive has the unknown op {recipe.op!r}; use {', '.join(OPERATIONS)}",
         )
-    return operation(account, recipe, asking)
+    return operation(lookup, recipe, ask)
 
 
 _ANSWER_IS_WRONG = frozenset({VerificationCode.REFERENCE, VerificationCode.ATOMS})
 
 
 def verify_question(
-    account: StatementLookup, inquiry: QuestionClaims, last_day: int
+    lookup: StatementLookup, claims: QuestionClaims, last_day: int
 ) -> tuple[bool, tuple[VerificationFinding, ...]]:
-    """Whether the reference follows from the text, and everything wrong with the question."""
-    examination = _QuestionVerification(account, inquiry, last_day)
+    """Whether the reference follows from the text, and all findings about the question."""
+    examination = _QuestionVerification(lookup, claims, last_day)
     problems = dict.fromkeys(examination.find_problems())
     is_rederived = examination.is_derived and not any(
         code in _ANSWER_IS_WRONG for code, _ in problems
     )
     findings = tuple(
-        VerificationFinding(code, inquiry.where, message) for code, message in problems
+        VerificationFinding(code, claims.where, message) for code, message in problems
     )
     return is_rederived, findings
 
 
 class _QuestionVerification:
-    """The state of one examination."""
+    """The state of verifying one question."""
 
-    def __init__(self, account: StatementLookup, inquiry: QuestionClaims, last_day: int) -> None:
+    def __init__(self, lookup: StatementLookup, claims: QuestionClaims, last_day: int) -> None:
         self.is_derived = False
-        self._account = account
-        self._inquiry = inquiry
-        self._first = inquiry.answerable_from
-        ends = inquiry.irrelevant_after
+        self._lookup = lookup
+        self._claims = claims
+        self._first = claims.answerable_from
+        ends = claims.irrelevant_after
         self._last = last_day if ends is None else min(ends, last_day)
         self._last_day = last_day
 
     def find_problems(self) -> Iterator[VerificationProblem]:
-        """Everything wrong, most telling first."""
-        if self._inquiry.derive is None:
+        """Every problem, the most important first."""
+        if self._claims.derive is None:
             yield VerificationProblem(
                 VerificationCode.DERIVE, "it does not say how its answer is derived; add derive"
             )
@@ -112,46 +112,46 @@ class _QuestionVerification:
             )
             return
         yield from self._check_span()
-        recipe = DerivationRecipe(self._inquiry.derive)
+        recipe = DerivationRecipe(self._claims.derive)
         try:
             derived = self._derive(recipe, self._first)
         except Underivable as fault:
             yield VerificationProblem(fault.code, fault.problem)
             return
         self.is_derived = True
-        yield from derived.troubles
-        yield from compare_answer(self._inquiry, derived, self._account.get_date(self._first))
-        yield from check_evidence(self._inquiry, derived)
+        yield from derived.problems
+        yield from compare_answer(self._claims, derived, self._lookup.get_date(self._first))
+        yield from check_evidence(self._claims, derived)
         yield from self._check_later(recipe, derived)
         yield from self._check_restatements(derived)
         yield from self._check_change(recipe, derived)
 
     def _derive(self, recipe: DerivationRecipe, day: int) -> DerivedAnswer:
-        asking = AskContext(day=day, session=self._inquiry.session, first=self._first)
-        return derive_answer(self._account, recipe, asking)
+        ask = AskContext(day=day, session=self._claims.session, first=self._first)
+        return derive_answer(self._lookup, recipe, ask)
 
     def _check_span(self) -> Iterator[VerificationProblem]:
-        inquiry = self._inquiry
-        newest = max((claim.day for claim in inquiry.evidence), default=0)
+        claims = self._claims
+        newest = max((claim.day for claim in claims.evidence), default=0)
         if newest > self._first:
             yield VerificationProblem(
                 VerificationCode.SPAN,
                 f"it is answerable from day {self._first}, before its evidence of day {newest}",
             )
-        if inquiry.changes_on is not None and inquiry.irrelevant_after != inquiry.changes_on - 1:
+        if claims.changes_on is not None and claims.irrelevant_after != claims.changes_on - 1:
             yield VerificationProblem(
                 VerificationCode.SPAN,
-                f"its answer changes on day {inquiry.changes_on}, so it is irrelevant after day "
-                f"{inquiry.changes_on - 1} and not {inquiry.irrelevant_after}",
+                f"its answer changes on day {claims.changes_on}, so it is irrelevant after day "
+                f"{claims.changes_on - 1} and not {claims.irrelevant_after}",
             )
 
     def _check_later(
         self, recipe: DerivationRecipe, derived: DerivedAnswer
     ) -> Iterator[VerificationProblem]:
-        """The answer on the days that could change it, up to the last day it is asked."""
-        table = self._account.table
-        told = {s.day for about in derived.slots for s in table.stated.get(about, ())}
-        for day in sorted({d for d in told if self._first < d < self._last} | {self._last}):
+        """Check the answer on the days that could change it, up to the last day it is asked."""
+        table = self._lookup.table
+        days = {s.day for about in derived.slots for s in table.stated.get(about, ())}
+        for day in sorted({d for d in days if self._first < d < self._last} | {self._last}):
             try:
                 later = self._derive(recipe, day)
             except Underivable as fault:
@@ -164,12 +164,12 @@ class _QuestionVerification:
                     VerificationCode.SECOND_ANSWER, _describe_change(derived, later, day)
                 )
                 return
-            yield from check_secrets(self._inquiry, later, self._account.get_date(day))
+            yield from check_secrets(self._claims, later, self._lookup.get_date(day))
 
     def _check_restatements(self, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
-        if self._inquiry.category != "recency-bias-resistance":
+        if self._claims.category != "recency-bias-resistance":
             return
-        table = self._account.table
+        table = self._lookup.table
         cited = {sentence for group in derived.needed for sentence in group}
         since = min((sentence.day for sentence in cited), default=0)
         for about in derived.slots:
@@ -177,15 +177,15 @@ class _QuestionVerification:
                 if statement.sentence not in cited and since <= statement.day <= self._last:
                     yield VerificationProblem(
                         VerificationCode.RESTATED,
-                        f"a fact asked after a long silence is told again; "
+                        f"a fact asked after a long silence is stated again; "
                         f"{statement.sentence.place}",
                     )
 
     def _check_change(
         self, recipe: DerivationRecipe, derived: DerivedAnswer
     ) -> Iterator[VerificationProblem]:
-        """The day the answer changes is the day it changes."""
-        day = self._inquiry.changes_on
+        """Check that the answer changes on the stated day."""
+        day = self._claims.changes_on
         if day is None or day > self._last_day:
             return
         try:
@@ -198,19 +198,19 @@ class _QuestionVerification:
             )
 
     def _is_withdrawn(self, derived: DerivedAnswer, day: int) -> bool:
-        """Whether the value stays and the right to hear it may go that day."""
-        told = [
+        """Whether the value stays but access to it may end that day."""
+        sentences = [
             sentence
             for thread, _ in derived.slots
-            for sentence in self._account.table.about.get(thread, ())
+            for sentence in self._lookup.table.about.get(thread, ())
             if sentence.day == day
         ]
-        is_boundary = self._inquiry.category == "information-boundary"
-        return any(is_boundary or is_forget_request(sentence) for sentence in told)
+        is_boundary = self._claims.category == "information-boundary"
+        return any(is_boundary or is_forget_request(sentence) for sentence in sentences)
 
 
 def _describe_change(derived: DerivedAnswer, later: DerivedAnswer, day: int) -> str:
-    for old, new in zip(derived.holdings, later.holdings, strict=False):
+    for old, new in zip(derived.expected, later.expected, strict=False):
         if old.keys != new.keys:
             return (
                 f"the answer changes while it may still be asked: {new.what} is "

@@ -1,4 +1,4 @@
-"""What a proof can find wrong, and the report it ends in."""
+"""The findings of a verification and its report."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class VerificationCode(StrEnum):
-    """What kind of thing is wrong; every message says the rest."""
+    """The kind of a finding; the message says the rest."""
 
     DAY = "day"
     """A day file is missing, misnamed or cannot be read."""
@@ -19,9 +19,9 @@ class VerificationCode(StrEnum):
     SPAN = "span"
     """The days on which a question may be asked contradict its other days."""
     UNSTATED = "unstated"
-    """The text never says what the question asks for."""
+    """The text never states what the question asks for."""
     AMBIGUOUS = "ambiguous"
-    """A sentence can be read in two ways."""
+    """A sentence has two readings."""
     TOLD_TWICE = "told-twice"
     """A step that happens once is told on several days."""
     SECOND_ANSWER = "second-answer"
@@ -29,7 +29,7 @@ class VerificationCode(StrEnum):
     TOO_EARLY = "too-early"
     """The answer is in the text before the sentence cited for it."""
     RESTATED = "restated"
-    """A fact that must be told once is told again."""
+    """A fact that must be stated once is stated again."""
     REFERENCE = "reference"
     """The reference answer is not what follows from the text."""
     ATOMS = "atoms"
@@ -45,19 +45,19 @@ class VerificationCode(StrEnum):
     RELEVANT_DAYS = "relevant-days"
     """The relevant days are not the days of the evidence."""
     LEAK = "leak"
-    """A secret stands where the asker may read it."""
+    """A secret is in a text that the asker may read."""
     WITHHELD = "withheld"
-    """What is said to be withheld is not what the text keeps secret."""
+    """The withheld values are not what the text keeps secret."""
     CANARY = "canary"
     """A canary is not in an isolated session."""
     BOUNDARY = "boundary"
-    """Who asks and how much they may be told do not fit."""
+    """The asking session and the expected disclosure do not fit."""
     FORGET = "forget"
-    """A value is called forgotten, and nobody asked for that or it is told again."""
+    """A value is called forgotten without a request to forget it, or is stated again."""
 
 
 class VerificationProblem(NamedTuple):
-    """What is wrong with the question at hand."""
+    """What is wrong with one question."""
 
     code: VerificationCode
     message: str
@@ -65,11 +65,11 @@ class VerificationProblem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerificationFinding:
-    """One thing that is wrong."""
+    """One thing that is wrong, with its place."""
 
     code: VerificationCode
     where: str
-    """The question or the file it was noticed at."""
+    """The question or the file."""
     message: str
     """One sentence: what, and where in the text."""
 
@@ -79,11 +79,11 @@ class VerificationFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationReport:
-    """What became of every question, and everything found wrong."""
+    """The result of verifying one world."""
 
     questions: int
     rederived: int
-    """How many references follow from the text alone on every day they may be asked."""
+    """References that follow from the text alone on every day they may be asked."""
     findings: tuple[VerificationFinding, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""`lexicon.json`: how things are called in a built world, never what is true of them."""
+"""`lexicon.json` and its cues: how a world names things, never what is true of them."""
 
 import json
 import re
@@ -33,12 +33,12 @@ T = TypeVar("T")
 KINDS = ("number", "money", "percent", "time", "date", "person", "choice", "code")
 
 PLACE = re.compile(r"(?<!\w)_(?!\w)")
-"""Where a cue has the value itself; an underscore within a word is just that."""
+"""The place of the value in a cue; an underscore within a word is plain text."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexiconSession:
-    """A session: who is in it, and whether what is said there stays there."""
+    """A session: its participants, and whether it is isolated."""
 
     is_isolated: bool
     participants: tuple[str, ...]
@@ -46,7 +46,7 @@ class LexiconSession:
 
 @dataclass(frozen=True, slots=True)
 class LexiconThread:
-    """Something the text tells of: the process it is one of, and its name."""
+    """A thread of the story: its process and its name."""
 
     process: str
     name: str
@@ -65,7 +65,7 @@ class LexiconSlot:
 
 @dataclass(frozen=True, slots=True)
 class LexiconStep:
-    """Something that happens to the threads of a process."""
+    """A step of the threads of a process."""
 
     cues: tuple[str, ...]
     is_first: bool
@@ -73,11 +73,11 @@ class LexiconStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldLexicon:
-    """All that is known before the first day is read."""
+    """What the verifier knows before it reads the first day."""
 
     epoch: date
     people: dict[str, tuple[str, ...]]
-    rooms: dict[str, LexiconSession]
+    sessions: dict[str, LexiconSession]
     threads: dict[str, LexiconThread]
     slots: dict[tuple[str, str], LexiconSlot]
     """By process and slot."""
@@ -90,12 +90,12 @@ class WorldLexicon:
             self._members.setdefault(thread.process, []).append(key)
 
     def is_isolated(self, session: str) -> bool:
-        """Whether what is said there stays there."""
-        room = self.rooms.get(session)
-        return room is not None and room.is_isolated
+        """Whether the session is isolated from all others."""
+        found = self.sessions.get(session)
+        return found is not None and found.is_isolated
 
     def is_open_to(self, asker: str, session: str) -> bool:
-        """Whether the session asking may know what is said in the other one."""
+        """Whether the asking session may know the content of the other one."""
         return asker == session or not self.is_isolated(session)
 
     def list_threads(self, process: str) -> Sequence[str]:
@@ -103,12 +103,12 @@ class WorldLexicon:
         return self._members.get(process, ())
 
     def find_first_step(self, process: str) -> str | None:
-        """The step the threads of this process begin with, if there is exactly one."""
-        first = [step for (of, step), told in self.steps.items() if of == process and told.is_first]
+        """The first step of the threads of this process, if there is exactly one."""
+        first = [name for (of, name), step in self.steps.items() if of == process and step.is_first]
         return first[0] if len(first) == 1 else None
 
     def list_phrases(self) -> Iterator[str]:
-        """Every name and option there is."""
+        """Every name and option."""
         for names in self.people.values():
             yield from names
         yield from (thread.name for thread in self.threads.values())
@@ -117,10 +117,10 @@ class WorldLexicon:
 
 
 def read_lexicon(path: Path, name: str) -> WorldLexicon:
-    """The lexicon; UsageError if there is none, Malformed if it departs from its shape."""
+    """Read the lexicon; UsageError if the file is missing, Malformed if its form is wrong."""
     if not path.is_file():
         raise UsageError(
-            f"{name} does not exist; only worlds built by the simulator can be proved, "
+            f"{name} does not exist; only worlds built by the simulator can be verified, "
             "check any other dataset with `lint`"
         )
     try:
@@ -133,7 +133,7 @@ def read_lexicon(path: Path, name: str) -> WorldLexicon:
 
 
 def audit_lexicon(lexicon: WorldLexicon, name: str) -> Iterator[VerificationFinding]:
-    """Names that stand for two things, so that no reader could tell which is meant."""
+    """Names that denote two things."""
     called = [(thread.name, key) for key, thread in lexicon.threads.items()]
     known = [(alias, person) for person, names in lexicon.people.items() for alias in names]
     for what, pairs in (("threads", called), ("people", known)):
@@ -149,7 +149,7 @@ def audit_lexicon(lexicon: WorldLexicon, name: str) -> Iterator[VerificationFind
 
 
 class _LexiconParser:
-    """Turns parsed JSON into a lexicon, naming whatever does not fit."""
+    """Turns parsed JSON into a lexicon; errors name what does not fit."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -165,7 +165,7 @@ class _LexiconParser:
         return WorldLexicon(
             epoch=epoch,
             people=self._parse_section(whole, "people", self._require_texts),
-            rooms=self._parse_section(whole, "sessions", self._parse_session),
+            sessions=self._parse_section(whole, "sessions", self._parse_session),
             threads=self._parse_section(whole, "threads", self._parse_thread),
             slots={self._split_key(key, "slots"): slot for key, slot in slots.items()},
             steps={self._split_key(key, "steps"): step for key, step in steps.items()},
@@ -215,7 +215,7 @@ class _LexiconParser:
     def _parse_cues(self, fields: dict[str, object], where: str) -> tuple[str, ...]:
         cues = self._require_texts(fields.get("cues"), f"{where}.cues")
         if not cues:
-            raise self._build_error(f"{where} has no cue; the reader could never find it")
+            raise self._build_error(f"{where} has no cue, so it cannot be found in the text; add one")
         for cue in cues:
             if len(PLACE.findall(cue)) > 1 or not PLACE.sub("", cue).strip():
                 raise self._build_error(
@@ -263,23 +263,23 @@ def is_stale(text: str, value: FoundValue) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CueReading:
-    """What one sentence says about one slot; nothing, if it holds a cue and no value."""
+    """What one sentence says about one slot; empty if it has a cue but no value."""
 
     stated: FoundValue | None = None
     stale: tuple[FoundValue, ...] = ()
     rivals: tuple[FoundValue, ...] = ()
-    """Values of which no one can tell which is stated; empty if that is clear."""
+    """Values if it is unclear which is stated; empty if that is clear."""
 
 
 class Cue:
-    """A few words that say a value of the slot is near; with `_`, where it stands."""
+    """Words that mark a value of the slot nearby; `_` marks its exact place."""
 
     def __init__(self, words: str) -> None:
         self.words = words
         before, *rest = PLACE.split(words, maxsplit=1)
         after = rest[0] if rest else ""
         self.has_place = bool(rest)
-        # One plain substring test spares most sentences the patterns.
+        # A plain substring test skips the patterns for most sentences.
         self.needle = fold_text(max(f"{before} {after}".split(), key=len, default=""))
         parts = [
             match_whole_words(build_words_pattern(part)) for part in (before, after) if part.strip()
@@ -294,11 +294,11 @@ class Cue:
         self.opens = not before.strip()
 
     def is_in(self, text: str) -> bool:
-        """Whether the words of the cue stand in the text, whatever is in its place."""
+        """Whether the text contains the words of the cue, with anything in its place."""
         return self._words.search(text) is not None
 
     def is_placed_at(self, text: str, value: FoundValue) -> bool:
-        """Whether the value stands exactly where the cue has its `_`."""
+        """Whether the value is exactly where the cue has its `_`."""
         return (
             self._before.search(text, 0, value.start) is not None
             and self._after.match(text, value.end) is not None
@@ -329,15 +329,15 @@ class SlotGrammar:
     def read(
         self, text: str, small: str, today: date, names: Iterable[tuple[int, int]]
     ) -> CueReading | None:
-        """What the sentence says; None if it holds no cue. `small` is its folded text."""
+        """What the sentence says; None if it has no cue. `small` is its folded text."""
         near = [cue for cue in self.cues if cue.needle in small]
         if not near:
             return None
         values = [value for value in self.reader.find(text, today) if not value.is_within(names)]
         placed = self._find_placed_values(text, near, values)
-        told = [cue for cue in near if cue.is_in(text)]
-        if not placed and all(cue.has_place for cue in told):
-            return CueReading() if told else None
+        matching = [cue for cue in near if cue.is_in(text)]
+        if not placed and all(cue.has_place for cue in matching):
+            return CueReading() if matching else None
         stale = tuple(v for v in values if is_stale(text, v) and v not in placed)
         fresh = placed or [v for v in values if v not in stale and self._is_value(v)]
         if not fresh:
@@ -351,7 +351,7 @@ class SlotGrammar:
     def _find_placed_values(
         self, text: str, near: list[Cue], values: list[FoundValue]
     ) -> list[FoundValue]:
-        """Values where a cue has its `_`. A cue such as `bought from _` makes none stale."""
+        """Values at the `_` of a cue. A cue such as `bought from _` makes no value stale."""
         return [
             value
             for value in values
@@ -364,25 +364,25 @@ class SlotGrammar:
         ]
 
     def _is_value(self, value: FoundValue) -> bool:
-        """A bare number is a code only where a cue puts it."""
+        """Whether the value counts; a bare number is a code only at the place of a cue."""
         return self.slot.kind != "code" or bool(self.slot.shape) or not value.surface.isdigit()
 
 
 @dataclass(frozen=True, slots=True)
 class StepGrammar:
-    """Tells whether a sentence tells of one step."""
+    """Recognises one step in a sentence."""
 
     name: str
     cues: tuple[Cue, ...]
 
     def is_told(self, text: str, small: str) -> bool:
-        """Whether one of its cues stands in the sentence."""
+        """Whether the sentence contains one of its cues."""
         return any(cue.needle in small and cue.is_in(text) for cue in self.cues)
 
 
 @dataclass(slots=True)
 class ProcessGrammar:
-    """All that can be said about the threads of one process."""
+    """The slots and steps of one process, compiled."""
 
     slots: dict[str, SlotGrammar] = field(default_factory=dict)
     steps: dict[str, StepGrammar] = field(default_factory=dict)
@@ -402,7 +402,7 @@ class WorldGrammar:
             self.get_process(process).steps[name] = StepGrammar(name, cues)
 
     def get_process(self, process: str) -> ProcessGrammar:
-        """What can be said about the threads of the process."""
+        """The slots and steps of the process."""
         return self._processes.setdefault(process, ProcessGrammar())
 
 

@@ -1,4 +1,4 @@
-"""`questions.yaml` as the proof needs it: the public keys, and those the simulator adds."""
+"""`questions.yaml` as the verifier reads it: the public keys, and those of the simulator."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,17 +44,17 @@ class QuestionClaims:
     evidence: tuple[EvidenceClaim, ...]
     canaries: tuple[str, ...]
     withheld: tuple[str, ...]
-    """The values a refusal keeps back, where the question lists them."""
+    """The values a refusal withholds, if the question lists them."""
     derive: Mapping[object, object] | None
 
     @property
     def where(self) -> str:
-        """What findings call it."""
+        """Its name in findings."""
         return f"question {self.id}"
 
 
 def read_claims(document: Document) -> tuple[QuestionClaims, ...]:
-    """Every question in file order; DataError if one departs from its shape."""
+    """Every question in file order; DataError if one has a wrong form."""
     content = document.content
     if not isinstance(content, list) or not content:
         raise Malformed(
@@ -72,11 +72,11 @@ def _read_all(
     seen: set[str] = set()
     for fields in read_mappings(document, (), "question", content, problems):
         raw = cast("dict[object, object]", content[cast("int", fields.path[0])])
-        inquiry = _read_question(fields, raw.get("derive"))
-        if inquiry.id in seen:
-            fields.note(f"two questions have the id {inquiry.id}; rename one", "id")
-        seen.add(inquiry.id)
-        yield inquiry
+        claims = _read_question(fields, raw.get("derive"))
+        if claims.id in seen:
+            fields.note(f"two questions have the id {claims.id}; rename one", "id")
+        seen.add(claims.id)
+        yield claims
 
 
 def _read_question(fields: Fields, derive: object) -> QuestionClaims:

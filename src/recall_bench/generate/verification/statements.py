@@ -1,4 +1,4 @@
-"""What the text says: every value of every slot, every step, and every doubt about either."""
+"""What the text states: every value of every slot, every step, and every unclear sentence."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -35,28 +35,28 @@ About = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SlotStatement:
-    """One sentence giving a slot of a thread a value."""
+    """One sentence that gives a slot of a thread a value."""
 
     value: FoundValue
-    """With its place in the sentence."""
+    """The value, with its position in the sentence."""
     sentence: DaySentence
     is_stale: bool = False
     """Named as a former value."""
 
     @property
     def day(self) -> int:
-        """The story day it is told."""
+        """The story day of its sentence."""
         return self.sentence.day
 
     @property
     def session(self) -> str:
-        """The session it is told in."""
+        """The session of its sentence."""
         return self.sentence.session
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingDoubt:
-    """A sentence that may say something and cannot be understood."""
+    """A sentence that may state something but is unclear."""
 
     sentence: DaySentence
     problem: str
@@ -67,19 +67,19 @@ class ReadingDoubt:
 
 @dataclass(slots=True)
 class StatementTable:
-    """Everything read, in the order of the text."""
+    """Everything the text states, in its order."""
 
     stated: dict[About, list[SlotStatement]] = field(default_factory=dict)
     steps: dict[About, list[DaySentence]] = field(default_factory=dict)
     doubts: dict[About, list[ReadingDoubt]] = field(default_factory=dict)
     unread: dict[About, list[DaySentence]] = field(default_factory=dict)
-    """Sentences with a cue of the slot and no value: where to look if a value is missing."""
+    """Sentences with a cue of the slot but no value: where to look if a value is missing."""
     about: dict[str, list[DaySentence]] = field(default_factory=dict)
     """Every sentence about a thread, headings included."""
     blocks: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     """Day and place of every block that names a thread."""
     explained: set[tuple[int, int]] = field(default_factory=set)
-    """Day and place of every value that some statement accounts for."""
+    """Day and place of every value that belongs to a statement."""
 
 
 def read_table(
@@ -93,7 +93,7 @@ def read_table(
 
 
 class _TextPass:
-    """One pass over the text."""
+    """Reads the text once and fills the table."""
 
     def __init__(self, lexicon: WorldLexicon, grammar: WorldGrammar, names: NameIndex) -> None:
         self.table = StatementTable()
@@ -105,7 +105,7 @@ class _TextPass:
         }
 
     def read(self, day: ParsedDay) -> None:
-        """Take in one day."""
+        """Read one day."""
         today = compute_story_date(self._lexicon.epoch, day.day).date()
         for block in day.blocks:
             first = min(block.heading[0], block.start)
@@ -123,28 +123,28 @@ class _TextPass:
             within = [n for n in names if sentence.start <= n.start and n.end <= sentence.end]
             threads, is_sure = scope.find_threads(sentence, within)
             if threads:
-                told = _SentenceReading(sentence, today, within, is_sure=is_sure)
-                self._read_sentence(told, threads)
+                current = _SentenceReading(sentence, today, within, is_sure=is_sure)
+                self._read_sentence(current, threads)
 
-    def _read_sentence(self, told: "_SentenceReading", threads: list[str]) -> None:
-        if told.is_sure:
+    def _read_sentence(self, current: "_SentenceReading", threads: list[str]) -> None:
+        if current.is_sure:
             for thread in threads:
-                self.table.about.setdefault(thread, []).append(told.sentence)
-        readings = {thread: told.read_process(self._grammar[thread]) for thread in threads}
+                self.table.about.setdefault(thread, []).append(current.sentence)
+        readings = {thread: current.read_process(self._grammar[thread]) for thread in threads}
         for thread, (slots, steps) in readings.items():
             for slot, reading in slots.items():
                 same = [t for t, (read, _) in readings.items() if reading in read.values()]
-                self._note_slot((thread, slot), told, reading, self._name_rivals(same))
+                self._note_slot((thread, slot), current, reading, self._name_rivals(same))
             for step in steps:
                 same = [t for t in readings if self._grammar[t] is self._grammar[thread]]
-                self._note_step((thread, step), told, self._name_rivals(same))
+                self._note_step((thread, step), current, self._name_rivals(same))
 
     def _name_rivals(self, threads: list[str]) -> list[str]:
-        """The names of threads of which the sentence says the same thing, if they are several."""
+        """The names of the threads of which the sentence says the same, if there are several."""
         return [self._lexicon.threads[t].name for t in threads] if len(threads) > 1 else []
 
     def _note_slot(
-        self, about: About, told: "_SentenceReading", reading: CueReading, rivals: list[str]
+        self, about: About, current: "_SentenceReading", reading: CueReading, rivals: list[str]
     ) -> None:
         table = self.table
         if reading.rivals:
@@ -153,29 +153,29 @@ class _TextPass:
                 f"a sentence with a cue of {about[1]} holds {surfaces}, so it states neither; "
                 "leave one out or use a cue with _"
             )
-            table.doubts.setdefault(about, []).append(ReadingDoubt(told.sentence, problem))
+            table.doubts.setdefault(about, []).append(ReadingDoubt(current.sentence, problem))
             return
         values = [(value, True) for value in reading.stale]
         values += [(reading.stated, False)] if reading.stated else []
         if not values:
-            table.unread.setdefault(about, []).append(told.sentence)
-        elif unclear := told.explain_doubt(about, rivals):
-            table.doubts.setdefault(about, []).append(ReadingDoubt(told.sentence, unclear))
+            table.unread.setdefault(about, []).append(current.sentence)
+        elif unclear := current.explain_doubt(about, rivals):
+            table.doubts.setdefault(about, []).append(ReadingDoubt(current.sentence, unclear))
         else:
             for value, stale in sorted(values, key=lambda pair: pair[0].start):
-                statement = SlotStatement(value, told.sentence, is_stale=stale)
+                statement = SlotStatement(value, current.sentence, is_stale=stale)
                 table.stated.setdefault(about, []).append(statement)
-                table.explained.add((told.sentence.day, told.sentence.start + value.start))
+                table.explained.add((current.sentence.day, current.sentence.start + value.start))
 
-    def _note_step(self, about: About, told: "_SentenceReading", rivals: list[str]) -> None:
-        if problem := told.explain_doubt(about, rivals):
-            self.table.doubts.setdefault(about, []).append(ReadingDoubt(told.sentence, problem))
+    def _note_step(self, about: About, current: "_SentenceReading", rivals: list[str]) -> None:
+        if problem := current.explain_doubt(about, rivals):
+            self.table.doubts.setdefault(about, []).append(ReadingDoubt(current.sentence, problem))
         else:
-            self.table.steps.setdefault(about, []).append(told.sentence)
+            self.table.steps.setdefault(about, []).append(current.sentence)
 
 
 class _ThreadScope:
-    """The threads named so far in a block, and in the entry or quoted line at hand."""
+    """The threads named so far in a block, and in the current entry or quoted line."""
 
     def __init__(self) -> None:
         self._in_block: dict[str, None] = {}
@@ -185,7 +185,7 @@ class _ThreadScope:
     def find_threads(
         self, sentence: DaySentence, names: list[FoundValue]
     ) -> tuple[list[str], bool]:
-        """The threads a sentence may be about, and whether it is about each of them for sure."""
+        """The threads a sentence may be about, and whether it is certainly about each of them."""
         if sentence.line != self._line:
             self._line, self._in_line = sentence.line, {}
         named = dict.fromkeys(str(name.key) for name in names)
@@ -199,7 +199,7 @@ class _ThreadScope:
 
 
 class _SentenceReading:
-    """One sentence in the course of being read."""
+    """One sentence while it is read."""
 
     def __init__(
         self, sentence: DaySentence, today: date, names: list[FoundValue], *, is_sure: bool
@@ -211,7 +211,7 @@ class _SentenceReading:
         self._names = [(n.start - sentence.start, n.end - sentence.start) for n in names]
 
     def read_process(self, grammar: ProcessGrammar) -> tuple[dict[str, CueReading], list[str]]:
-        """What it says about each slot, and the steps it tells of."""
+        """What it says about each slot, and the steps it mentions."""
         text, small = self.sentence.text, self._small
         slots = {
             slot.name: reading
@@ -221,7 +221,7 @@ class _SentenceReading:
         return slots, [step.name for step in grammar.steps.values() if step.is_told(text, small)]
 
     def explain_doubt(self, about: About, rivals: list[str]) -> str | None:
-        """Why nobody can tell which thread is meant; None if that is clear."""
+        """Why it is unclear which thread is meant; None if it is clear."""
         if not self.is_sure:
             return (
                 f"a sentence with a cue of {about[1]} names no thread and its block names several; "
@@ -236,7 +236,7 @@ class _SentenceReading:
 
 
 class Underivable(Exception):
-    """No answer follows from the text; it never leaves the proof but as a finding."""
+    """No answer follows from the text; becomes a finding."""
 
     def __init__(self, code: VerificationCode, problem: str) -> None:
         super().__init__(problem)
@@ -246,7 +246,7 @@ class Underivable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StatementLookup:
-    """The table of statements, asked by day."""
+    """Looks up statements by thread, slot and day."""
 
     lexicon: WorldLexicon
     grammar: WorldGrammar
@@ -278,7 +278,7 @@ class StatementLookup:
         return found
 
     def build_reader(self, thread: str, slot: str) -> ValueReader:
-        """What finds the slot's values in any text, names of threads left alone."""
+        """A reader of the slot's values that ignores names of threads."""
         return UnnamedValueReader(self.get_slot(thread, slot).reader, self.names)
 
     def name_part(self, thread: str, what: str) -> str:
@@ -286,13 +286,13 @@ class StatementLookup:
         return f"{what} of {self.get_thread(thread).name}"
 
     def list_statements(self, thread: str, slot: str, until: int) -> list[SlotStatement]:
-        """Every statement up to a day, stale ones included; doubts are raised."""
+        """Every statement up to a day, stale ones included; Underivable if one is unclear."""
         self.get_slot(thread, slot)
         self._raise_doubts((thread, slot), until)
         return [s for s in self.table.stated.get((thread, slot), ()) if s.day <= until]
 
     def require_statements(self, thread: str, slot: str, until: int) -> list[SlotStatement]:
-        """What is said of the slot up to a day, at least once; stale mentions are left out."""
+        """At least one statement of the slot up to a day, without stale ones."""
         found = [s for s in self.list_statements(thread, slot, until) if not s.is_stale]
         if not found:
             raise Underivable(
@@ -301,7 +301,7 @@ class StatementLookup:
         return found
 
     def find_step(self, thread: str, step: str, until: int) -> list[DaySentence]:
-        """The sentences that tell of the step, all on one day; none if it has not happened."""
+        """The sentences about the step, all on one day; empty if it has not happened."""
         process = self.get_thread(thread).process
         if step not in self.grammar.get_process(process).steps:
             raise Underivable(
@@ -318,7 +318,7 @@ class StatementLookup:
         return found
 
     def require_step(self, thread: str, step: str, until: int) -> list[DaySentence]:
-        """The sentences that tell of the step, at least one, all on one day."""
+        """At least one sentence about the step, all on one day."""
         found = self.find_step(thread, step, until)
         if not found:
             raise Underivable(
@@ -330,7 +330,7 @@ class StatementLookup:
         return found
 
     def require_first_step(self, process: str) -> str:
-        """The step with which the threads of a process begin."""
+        """The first step of the threads of a process."""
         step = self.lexicon.find_first_step(process)
         if step is None:
             raise Underivable(
@@ -340,7 +340,7 @@ class StatementLookup:
         return step
 
     def find_loose_mentions(self, thread: str, slot: str, key: Key) -> Iterator[DaySentence]:
-        """Sentences about a thread that hold a value of the slot and do not state it."""
+        """Sentences about a thread that contain a value of the slot without stating it."""
         reader = self.build_reader(thread, slot)
         for sentence in self.table.about.get(thread, ()):
             for value in reader.find(sentence.text, self.get_date(sentence.day)):

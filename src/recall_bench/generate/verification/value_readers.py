@@ -1,8 +1,7 @@
-"""Values in prose: what kind they are, what they amount to, and how they were written.
+"""Readers that find values and names in prose.
 
-A reader finds every value of its kind in a text. Each has a key, equal for equal values however
-they are written: `$640M` and `$640 million`, `4 March 2025` and `2025-03-04`, `Priya` and
-`Priya Raman`.
+A reader finds every value of its kind in a text. Each has a key, which is equal for equal values in
+any spelling: `$640M` and `$640 million`, `4 March 2025` and `2025-03-04`, `Priya` and `Priya Raman`.
 """
 
 import re
@@ -21,12 +20,12 @@ class Amount(NamedTuple):
 
 
 Key = Amount | date | str
-"""What a value amounts to."""
+"""What a value means, independent of its spelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundValue:
-    """One value where it stands in a text."""
+    """One value at its position in a text."""
 
     key: Key
     surface: str
@@ -39,7 +38,7 @@ class FoundValue:
 
 
 class ValueReader(Protocol):
-    """Whatever finds values of one kind."""
+    """Finds values of one kind."""
 
     def find(self, text: str, today: date) -> list[FoundValue]:
         """Every value in the text; a date without a year is the one nearest to today."""
@@ -51,12 +50,12 @@ KeyBuilder = Callable[[re.Match[str], date], Key | None]
 
 @dataclass(frozen=True, slots=True)
 class PatternReader:
-    """Finds values by a pattern; a match that makes no key only keeps others from its place."""
+    """Finds values by a pattern; a match without a key only blocks its place."""
 
     pattern: re.Pattern[str]
     make: KeyBuilder
     is_telling: bool = False
-    """Whether such a value gives itself away without the words that name it."""
+    """Whether the value is recognisable without the words that name it."""
 
     def find(self, text: str, today: date) -> list[FoundValue]:
         """Every value in the text, from left to right."""
@@ -106,11 +105,11 @@ _SCALES = {
 }
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _ELSEWHERE = rf"{_MONEY}|{_PERCENT}|{_TIME}|{_DATE}|{_MONTH_AND_YEAR}"
-"""What holds digits and is neither a bare number nor a code."""
+"""Text with digits that is neither a bare number nor a code."""
 
 
 def build_number_reader(unit: str | None = None) -> PatternReader:
-    """Numbers with the unit; without one, numbers that are no part of anything else."""
+    """Numbers with the unit; without a unit, numbers that are not part of anything else."""
     if unit:
         edge = r"(?![\w/])" if unit[-1].isalnum() else ""
         pattern = rf"(?P<number>{_NUMBER})[\s-]?{re.escape(unit)}{edge}"
@@ -136,7 +135,7 @@ def build_percent_reader() -> PatternReader:
 
 
 def build_time_reader() -> PatternReader:
-    """Times of day, on the clock of 24 hours or of twelve."""
+    """Times of day, on a 24-hour or 12-hour clock."""
     return PatternReader(re.compile(_TIME), lambda m, _: _parse_time(m))
 
 
@@ -148,26 +147,26 @@ def _parse_time(match: re.Match[str]) -> str:
 
 
 def build_date_reader() -> PatternReader:
-    """Calendar dates with a day and a month, in any of the three orders."""
+    """Dates with day and month, in any of the three orders."""
     return PatternReader(re.compile(_DATE), _parse_date)
 
 
 def build_person_reader(people: Mapping[str, Sequence[str]]) -> PatternReader:
-    """People by any of their names; the key is the full one."""
+    """People by any of their names; the key is the full name."""
     full = {fold_text(name): person for person, names in people.items() for name in names}
     pattern = _match_any([name for names in people.values() for name in names])
     return PatternReader(re.compile(pattern), lambda m, _: full[fold_text(m[0])])
 
 
 def build_choice_reader(options: Sequence[str]) -> PatternReader:
-    """Phrases of a closed list, the longest that fits; case does not count."""
+    """Phrases of a closed list, the longest match first; case is ignored."""
     whole = {fold_text(option): option for option in options}
     pattern = re.compile(_match_any(options), re.IGNORECASE)
     return PatternReader(pattern, lambda m, _: whole.get(fold_text(m[0])))
 
 
 def build_code_reader(shape: str | None = None) -> PatternReader:
-    """Codes of the shape; without one, words that hold a digit and are nothing else."""
+    """Codes of the shape; without a shape, words with a digit that are nothing else."""
     if shape is None:
         word = r"(?<![\w-])(?P<code>\w+(?:[./-]\w+)*)"
         return PatternReader(re.compile(f"{_ELSEWHERE}|{word}"), _parse_code)
@@ -177,22 +176,22 @@ def build_code_reader(shape: str | None = None) -> PatternReader:
 
 
 def build_yes_no_reader() -> PatternReader:
-    """The yes or no a text opens with."""
+    """The yes or no at the start of a text."""
     return PatternReader(re.compile(r"\A\W*(yes|no)\b", re.IGNORECASE), lambda m, _: m[1].lower())
 
 
 def fold_text(text: str) -> str:
-    """The text as it is compared: case, width of blanks and curl of apostrophes do not count."""
+    """The text in the form used for comparison: case, spaces and apostrophes unified."""
     return " ".join(text.replace("’", "'").casefold().split())
 
 
 def build_words_pattern(phrase: str) -> str:
-    """A pattern for the words of a phrase, whatever the blanks between them."""
+    """A pattern for the words of a phrase with any white space between them."""
     return r"\s+".join(re.escape(word).replace("'", "['’]") for word in phrase.split())
 
 
 def match_whole_words(pattern: str) -> str:
-    """The pattern where it begins and ends with whole words."""
+    """The pattern, restricted to whole words."""
     return rf"(?<!\w)(?:{pattern})(?!\w)"
 
 
@@ -248,10 +247,10 @@ _WORD = re.compile(r"\w+")
 
 
 class NameIndex:
-    """Finds names word for word, the longest that fits; a first letter may be a capital."""
+    """Finds names literally, the longest match first; the first letter may be a capital."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """Map each name to what it names."""
+        """Map each name to the key of what it names."""
         self._named: dict[str, str] = {}
         widths: dict[str, set[tuple[int, int]]] = {}
         for name, thread in names.items():
@@ -260,7 +259,7 @@ class NameIndex:
                 if first:
                     self._named[spelling] = thread
                     widths.setdefault(first[0], set()).add((len(spelling), first.start()))
-        # A thousand names that begin alike have few lengths: each is one look-up.
+        # A thousand names with the same first word have few lengths: one look-up for each.
         self._widths = {word: sorted(sizes, reverse=True) for word, sizes in widths.items()}
 
     def find(self, text: str, today: date | None = None) -> list[FoundValue]:  # noqa: ARG002
@@ -292,7 +291,7 @@ class NameIndex:
 
 @dataclass(frozen=True, slots=True)
 class UnnamedValueReader:
-    """Finds the values of another reader that are no part of a thread's name."""
+    """Finds the values of another reader that are not part of a thread's name."""
 
     reader: ValueReader
     names: NameIndex
@@ -309,7 +308,7 @@ def _is_alone(text: str, start: int, end: int) -> bool:
 
 
 def _is_inner(text: str, left: int, right: int) -> bool:
-    """Whether a word goes on from one place to the next."""
+    """Whether both characters belong to one word."""
     return left >= 0 and right < len(text) and _is_word(text[left]) and _is_word(text[right])
 
 

@@ -1,4 +1,4 @@
-"""The proof of a built world: every reference re-derived from the text alone."""
+"""Verify a built world: re-derive every reference from the text alone."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -33,9 +33,9 @@ _LENGTH = re.compile(r"arcs-(\d+)d\.ya?ml")
 
 
 def find_missing_days(
-    layout: Layout, epoch: date, told: Collection[int]
+    layout: Layout, epoch: date, present: Collection[int]
 ) -> Iterator[VerificationFinding]:
-    """Days without a file that are neither away nor off, and a story dated otherwise."""
+    """Days without a file that are neither away nor off, and a story with another epoch."""
     story = read_story(layout.folder, layout.arcs)
     if story.epoch != epoch:
         yield VerificationFinding(
@@ -48,8 +48,8 @@ def find_missing_days(
     away, off = _read_away(arcs), _read_days_off(persona)
     missing = [
         day
-        for day in range(1, find_last_day(layout, told) + 1)
-        if day not in told
+        for day in range(1, find_last_day(layout, present) + 1)
+        if day not in present
         and day not in away
         and compute_story_date(epoch, day).weekday() not in off
     ]
@@ -62,18 +62,18 @@ def find_missing_days(
         yield VerificationFinding(
             VerificationCode.DAY,
             layout.name(layout.memories),
-            f"{span} missing, and nobody is away or off; restore what is missing",
+            f"{span} missing, and not away or off; restore the files",
         )
 
 
-def find_last_day(layout: Layout, told: Collection[int]) -> int:
-    """The last day of the story: the number in its name, else the last there is."""
+def find_last_day(layout: Layout, present: Collection[int]) -> int:
+    """The last day of the story: the number in its name, else the last file."""
     length = _LENGTH.fullmatch(layout.arcs)
-    return max([int(length[1]) if length else 0, *told])
+    return max([int(length[1]) if length else 0, *present])
 
 
 def _read_away(arcs: Document) -> set[int]:
-    """The days nobody writes, as `away` lists them."""
+    """The days listed under `away`."""
     stretches = _get_key(arcs, "away")
     if not isinstance(stretches, list):
         raise Malformed(
@@ -94,7 +94,7 @@ def _read_away(arcs: Document) -> set[int]:
 
 
 def _read_days_off(persona: Document) -> set[int]:
-    """The weekdays nobody writes, Monday being 0."""
+    """The weekdays without a log; Monday is 0."""
     week = _get_key(persona, "week")
     if week == []:
         return set()
@@ -113,41 +113,41 @@ def _get_key(document: Document, key: str) -> object:
 
 
 def verify_world(folder: Path, arcs: str) -> VerificationReport:
-    """Prove the story of this arcs file; UsageError if it was not built by the simulator."""
+    """Verify the story of this arcs file; UsageError if it was not built by the simulator."""
     layout = Layout(folder, arcs)
     raise_problems(list(layout.find_missing()))
     path = layout.questions_file.with_name("lexicon.json")
     lexicon = read_lexicon(path, layout.name(path))
-    inquiries = read_claims(
+    all_claims = read_claims(
         read_document(layout.questions_file, name=layout.name(layout.questions_file))
     )
     findings = list(audit_lexicon(lexicon, layout.name(path)))
     days = tuple(_read_days(layout, findings))
-    told = [day.day for day in days]
-    findings += find_missing_days(layout, lexicon.epoch, told)
+    present = [day.day for day in days]
+    findings += find_missing_days(layout, lexicon.epoch, present)
     findings += _find_unknown_sessions(lexicon, days)
-    account = read_statements(lexicon, days)
-    last = find_last_day(layout, told)
+    lookup = read_statements(lexicon, days)
+    last = find_last_day(layout, present)
     rederived = 0
-    for inquiry in inquiries:
-        is_rederived, found = verify_question(account, inquiry, last)
+    for claims in all_claims:
+        is_rederived, found = verify_question(lookup, claims, last)
         rederived += is_rederived
         findings += found
-    findings += find_leaks(account, days, inquiries)
+    findings += find_leaks(lookup, days, all_claims)
     return VerificationReport(
-        questions=len(inquiries), rederived=rederived, findings=tuple(findings)
+        questions=len(all_claims), rederived=rederived, findings=tuple(findings)
     )
 
 
 def read_statements(lexicon: WorldLexicon, days: Iterable[ParsedDay]) -> StatementLookup:
-    """What the days say, read once."""
+    """What the days state."""
     grammar = WorldGrammar(lexicon)
     names = NameIndex({thread.name: key for key, thread in lexicon.threads.items()})
     return StatementLookup(lexicon, grammar, read_table(days, lexicon, grammar, names), names)
 
 
 def _read_days(layout: Layout, findings: list[VerificationFinding]) -> Iterator[ParsedDay]:
-    """The day files that can be read; the others are found wrong."""
+    """The readable day files; the others become findings."""
     problems: list[BenchError] = []
     for file in list_days(layout, problems, []):
         try:
@@ -163,13 +163,13 @@ def _read_days(layout: Layout, findings: list[VerificationFinding]) -> Iterator[
 def _find_unknown_sessions(
     lexicon: WorldLexicon, days: tuple[ParsedDay, ...]
 ) -> Iterator[VerificationFinding]:
-    """Sessions of which nobody can tell whether they are isolated."""
+    """Sessions that are not in the lexicon."""
     first: dict[str, int] = {}
     for day in days:
         for block in day.blocks:
             first.setdefault(block.session, day.day)
     for session, since in first.items():
-        if session not in lexicon.rooms:
+        if session not in lexicon.sessions:
             yield VerificationFinding(
                 VerificationCode.LEXICON,
                 f"day {since}",
