@@ -254,7 +254,7 @@ def test_python_can_ask_the_same(bakery: Path) -> None:
     (world,) = find_worlds([str(bakery)])
     told: list[str] = []
 
-    examined = verify_and_lint(world, telling=told.append)
+    examined = verify_and_lint(world, on_progress=told.append)
 
     assert examined.is_sound
     assert len(told) == 2

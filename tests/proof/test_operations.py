@@ -244,7 +244,7 @@ def test_a_count_needs_every_beginning(corpus: Corpus) -> None:
     (finding,) = corpus.prove().findings
 
     assert finding.code == "unstated"
-    assert "RB-4102 is spoken of" in finding.message
+    assert "RB-4102 is mentioned" in finding.message
 
 
 def test_a_count_is_asked_when_the_month_is_over(corpus: Corpus) -> None:

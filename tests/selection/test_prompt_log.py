@@ -104,7 +104,7 @@ def test_an_entry_tells_people_what_was_tested_and_what_came_of_it(log: Path) ->
     assert "22 tests (tttttttttttt) over 40 memories (cccccccccccc)" in told
     assert "PERFECT 45.0% of 20 (25.8% to 65.8%)" in told
     assert "PERFECT 9, OVERRECALL 10, UNDERRECALL 1; apart from these ERROR 1, SKIP 1" in told
-    assert "no earlier version here was put to the same tests" in told
+    assert "no earlier version here has the same tests" in told
 
 
 def test_the_next_version_is_paired_with_the_one_before_test_by_test(log: Path) -> None:
@@ -211,7 +211,7 @@ def test_figures_that_are_invalid_are_said_to_be(log: Path) -> None:
 
     assert "**these figures are invalid: 1 of 1 failed**" in log.read_text(encoding="utf-8")
     assert "these figures are invalid: 1 of 1 failed" in render_log(read_log(log))
-    assert "of nothing: no test came to a class" in render_log(read_log(log))
+    assert "of nothing: no test has a class" in render_log(read_log(log))
 
 
 def test_a_run_that_is_told_again_is_not_added_again(log: Path) -> None:

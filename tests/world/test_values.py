@@ -92,7 +92,7 @@ def test_a_date_is_spelled_in_every_common_way() -> None:
     value = fact_values.format_date(64, DATES)
 
     assert value.text == "4 March 2024"
-    assert set(fact_values.list_spellings(value, DATES, told=60)) == {
+    assert set(fact_values.list_spellings(value, DATES, told_on=60)) == {
         "March 4, 2024",
         "2024-03-04",
         "4 March",

@@ -107,7 +107,7 @@ def check_command(
     results = []
     for world in worlds:
         with show_activity() as telling:
-            results.append(verify_and_lint(world, building=show_build, telling=telling))
+            results.append(verify_and_lint(world, building=show_build, on_progress=telling))
         if not as_json:
             click.echo(format_world_line(results[-1], f"{world.name:{width}}"))
             for found in list_findings(results[-1], everything=everything):

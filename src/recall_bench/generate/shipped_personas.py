@@ -1,7 +1,7 @@
-"""The personas that come with the package: sources there, corpora in the user's cache.
+"""The shipped personas: sources in the package, simulated corpora in the user's cache.
 
-A shipped persona is played once, on first use, and kept. The digest of every corpus is in the
-package; what was played must have it to the byte, and so must what the cache holds.
+A shipped persona is simulated on first use and cached. The package records the digest of every
+corpus; the simulated or cached corpus must match it byte for byte.
 """
 
 import re
@@ -23,31 +23,31 @@ from recall_bench.core.settings import Settings
 from recall_bench.datasets.persona_files import choose_story
 
 SOURCES = Path(__file__).parent / "persona_sources"
-"""Where the sources of the shipped personas lie, and the persona that needs no playing."""
+"""The sources of the shipped personas, and the sample persona, which needs no simulation."""
 
 _CATALOGUE = SOURCES / "catalogue.json"
 
 
 class ShippedCorpus(Record, frozen=True, kw_only=True):
-    """What is known of a shipped story before it is played."""
+    """The recorded properties of a shipped story."""
 
     digest: str
     days: int
-    """How many days have a file."""
+    """Number of day files."""
     questions: int
 
 
 BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-"""Shows that a persona of so many days is being played; what it yields is told each day."""
+"""Shows the simulation of a persona of that many days; yields a callback for each day."""
 
 
 def load_catalogue() -> Mapping[str, Mapping[str, ShippedCorpus]]:
-    """Every shipped story that has to be played: persona, arcs file, corpus."""
+    """Every shipped story that needs simulating: persona, arcs file, corpus."""
     return _read_catalogue()
 
 
 def materialise(persona: str, arcs: str | None, building: BuildProgress | None = None) -> Path:
-    """The folder of a shipped persona's story, played first if the cache does not hold it."""
+    """The folder of a shipped persona's story, simulated first if it is not cached."""
     story = _choose_story(persona, arcs)
     corpus = load_catalogue()[persona][story]
     folder = find_cache_folder() / "worlds" / corpus.digest[:16] / persona
@@ -65,14 +65,15 @@ def materialise(persona: str, arcs: str | None, building: BuildProgress | None =
         if found != corpus.digest:
             shutil.rmtree(folder)
             raise CorpusMismatch(
-                f"{persona} as played here has the digest {found[:12]}, not {corpus.digest[:12]} "
+                f"{persona} as simulated here has the digest {found[:12]}, not "
+                f"{corpus.digest[:12]} "
                 "as released, so its scores would not compare; reinstall the package"
             )
     return folder
 
 
 def _is_corpus(folder: Path, corpus: ShippedCorpus) -> bool:
-    """Whether the folder is the corpus; one that another process is replacing is not."""
+    """Whether the folder is the corpus; False while another process replaces it."""
     try:
         return folder.is_dir() and digest_folder(folder) == corpus.digest
     except OSError:
@@ -80,7 +81,7 @@ def _is_corpus(folder: Path, corpus: ShippedCorpus) -> bool:
 
 
 def digest_folder(folder: Path) -> str:
-    """One digest for a whole folder: every file's name and bytes."""
+    """The digest of a folder: every file's name and bytes."""
     total = sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -90,7 +91,7 @@ def digest_folder(folder: Path) -> str:
 
 
 def measure_corpus(folder: Path) -> ShippedCorpus:
-    """What a played folder comes to."""
+    """The properties of a simulated folder."""
     (questions,) = folder.glob("qa-*/questions.yaml")
     asked = questions.read_text(encoding="utf-8")
     return ShippedCorpus(
@@ -101,7 +102,7 @@ def measure_corpus(folder: Path) -> ShippedCorpus:
 
 
 def parse_story_days(arcs: str) -> int | None:
-    """The days an arcs file is named for; None if its name does not say."""
+    """The number of days in the name of an arcs file; None if there is none."""
     named = re.fullmatch(r"arcs-(\d+)d\.ya?ml", arcs)
     return int(named[1]) if named else None
 
@@ -114,18 +115,18 @@ def _read_catalogue() -> dict[str, dict[str, ShippedCorpus]]:
 
 
 def write_catalogue(found: Mapping[str, Mapping[str, ShippedCorpus]]) -> None:
-    """Put the digests of what was played on record, for a release."""
+    """Record the digests of simulated corpora, for a release."""
     plain = msgspec.json.format(msgspec.json.encode(found), indent=1)
     _CATALOGUE.write_bytes(plain + b"\n")
     _read_catalogue.cache_clear()
 
 
 def _choose_story(persona: str, arcs: str | None) -> str:
-    told = load_catalogue()[persona]
+    stories = load_catalogue()[persona]
     if arcs is None:
-        return choose_story(told) or next(iter(told))
-    if arcs not in told:
-        raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(told)}")
+        return choose_story(stories) or next(iter(stories))
+    if arcs not in stories:
+        raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(stories)}")
     return arcs
 
 
@@ -136,8 +137,8 @@ def _simulate(persona: str, story: str, folder: Path, building: BuildProgress) -
     sources = read_sources(SOURCES / persona, story)
     days = parse_story_days(story) or max(arc.end_day for arc in sources.story.arcs)
     shutil.rmtree(folder, ignore_errors=True)
-    with building(persona, days) as told:
-        build_folder(sources, WorldOptions(days=days), folder.parent, told)
+    with building(persona, days) as on_day:
+        build_folder(sources, WorldOptions(days=days), folder.parent, on_day)
 
 
 def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[int], None]]:
@@ -146,18 +147,18 @@ def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[
 
 
 SAMPLE = "harbour-office"
-"""The persona of thirty days that a first run uses: written by hand, and there at once."""
+"""The sample persona of thirty days for a first run: hand-written, needs no simulation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryFolder:
-    """One persona's folder and which of its stories is told."""
+    """One persona's folder and one of its stories."""
 
     folder: Path
     arcs: str
 
     def load(self, settings: Settings) -> Scenario:
-        """The whole story with its questions."""
+        """Load the whole story with its questions."""
         from recall_bench.datasets.persona import load_persona
 
         return load_persona(
@@ -172,9 +173,9 @@ class StoryFolder:
 def resolve_personas(
     settings: Settings, building: BuildProgress | None = None
 ) -> Mapping[str, Path]:
-    """The folders of the personas asked for, by id; all there are where none was named.
+    """The folders of the requested personas, by id; all of them if none is named.
 
-    A shipped persona that was never used before is played first.
+    A shipped persona is simulated on first use.
     """
     if settings.data is None:
         return _resolve_shipped_personas(settings, building)
@@ -221,13 +222,13 @@ def _choose_personas(settings: Settings, known: tuple[str, ...], where: str) -> 
 
 
 def find_story(folder: Path, arcs: str | None) -> StoryFolder:
-    """The story named; else the usual one; else the only one."""
+    """The named story, else the default one, else the only one."""
     from recall_bench.datasets.persona_files import Layout, choose_story, list_stories
 
     told = list_stories(folder)
     chosen = arcs or choose_story(told)
     if chosen is None:
-        # Of several, the only one that can be run.
+        # Of several stories, the only complete one.
         whole = [name for name in told if not Layout(folder, name).find_missing()]
         chosen = whole[0] if len(whole) == 1 else None
     if chosen is None:

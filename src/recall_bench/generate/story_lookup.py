@@ -1,4 +1,4 @@
-"""The stories an earlier run was about, found again and recognised by their digests."""
+"""Find the stories of an earlier run again, recognised by their digests."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from recall_bench.generate.shipped_personas import (
 )
 
 FoundStory = tuple[StoryFolder, Declared]
-"""A story, and what it is asked."""
+"""A story, and its declared questions."""
 
 
 def find_stories(
@@ -26,7 +26,7 @@ def find_stories(
 ) -> dict[str, FoundStory]:
     """Every scenario of the plan, below `data` or among the shipped personas.
 
-    UsageError if one is nowhere, DataError if what is there is not what the plan was about.
+    UsageError if one is missing, DataError if it is not the one of the plan.
     """
     return {card.id: _find_story(card, plan, data, building) for card in plan.scenarios}
 
@@ -55,7 +55,7 @@ def _find_story(
 def list_candidates(
     card: ScenarioCard, data: Path | None, building: BuildProgress | None
 ) -> Iterator[StoryFolder]:
-    """Where the story may be; UsageError if it is nowhere."""
+    """Stories that may be the one of the card; UsageError if there is none."""
     return _list_below(data, card) if data is not None else _list_shipped_stories(card, building)
 
 
@@ -63,7 +63,7 @@ def _list_below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
     folder = data / card.id
     if not (folder / "persona.yaml").is_file():
         raise UsageError(
-            f"--data: {data} has no persona {card.id}, which the run was about; "
+            f"--data: {data} has no persona {card.id}, which the run used; "
             "name the folder that holds it"
         )
     for arcs in list_stories(folder):
@@ -79,7 +79,7 @@ def _list_shipped_stories(
         return
     if card.id not in load_catalogue():
         raise UsageError(
-            f"{card.id}, which the run was about, does not come with the package; "
+            f"{card.id}, which the run used, does not ship with the package; "
             "name the folder that holds it with --data"
         )
     for arcs, corpus in load_catalogue()[card.id].items():
@@ -94,7 +94,7 @@ def _explain_difference(card: ScenarioCard, seen: Sequence[Inspection], where: s
         return f"{card.id}: its questions in {where} are not those of the run; {advice}"
     if any(other.questions_digest == card.questions_digest for other in cards):
         return f"{card.id}: its days in {where} are not those of the run; {advice}"
-    return f"{card.id}: no story of it in {where} is the one the run was about; {advice}"
+    return f"{card.id}: no story of it in {where} is the one the run used; {advice}"
 
 
 def load_day_texts(
@@ -102,7 +102,7 @@ def load_day_texts(
 ) -> dict[str, dict[int, str]]:
     """The text of each day of each persona, below `data` or among the shipped personas.
 
-    UsageError if one is nowhere, DataError if its days are not those the run was about.
+    UsageError if one is missing, DataError if its days are not those of the run.
     """
     return {card.id: _load_texts(card, plan, data, building) for card in plan.scenarios}
 
@@ -111,7 +111,7 @@ def _load_texts(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
 ) -> dict[int, str]:
     if plan.imported is not None:
-        raise UsageError(f"{card.id}: the run was imported, and no file of it tells its days")
+        raise UsageError(f"{card.id}: the run was imported, and its files do not hold its days")
     for story in list_candidates(card, data, building):
         found = read_story_days(
             story.folder, arcs=story.arcs, calendar=plan.calendar, ingest=plan.ingest

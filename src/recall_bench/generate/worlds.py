@@ -1,4 +1,4 @@
-"""Worlds by name: the shipped personas and people's own, played into folders and proved."""
+"""Worlds by name: shipped personas and user folders, simulated, verified and linted."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """One story of one persona, which may have to be played first."""
+    """One story of one persona, which may have to be simulated first."""
 
     persona: str
     arcs: str
     folder: Path | None = None
-    """None for a shipped story, which lives in the cache."""
+    """None for a shipped story, which is in the cache."""
 
     @property
     def name(self) -> str:
-        """The persona, and which of its stories unless it is the usual one."""
+        """The persona, and its story unless it is the default one."""
         is_usual = self.folder is not None or self.arcs == DEFAULT_ARCS
         return self.persona if is_usual else f"{self.persona} {self.arcs}"
 
     def find_folder(self, building: BuildProgress = show_nothing) -> Path:
-        """The folder, played first where the cache does not hold it."""
+        """The folder, simulated first if it is not cached."""
         return self.folder or materialise(self.persona, self.arcs, building)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldReport:
-    """What a proof and the lints say about one world."""
+    """The verification and lint reports of one world."""
 
     persona: str
     arcs: str
@@ -60,20 +60,20 @@ class WorldReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every answer follows from the text, and no lint found an error."""
+        """Whether every answer follows from the text and lint found no error."""
         from recall_bench.datasets.lint.lint_corpus import Severity
 
         return self.proof.is_verified and not self.lint.count(Severity.ERROR)
 
 
 def find_worlds(names: Collection[str] = (), *, arcs: str | None = None) -> tuple[World, ...]:
-    """The worlds of these shipped personas and folders; without a name, all shipped ones.
+    """The worlds of these shipped personas and folders; without names, all shipped ones.
 
-    A shipped persona has all its stories unless `arcs` names one. A folder holds a persona, or
-    several. Nothing is played yet.
+    A shipped persona has all its stories unless `arcs` names one. A folder holds one persona or
+    several. Nothing is simulated yet.
     """
     if not names and not load_catalogue():
-        raise UsageError("this package has no persona to play; name a persona's folder")
+        raise UsageError("this package ships no persona; name a persona's folder")
     wanted = dict.fromkeys(names or load_catalogue())
     return tuple(world for name in wanted for world in _find_by_name(name, arcs))
 
@@ -82,20 +82,20 @@ def verify_and_lint(
     world: World,
     *,
     building: BuildProgress = show_nothing,
-    telling: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> WorldReport:
-    """Derive every answer from the text again, then look for what any dataset can have wrong.
+    """Verify every answer against the text, then lint the dataset.
 
-    `telling` hears what is being done, as it takes some seconds.
+    `on_progress` is called with each stage, as both take some seconds.
     """
     from recall_bench.datasets.lint.lint_report import lint_story
     from recall_bench.generate.verification.verifier import verify_world
 
-    say = telling or (lambda _: None)
+    report = on_progress or (lambda _: None)
     folder = world.find_folder(building)
-    say(f"deriving the answers of {world.name}")
+    report(f"deriving the answers of {world.name}")
     proof = verify_world(folder, world.arcs)
-    say(f"looking for faults in {world.name}")
+    report(f"looking for faults in {world.name}")
     lint = lint_story(folder, arcs=world.arcs)
     return WorldReport(persona=world.persona, arcs=world.arcs, proof=proof, lint=lint)
 
@@ -103,9 +103,9 @@ def verify_and_lint(
 def _find_by_name(name: str, arcs: str | None) -> Iterator[World]:
     from recall_bench.datasets.persona_files import Layout, list_persona_ids
 
-    told = load_catalogue().get(name)
-    if told is not None:
-        for story in told if arcs is None else (arcs,):
+    stories = load_catalogue().get(name)
+    if stories is not None:
+        for story in stories if arcs is None else (arcs,):
             yield World(persona=name, arcs=story)
         return
     folder = SOURCES / name if name == SAMPLE else Path(name)
@@ -129,7 +129,7 @@ def build_world(
     building: BuildProgress = show_nothing,
     knobs: Mapping[str, float] | None = None,
 ) -> Path:
-    """Play a shipped persona, or the sources in a folder, into `out`; the folder written."""
+    """Simulate a shipped persona, or the sources in a folder, into `out`; returns the folder."""
     from recall_bench.generate.world.build import build_folder
     from recall_bench.generate.world.sources import WorldOptions
     from recall_bench.generate.world.validation import find_source_problems
@@ -139,14 +139,14 @@ def build_world(
         raise Problems(found)
     length = days or get_story_length(sources)
     settings = msgspec.convert({**(knobs or {}), "days": length}, WorldOptions)
-    with building(sources.persona.id, length) as told:
-        return build_folder(sources, settings, out, told)
+    with building(sources.persona.id, length) as on_day:
+        return build_folder(sources, settings, out, on_day)
 
 
 def record_release(
     building: BuildProgress = show_nothing,
 ) -> Mapping[str, Mapping[str, ShippedCorpus]]:
-    """Play every story whose sources ship and put its digest on record; what was recorded."""
+    """Simulate every shipped story and record its digest in the catalogue."""
     from tempfile import TemporaryDirectory
 
     found: dict[str, dict[str, ShippedCorpus]] = {}
@@ -161,12 +161,12 @@ def record_release(
 
 
 def list_shipped_personas() -> tuple[str, ...]:
-    """The personas that come with the package as sources, by name."""
+    """The personas whose sources ship with the package, by name."""
     return tuple(sorted(path.parent.name for path in SOURCES.glob("*/routine.yaml")))
 
 
 def load_sources(persona: str, arcs: str | None = None) -> WorldSources:
-    """The sources of a shipped persona, or of a folder of one's own."""
+    """The sources of a shipped persona, or of a user's folder."""
     from recall_bench.generate.world.sources import read_sources
 
     folder = SOURCES / persona if persona in list_shipped_personas() else Path(persona)
@@ -179,5 +179,5 @@ def load_sources(persona: str, arcs: str | None = None) -> WorldSources:
 
 
 def get_story_length(sources: WorldSources) -> int:
-    """The days a story lasts: what its file is named for, else the end of its last arc."""
+    """The length of a story in days: from its file name, else the end of its last arc."""
     return parse_story_days(sources.arcs_name) or max(arc.end_day for arc in sources.story.arcs)

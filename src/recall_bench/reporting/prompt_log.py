@@ -1,8 +1,8 @@
-"""The log of prompt versions, `recall-prompts.md`: what each tested version got.
+"""The log of prompt versions, `recall-prompts.md`: the scores of each tested version.
 
-It is a page for people. Every entry ends with a comment that holds the same as JSON, with the
-outcome of every test, so that the next version can be paired with it test by test. Entries are
-only ever added, at the end; whatever else stands in the file is its owner's, and stays.
+It is Markdown for readers. Every entry ends with a comment that holds the same as JSON, with the
+outcome of every test, so that the next version can be compared test by test. Entries are only
+appended; other text in the file is left as it is.
 """
 
 import re
@@ -26,16 +26,16 @@ from recall_bench.reporting.selection_report import SelectionReport
 from recall_bench.reporting.selection_summary import SelectionShare
 
 Trials = Sequence[bool]
-"""Whether a test was PERFECT, each time it came to a class."""
+"""Whether a test was PERFECT, for each trial with a class."""
 
 
-class SelectionChange(ComputedRecord, frozen=True, kw_only=True):
-    """What the later version has more of, in its share of PERFECT, over the tests of both."""
+class SelectionChange(Record, frozen=True, kw_only=True):
+    """The difference in the share of PERFECT between two versions on the same tests."""
 
     tests: int
-    """Those that came to a class in both."""
+    """Tests with a class in both."""
     left_out: int
-    """Those that failed or were not put in one of the two: they are in no figure here."""
+    """Tests that failed or were not asked in one of the two; not counted here."""
     value: float
     interval: tuple[float, float] | None
     """At 95 %; None where a single test says nothing about others."""
@@ -43,17 +43,17 @@ class SelectionChange(ComputedRecord, frozen=True, kw_only=True):
     """Tests that were PERFECT more often than before."""
     worse: int
     p: float
-    """How likely at least so uneven a split of the two is by chance: exact and two-sided."""
+    """Exact two-sided p-value of the split between better and worse."""
 
 
 def measure_change(
     before: Mapping[str, Trials], after: Mapping[str, Trials]
 ) -> SelectionChange | None:
-    """The change from one version to the next, test by test; None if no test came to both.
+    """The change between two versions, test by test; None if they share no test.
 
-    Where every test was put once, the interval is Newcombe's for paired shares and p is the exact
-    McNemar test. With repeats a test counts once, by its share, whole tests are drawn again for
-    the interval, and p is the same test on the tests that rose and fell.
+    If every test was asked once, the interval is Newcombe's for paired shares and p is the exact
+    McNemar test. With repeats a test counts once, by its share; the interval resamples whole tests,
+    and p is the same test on the tests that rose and fell.
     """
     both = sorted(name for name in before.keys() & after.keys() if before[name] and after[name])
     if not both:
@@ -82,7 +82,7 @@ def measure_change(
 def _compute_newcombe(always: int, better: int, worse: int, tests: int) -> tuple[float, float]:
     """The interval of a difference of paired shares (Newcombe 1998, method 10).
 
-    It does not shrink to nothing where no test changed, as drawing tests again would.
+    It does not collapse if no test changed, as a bootstrap interval would.
     """
     never = tests - always - better - worse
     new, old = always + better, always + worse
@@ -90,7 +90,7 @@ def _compute_newcombe(always: int, better: int, worse: int, tests: int) -> tuple
     low_old, high_old = compute_wilson(old, tests)
     share_new, share_old = new / tests, old / tests
     alike = always * never - better * worse
-    # The correction keeps few tests from looking more alike than they are.
+    # The correction keeps few tests from looking more similar than they are.
     alike_corrected = max(alike - tests / 2, 0) if alike > 0 else alike
     spread = sqrt(new * (tests - new) * old * (tests - old))
     phi = alike_corrected / spread if spread else 0.0
@@ -121,10 +121,10 @@ _LOCK_TIMEOUT_S = 30
 
 
 class PromptLogChange(Record, frozen=True, kw_only=True):
-    """The change from the last entry before this one that was put to the same tests."""
+    """The change since the last entry with the same tests."""
 
     at: WallTime
-    """Which entry that is."""
+    """The time of that entry."""
     label: str
     has_same_memories: bool
     change: SelectionChange
@@ -134,11 +134,11 @@ class PromptLogEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One tested version."""
 
     at: WallTime
-    """When its last test was put."""
+    """The time of its last test."""
     selector: str
     version: str
     config: dict[str, object] = msgspec.field(default_factory=dict)
-    """Every setting that can change what it picks; the models and prompts of the recall agent."""
+    """Every setting that can change a selection, such as models and prompts of the recall agent."""
     eval_version: str
     tests_digest: str
     corpus_digest: str
@@ -155,23 +155,23 @@ class PromptLogEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
     error: int
     skip: int
     perfect_share: SelectionShare | None
-    """None where no test came to a class."""
+    """None if no test has a class."""
     outcomes: dict[str, str]
-    """By test a letter each time it was put: P, O, U, E or S, the first of the outcome's name."""
+    """One letter per trial of each test: P, O, U, E or S, the first letter of the outcome."""
     since: PromptLogChange | None = None
-    """Filled in when the entry is added; None where nothing before it compares."""
+    """Set when the entry is appended; None if no earlier entry is comparable."""
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models it says it asks, one for each pass."""
-        said = self.config.get("models")
-        return tuple(map(str, said)) if isinstance(said, list | tuple) else ()
+        """Its models, one for each pass."""
+        value = self.config.get("models")
+        return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
     @property
     def prompts(self) -> tuple[tuple[str, str], ...]:
         """Its templates, name and digest, one for each pass."""
-        said = self.config.get("prompts")
-        given = said if isinstance(said, list | tuple) else ()
+        value = self.config.get("prompts")
+        given = value if isinstance(value, list | tuple) else ()
         return tuple(
             (str(each["name"]), str(each["sha256"]))
             for each in given
@@ -180,13 +180,13 @@ class PromptLogEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def label(self) -> str:
-        """The version in a few words: who picks, by which prompts, with which models."""
+        """A short name of the version: selector, prompts, models."""
         named = (f"{name}@{digest[:8]}" for name, digest in self.prompts)
         parts = (f"{self.selector} {self.version}", "/".join(named), "/".join(self.models))
         return _clean_line(", ".join(filter(None, parts)))
 
     def list_trials(self) -> dict[str, tuple[bool, ...]]:
-        """By test, whether it was PERFECT each time it came to a class."""
+        """For each test, whether it was PERFECT in each trial with a class."""
         return {
             name: tuple(
                 _LETTERS[letter] is SelectionOutcome.PERFECT
@@ -198,7 +198,7 @@ class PromptLogEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def build_entry(report: SelectionReport) -> PromptLogEntry:
-    """The entry for a run, not yet compared with anything."""
+    """The entry of a run, not compared yet."""
     outcomes: dict[str, str] = {}
     for row in report.tests:
         outcomes[row.test] = outcomes.get(row.test, "") + row.outcome.value[0]
@@ -207,7 +207,7 @@ def build_entry(report: SelectionReport) -> PromptLogEntry:
         at=report.at,
         selector=report.selector.name,
         version=report.selector.version,
-        # As it is going to be read back: a tuple becomes a list.
+        # As it will be read back: a tuple becomes a list.
         config=msgspec.json.decode(msgspec.json.encode(report.selector.config)),
         eval_version=report.eval_version,
         tests_digest=report.tests_digest,
@@ -229,10 +229,10 @@ def build_entry(report: SelectionReport) -> PromptLogEntry:
 
 
 def append_entry(path: Path, entry: PromptLogEntry) -> PromptLogEntry:
-    """Add the entry to the log, which is begun if there is none; the entry as it stands there.
+    """Append the entry to the log, creating it if needed; returns the entry as written.
 
-    The file is replaced whole or not at all, and every byte of what it held is kept. An entry that
-    the log has already, because a finished run was told again, is not added a second time.
+    The file is replaced atomically and its content kept byte for byte. An entry that the log
+    already has, because a finished run was reported again, is not added twice.
     """
     from recall_bench.core.atomic_file import replace_file
 
@@ -249,7 +249,7 @@ def append_entry(path: Path, entry: PromptLogEntry) -> PromptLogEntry:
 
 
 def refuse_others(path: Path) -> None:
-    """UsageError if the file is there and no log, so that nothing is written into it."""
+    """UsageError if the file exists and is not a log."""
     if not path.exists():
         return
     before = _read_bytes(path)
@@ -260,12 +260,12 @@ def refuse_others(path: Path) -> None:
 
 
 def read_log(path: Path) -> list[PromptLogEntry]:
-    """All entries in the order of the file; Malformed, naming the line, if one is damaged."""
+    """All entries in file order; Malformed, naming the line, if one is damaged."""
     return _parse_entries(_read_bytes(path), path)
 
 
 def render_log(entries: Sequence[PromptLogEntry]) -> str:
-    """The log for a terminal: a line for each version, and one for how it differs."""
+    """The log for a terminal: a few lines for each version."""
     if not entries:
         return "no version has been tested yet"
     lines = []
@@ -282,7 +282,7 @@ def render_log(entries: Sequence[PromptLogEntry]) -> str:
 
 @contextmanager
 def _lock_log(path: Path) -> Iterator[None]:
-    """Nobody else adds meanwhile: of two who read the same log, the second would undo the first."""
+    """Lock the log: of two processes that read the same log, the second would undo the first."""
     from filelock import FileLock, Timeout
 
     target = path.resolve()
@@ -291,7 +291,7 @@ def _lock_log(path: Path) -> Iterator[None]:
         lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_LOCK_TIMEOUT_S)
         lock.acquire()
     except Timeout as error:
-        raise FolderBusy(f"{path}: somebody else is writing to it; try again later") from error
+        raise FolderBusy(f"{path}: another process is writing to it; try again later") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from error
     try:
@@ -314,7 +314,7 @@ def _parse_entries(content: bytes, path: Path) -> list[PromptLogEntry]:
         raise Malformed(
             str(path), f"is not UTF-8 (byte {error.start}); save it as UTF-8"
         ) from error
-    # Not splitlines: JSON may hold characters that it takes for the end of a line.
+    # Not splitlines: JSON may hold characters that it treats as line ends.
     return [
         _parse_entry(line.strip(), f"{path}, line {number}")
         for number, line in enumerate(text.split("\n"), start=1)
@@ -359,7 +359,7 @@ def _find_previous(
 
 
 def _render_entry(entry: PromptLogEntry) -> str:
-    # Only strings hold this sign in JSON, and only it can end a comment.
+    # In JSON only strings contain this character, and only it can end a comment.
     data = msgspec.json.encode(entry).decode().replace(">", "\\u003e")
     lines = [
         f"## {_format_minute(entry.at)}: {_escape_markdown(f'{entry.selector} {entry.version}')}",
@@ -380,7 +380,7 @@ def _render_facts(entry: PromptLogEntry) -> Iterator[str]:
     }
     if others:
         yield f"settings: {_format_settings(others)}"
-    times = f", each put {entry.repeats} times" if entry.repeats > 1 else ""
+    times = f", each asked {entry.repeats} times" if entry.repeats > 1 else ""
     yield (
         f"{entry.tests} tests ({entry.tests_digest[:_DIGITS]}) over "
         f"{entry.memories} memories ({entry.corpus_digest[:_DIGITS]}){times}"
@@ -401,7 +401,7 @@ def _list_separate_keys(entry: PromptLogEntry) -> set[str]:
 
 def _describe_difference(entry: PromptLogEntry) -> str:
     if entry.since is None:
-        return "no earlier version here was put to the same tests"
+        return "no earlier version here has the same tests"
     since, change = entry.since, entry.since.change
     sure = ""
     if change.interval is not None:
@@ -428,12 +428,12 @@ def _format_p(value: float) -> str:
 
 def _format_share(share: SelectionShare | None) -> str:
     if share is None:
-        return "of nothing: no test came to a class"
-    told = f"{share.value:.1%} of {share.of}"
+        return "of nothing: no test has a class"
+    text = f"{share.value:.1%} of {share.of}"
     if share.interval is None:
-        return told
+        return text
     low, high = share.interval
-    return f"{told} ({low:.1%} to {high:.1%})"
+    return f"{text} ({low:.1%} to {high:.1%})"
 
 
 def _format_minute(at: datetime) -> str:
@@ -452,12 +452,12 @@ def _format_setting(value: object) -> str:
 
 
 def _clean_line(text: str) -> str:
-    """Somebody's words on one line, without signs that would steer a terminal."""
+    """Text on one line, without control characters."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
 
 
 def _escape_markdown(text: str) -> str:
-    """Somebody's words on a page, where they mark nothing up."""
+    """Text on one line with Markdown escaped."""
     return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _clean_line(text))
 
 

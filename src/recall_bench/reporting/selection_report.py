@@ -1,4 +1,4 @@
-"""A run of a suite, told: as JSON and as text. `results` tells it as the `.result` file."""
+"""The report of a selection run as JSON, as text and as `.result` files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ REPORT = "select.json"
 
 
 class SelectionReport(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything there is to tell."""
+    """The complete report of one run of a suite."""
 
     format: str
     selector: SystemCard
@@ -108,14 +108,14 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
     ):
         yield f"  {name:<12}{count:>5}  {_format_share(share)}"
     failed = (
-        f"; PERFECT of all put: {_format_share(found.perfect_of_put).strip()}"
+        f"; PERFECT of all asked:  {_format_share(found.perfect_of_put).strip()}"
         if found.error
         else ""
     )
     yield f"  {'ERROR':<12}{found.error:>5}  in none of these{failed}"
-    yield f"  {'SKIP':<12}{found.skip:>5}  empty prompts, not put"
+    yield f"  {'SKIP':<12}{found.skip:>5}  empty prompts, not asked"
     if found.open:
-        yield f"  {'open':<12}{found.open:>5}  still to be put"
+        yield f"  {'open':<12}{found.open:>5}  not asked yet"
     yield ""
     for name, mean in (
         ("precision", found.precision),
@@ -140,7 +140,8 @@ def _format_count(count: int, one: str, many: str | None = None) -> str:
 
 def _render_costs(found: SelectionSummary) -> Iterator[str]:
     if found.p50_s is not None and found.p95_s is not None:
-        yield f"  {'a selection took':<24}{_format_ms(found.p50_s)} (half), {_format_ms(found.p95_s)} (95 %)"
+        times = f"{_format_ms(found.p50_s)} (half), {_format_ms(found.p95_s)} (95 %)"
+        yield f"  {'a selection took':<24}{times}"
     if found.usage is not None:
         yield (
             f"  {'models':<24}{found.usage.input_tokens + found.usage.output_tokens:,} tokens, "
@@ -197,10 +198,10 @@ ENDING = ".result"
 def write_results(
     report: SelectionReport, folder: Path, name: str, *, is_compat: bool
 ) -> tuple[Path, ...]:
-    """Write `<name>.result`, and `<name>-2.result` and so on for repeats; their paths.
+    """Write `<name>.result`, and `<name>-2.result` and so on for repeats; returns the paths.
 
-    The compatible form is that of the scripts: the later layout where something was ruled out
-    beforehand or could have been, the earlier one elsewhere.
+    The compatible form is that of the original scripts: the later layout for selectors with a
+    presearch setting, the earlier one otherwise.
     """
     paths = []
     for repeat in range(report.repeats):
@@ -212,7 +213,7 @@ def write_results(
 
 
 def _render_result(report: SelectionReport, repeat: int, *, is_compat: bool) -> str:
-    # A test that is skipped has no repeats, and is skipped every time.
+    # A skipped test has no repeats and appears in every file.
     rows = [
         row for row in report.tests if row.repeat == repeat or row.outcome is SelectionOutcome.SKIP
     ]

@@ -1,4 +1,4 @@
-"""What a selector got: classes, closeness, false alarms, and what it over-recalls together."""
+"""Scores of a selector on a suite: every test from the journal, and their summary."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,8 +21,8 @@ from recall_bench.metrics.selection import (
 from recall_bench.runs.run_folder import RunFolder
 
 
-class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """One test put once; or not put at all."""
+class ScoredTest(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One trial of a test, or a skipped test."""
 
     test: str
     repeat: int = 0
@@ -35,7 +35,7 @@ class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Recalled names that are not on disk. They are extra too."""
+    """Recalled names that are not on disk; they also count as extra."""
     presearched: tuple[str, ...] | None = None
     precision: float | None = None
     recall: float | None = None
@@ -44,16 +44,13 @@ class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float | None = None
     usage: Usage | None = None
     notes: tuple[str, ...] = ()
-    """What the selector says went otherwise than planned."""
+    """The selector's remarks."""
     fault: str | None = None
     message: str | None = None
 
 
 def score_tests(folder: RunFolder, suite: Suite) -> tuple[ScoredTest, ...]:
-    """All tests by name and repeat, those with an empty prompt among them.
-
-    A test that was not put yet is not here.
-    """
+    """All tests asked so far, by name and repeat, and the skipped ones with an empty prompt."""
     rows = [row for name in folder.scenarios for row in _score_scenario(folder, name, suite)]
     rows += [
         ScoredTest(
@@ -95,7 +92,7 @@ def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> Scor
     names = (passage.id for passage in answer.passages)
     recalled = tuple(dict.fromkeys(name for name in names if name is not None))
     found: SelectionComparison = compare_selection(expected, recalled)
-    told = {key: value for call in answer.tool_calls for key, value in call.items()}
+    details = {key: value for call in answer.tool_calls for key, value in call.items()}
     return ScoredTest(
         test=result.item.id,
         repeat=result.trial.repeat,
@@ -107,37 +104,37 @@ def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> Scor
         missing=found.missing,
         extra=found.extra,
         unknown=tuple(name for name in recalled if name not in suite.names),
-        presearched=_parse_names(told.get("presearched")),
+        presearched=_parse_names(details.get("presearched")),
         precision=found.precision,
         recall=found.recall,
         f1=found.f1,
         jaccard=found.jaccard,
         seconds=answered.seconds,
         usage=answer.usage,
-        notes=_parse_names(told.get("notes")) or (),
+        notes=_parse_names(details.get("notes")) or (),
     )
 
 
-def _parse_names(said: object) -> tuple[str, ...] | None:
-    return tuple(map(str, said)) if isinstance(said, list | tuple) else None
+def _parse_names(value: object) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else None
 
 
 _MOST = 10
-"""As many near misses as are worth a look."""
+"""Most near misses listed."""
 
 
-class SelectionShare(ComputedRecord, frozen=True, kw_only=True):
-    """A part of the tests, and how sure that is."""
+class SelectionShare(Record, frozen=True, kw_only=True):
+    """A share of the tests, with its interval."""
 
     count: int
     of: int
     value: float
     interval: tuple[float, float] | None
-    """At 95 %; None where a single test says nothing about others."""
+    """At 95 %; None for a single test."""
 
 
-class SelectionMean(ComputedRecord, frozen=True, kw_only=True):
-    """A mean over the tests it applies to."""
+class SelectionMean(Record, frozen=True, kw_only=True):
+    """A mean over the tests it applies to, with its interval."""
 
     value: float
     of: int
@@ -145,31 +142,31 @@ class SelectionMean(ComputedRecord, frozen=True, kw_only=True):
 
 
 class MemoryGroup(Record, frozen=True, kw_only=True):
-    """Memories that were recalled without being expected."""
+    """Memories that were recalled or missed together."""
 
     names: tuple[str, ...]
     tests: int
-    """In how many of the tests put."""
+    """Number of tests."""
 
 
-class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """One run of a suite."""
+class SelectionSummary(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The summary of one run of a suite."""
 
     tests: int
     """Different tests, skipped ones included."""
     trials: int
-    """Times a test was put, and tests that were skipped; what is still open is not here."""
+    """Trials of all tests, and skipped tests."""
     perfect: int
     overrecall: int
     underrecall: int
     error: int
     skip: int
     open: int
-    """Still to be put."""
+    """Trials not asked yet."""
     perfect_of_put: SelectionShare | None
-    """PERFECT of all that were put, where a selection that failed is not: failing gains nothing."""
+    """PERFECT of all trials asked; a failed selection counts as not perfect."""
     perfect_share: SelectionShare | None
-    """Of the tests that came to a class; None where none did."""
+    """Of the trials with a class; None if there is none."""
     overrecall_share: SelectionShare | None
     underrecall_share: SelectionShare | None
     precision: SelectionMean | None
@@ -181,13 +178,13 @@ class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=
     memories_overrecalled: int
     memories_underrecalled: int
     unknown: dict[str, int]
-    """Names given that are not on disk, and how often."""
+    """Returned names that are not on disk, with their counts."""
     often_extra: tuple[MemoryGroup, ...]
     extra_together: tuple[MemoryGroup, ...]
-    """Pairs that are over-recalled together: one topic, or two memories hard to tell apart."""
+    """Pairs that are over-recalled together: one topic, or two similar memories."""
     often_missing: tuple[MemoryGroup, ...]
     steady: SelectionShare | None
-    """Tests that came to the same class in every repeat; None without repeats."""
+    """Tests with the same class in every repeat; None without repeats."""
     p50_s: float | None
     p95_s: float | None
     usage: Usage | None
@@ -195,14 +192,14 @@ class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=
 
     @property
     def classed(self) -> int:
-        """Trials that came to a class."""
+        """Trials with a class."""
         return self.perfect + self.overrecall + self.underrecall
 
 
 def summarise_tests(
     scored: Sequence[ScoredTest], wasted: Usage | None = None, *, still_open: int = 0
 ) -> SelectionSummary:
-    """The whole of it; `wasted` is what selections cost that came to nothing."""
+    """Summarise all tests; `wasted` is the usage of failed selections."""
     counts = Counter(row.outcome for row in scored)
     put = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
     classed = [row for row in scored if row.outcome in CLASSES]
@@ -258,7 +255,7 @@ def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | No
 def _compute_share(
     rows: Sequence[ScoredTest], has: Callable[[ScoredTest], bool]
 ) -> SelectionShare | None:
-    """With repeats a test counts as one: its repeats are much alike."""
+    """A share with its interval; the repeats of a test count as one observation."""
     if not rows:
         return None
     count = sum(map(has, rows))
@@ -284,7 +281,10 @@ def _compute_mean(
 def _bootstrap_interval(
     rows: Sequence[ScoredTest], values: Sequence[float]
 ) -> tuple[float, float] | None:
-    found = estimate_mean(values, [row.test for row in rows], ["suite"] * len(rows))
+    if min(values) == max(values):
+        # Resampling equal values says nothing about other tests.
+        return None
+    found = compare_pairs(values, [row.test for row in rows], ["suite"] * len(rows))
     return None if found is None else found.interval
 
 

@@ -129,7 +129,7 @@ def test_nothing_in_the_file_is_run(tmp_path: Path) -> None:
     ],
 )
 def test_a_key_of_ours_that_nobody_knows_is_refused(tmp_path: Path, key: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=rf"agent\.conf:1: nobody knows {key}; {hint}"):
+    with pytest.raises(UsageError, match=rf"agent\.conf:1: unknown key {key}; {hint}"):
         read_conf(conf(tmp_path, f"{key}=x\n"))
 
 
@@ -263,7 +263,7 @@ def test_a_missing_template_is_named_with_where_it_should_be(home: Path, prompts
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [(b"", "says nothing"), (b"{prompt}\n{memories}\n", "says nothing"), (b"\xff", "UTF-8")],
+    [(b"", "is empty"), (b"{prompt}\n{memories}\n", "is empty"), (b"\xff", "UTF-8")],
 )
 def test_a_template_that_cannot_be_used_is_malformed(
     home: Path, content: bytes, problem: str

@@ -104,7 +104,7 @@ async def test_opus_is_the_claude_program_and_reads_the_frame_as_its_system_prom
     ("config", "problem"),
     [
         ({}, "models: claude:opus: there is no program claude on the PATH"),
-        ({"models": "sk-secret-key"}, "models: one of them is nobody we know"),
+        ({"models": "sk-secret-key"}, "models: one of them is unknown"),
         ({"models": "openai:a;temperature=9"}, "models: openai:a: temperature takes"),
     ],
 )

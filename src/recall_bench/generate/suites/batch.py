@@ -1,4 +1,4 @@
-"""The files of one batch: which are there, which are owed, and how a new one comes to be."""
+"""The files of one batch: existing tests, missing samples, new files, repeats."""
 
 import errno
 import os
@@ -16,16 +16,16 @@ from recall_bench.datasets.selection.suite import decode_text, digest_corpus, re
 from recall_bench.generate.suites.sample import SuiteDraft, SuiteRequest
 
 VERSION = "1"
-"""Raised when the same seed draws other tests than before: an old batch does not go on then."""
+"""Increase it when the same seed draws other tests: an old batch is then not resumed."""
 
 ENDING = ".bench"
 _HEX = 8
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-"""What file systems say that know no links."""
+"""Errors of file systems without hard links."""
 
 
 class SampleBatch:
-    """The samples of one request. Files are recognised by their headers, whatever their name."""
+    """The samples of one request; its files are recognised by their headers, not their names."""
 
     def __init__(
         self, request: SuiteRequest, corpus: str, model: str, there: Mapping[str, BenchTest]
@@ -34,10 +34,10 @@ class SampleBatch:
         self._there = there
         self.id = _compute_id(request, corpus, model)
         self.kept = dict(self._find_existing())
-        """File name by sample, of those that are there already."""
+        """File name by sample, of those that exist already."""
 
     def refuse_clashes(self) -> None:
-        """UsageError if a file that is not this batch's is in the way of one that is owed."""
+        """UsageError if another file has the name of a missing sample."""
         taken = [
             path.name
             for sample in self.list_missing()
@@ -46,16 +46,16 @@ class SampleBatch:
         if taken:
             more = f" and {len(taken) - 1} more are" if len(taken) > 1 else " is"
             raise UsageError(
-                f"--name: {taken[0]}{more} in {self._request.out} already, made by another "
-                "command or of other memories; take another --name or --out"
+                f"--name: {taken[0]}{more} in {self._request.out} already, written by another "
+                "command or for other memories; choose another --name or --out"
             )
 
     def list_missing(self) -> list[int]:
-        """The samples that have no file yet."""
+        """The samples without a file."""
         return [n for n in range(1, self._request.samples + 1) if n not in self.kept]
 
     def write(self, sample: int, test: BenchTest) -> str:
-        """A new file, whole or not at all; its name. UsageError if there is one by now."""
+        """Write a new file atomically; returns its name. UsageError if it exists by now."""
         content = write_bench(test).encode()
         path = self._choose_path(sample)
         if path is not None:
@@ -71,7 +71,7 @@ class SampleBatch:
         return path.name
 
     def _choose_path(self, sample: int) -> Path | None:
-        """Where the sample goes; None if that is for its content to say."""
+        """The path of the sample; None if it is named by its content."""
         request = self._request
         if request.name is None:
             return None
@@ -87,15 +87,15 @@ class SampleBatch:
 
 
 def _compute_id(request: SuiteRequest, corpus: str, model: str) -> str:
-    """Names all that decides what a sample is. How many are asked for does not."""
+    """A digest of everything that determines a sample; the number of samples does not."""
     parts = (VERSION, corpus, model, request.seed, request.amount, request.pool, request.name)
     return sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 def _link_new(beside: Path, path: Path) -> None:
-    """Give the file its name; FileExistsError if another has it."""
+    """Give the file its final name; FileExistsError if it is taken."""
     try:
-        # A link, unlike a renaming, fails where there is a file already.
+        # Unlike a rename, a link fails if the file exists.
         path.hardlink_to(beside)
     except OSError as error:
         if error.errno not in _NO_LINKS:
@@ -119,23 +119,23 @@ def _write_new(path: Path, content: bytes) -> None:
             with suppress(FileNotFoundError):
                 beside.unlink()
     except FileExistsError as error:
-        raise UsageError(f"{path}: is there by now; take another --name or --out") from error
+        raise UsageError(f"{path}: exists by now; choose another --name or --out") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCorpus:
-    """A folder of memories, frozen."""
+    """A folder of memories and its digest."""
 
     memories: tuple[MemoryFile, ...]
     """Sorted by name."""
     digest: str
-    """As a suite over the same folder has it."""
+    """The same as in a suite over this folder."""
 
 
 def open_corpus(folder: Path) -> MemoryCorpus:
-    """Read every memory; UsageError if there is none, or one that no test can name."""
+    """Read every memory; UsageError if there is none, or one whose name no test can hold."""
     bytes_of = read_memories(folder)
     names = tuple(bytes_of)
     write_bench(BenchTest(expected=names, prompt=""))
@@ -144,9 +144,9 @@ def open_corpus(folder: Path) -> MemoryCorpus:
 
 
 def open_tests(folder: Path) -> Mapping[str, BenchTest]:
-    """Every test in the folder by its path there; none if there is no folder yet.
+    """Every test in the folder by relative path; empty if the folder does not exist.
 
-    DataError if one cannot be read: nobody could tell whether a new test repeats it.
+    DataError if one cannot be read: a new test might repeat it.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out: {folder} is not a folder; name one")
@@ -168,8 +168,7 @@ def _read_tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:
 
 
 NEARLY = 0.8
-"""The share of words in common, of all words of both, from which two prompts that expect the same
-are one."""
+"""Share of common words from which two prompts with the same expectation count as repeats."""
 
 _WORD = re.compile(r"\w+")
 
@@ -182,24 +181,19 @@ class KnownTests:
         self._by_expected: dict[frozenset[str], list[tuple[frozenset[str], str]]] = {}
 
     def add(self, name: str, test: BenchTest | SuiteDraft) -> None:
-        """Remember a test under its name."""
+        """Add a test under its name."""
         words = _split_words(test.prompt)
         self._by_prompt.setdefault(words, name)
         self._by_expected.setdefault(frozenset(test.expected), []).append((frozenset(words), name))
 
     def find_repeat(self, draft: SuiteDraft) -> str | None:
-        """The test that the draft repeats; None if it is new.
-
-        Case, punctuation and blanks make no difference.
-        """
+        """The test that the draft repeats, ignoring case and punctuation; None if it is new."""
         words = _split_words(draft.prompt)
         if words in self._by_prompt:
             return self._by_prompt[words]
-        said = frozenset(words)
+        own = frozenset(words)
         alike = self._by_expected.get(frozenset(draft.expected), ())
-        return next(
-            (name for other, name in alike if _measure_overlap(said, other) >= NEARLY), None
-        )
+        return next((name for other, name in alike if _measure_overlap(own, other) >= NEARLY), None)
 
 
 def _split_words(prompt: str) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
-"""Prompts without a model: what memories say, put into the mouth of their user.
+"""Compose prompts without a model, from the memories' own words.
 
-A memory is brought up with a piece of its own, in a sentence that fits it better than any memory
-that is unlike it. So the sentence asks for this memory, and the others are left out for a
-reason. The same draw makes the same prompt everywhere.
+A sentence quotes a topic of a memory and must fit that memory better than any dissimilar one. So it
+asks for this memory and for no other. The same draw gives the same prompt everywhere.
 """
 
 from collections.abc import Sequence
@@ -66,7 +65,7 @@ ALONE: dict[TopicKind, tuple[str, ...]] = {
         'What did I mean by "{}"?',
     ),
 }
-"""One sentence about one piece."""
+"""Sentences about one topic."""
 
 ABOUT: dict[TopicKind, str] = {
     TopicKind.THING: "{}",
@@ -77,7 +76,7 @@ ABOUT: dict[TopicKind, str] = {
     TopicKind.MINE: "the fact that {}",
     TopicKind.QUOTE: 'my note "{}"',
 }
-"""A piece as a noun, so that two fit into one sentence."""
+"""A topic as a noun, so that two fit into one sentence."""
 
 TOGETHER: tuple[str, ...] = (
     "I have a question about {}, and another one about {}.",
@@ -98,41 +97,39 @@ FRAMES: tuple[tuple[str, str], ...] = (
     ("", "A short answer will do."),
     ("Sorry to bother you with this.", ""),
 )
-"""What comes before and after, where there is room for it."""
+"""Text before and after, if there is room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrasing:
-    """A sentence, and the pattern it was made by."""
+    """A sentence and its pattern."""
 
     pattern: str
     text: str
 
 
 def phrase_alone(topic: MemoryTopic) -> tuple[Phrasing, ...]:
-    """Every way to bring the piece up in a sentence of its own."""
+    """Every sentence about one topic."""
     return tuple(Phrasing(pattern, pattern.format(topic.text)) for pattern in ALONE[topic.kind])
 
 
 def phrase_together(one: MemoryTopic, two: MemoryTopic) -> tuple[Phrasing, ...]:
-    """Every way to bring up two pieces in one sentence."""
+    """Every sentence about two topics."""
     nouns = [ABOUT[topic.kind].format(topic.text) for topic in (one, two)]
     return tuple(Phrasing(pattern, pattern.format(*nouns)) for pattern in TOGETHER)
 
 
 SENTENCES = 3
-"""The longest prompt."""
+"""Most sentences in a prompt."""
 TRIES = 24
-"""How many sentences are weighed for one memory before it is left out."""
+"""Sentences tried for one memory before it is left out."""
 CLEAR = 0.9
-"""A sentence is clear if it fits every other memory at most this well, as a share of how well it
-fits the one that is asked for."""
+"""A sentence is clear if its fit to any other memory is at most this share of its own fit."""
 NEAR = 0.75
-"""A memory like the one that is asked for is relevant if the sentence fits it this well too, as a
-share of how well it fits the first."""
+"""A similar memory is relevant if the sentence fits it at least this share of its own fit."""
 
 _TELLING = frozenset({TopicKind.QUOTE})
-"""What recites a memory, where a user would ask for it."""
+"""Topics that quote a memory, which users rarely do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +139,7 @@ class _ComposedSentence:
 
 
 class PromptComposer:
-    """Composes from the memories' own content."""
+    """Composes prompts from the memories' content."""
 
     name = OFFLINE
     usage = Usage()
@@ -158,14 +155,14 @@ class PromptComposer:
     async def write(
         self, picked: Sequence[MemoryFile], chance: SampleRandom
     ) -> SuiteDraft | DrawRefusal:
-        """A sentence for each of the memories, or for two if there are more than three."""
+        """A sentence for each memory, or for each pair if there are more than three."""
         groups = _group_memories(picked)
         used: set[str] = set()
         found = [self._choose_sentence(group, used, chance) for group in groups]
         sentences = [sentence for sentence in found if sentence is not None]
         if not sentences:
             names = ", ".join(memory.name for memory in picked)
-            return DrawRefusal(f"nothing that {names} say can be asked for and mean only that")
+            return DrawRefusal(f"no sentence asks for {names} and nothing else")
         texts = _add_frame([sentence.text for sentence in sentences], chance)
         expected = {
             name for sentence in sentences for name in self._find_relevant(sentence, picked)
@@ -182,26 +179,26 @@ class PromptComposer:
         return SuiteDraft(prompt=chance.choose(list_messages(category)), expected=())
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _choose_sentence(
         self, about: tuple[MemoryFile, ...], used: set[str], chance: SampleRandom
     ) -> _ComposedSentence | None:
-        """The first sentence, in a drawn order, that asks for these memories and no others.
+        """The first sentence, in random order, that asks for these memories and no others.
 
-        A pattern is used once in a prompt.
+        A pattern is used once per prompt.
         """
         for way in self._list_phrasings(about, chance):
             if way.pattern not in used and self._is_clear(way.text, about):
                 used.add(way.pattern)
                 return _ComposedSentence(way.text, about)
-        # Two that cannot be asked for together may be one by one; the sentence is the first's.
+        # Two memories without a joint sentence: ask for the first alone.
         return self._choose_sentence(about[:1], used, chance) if len(about) > 1 else None
 
     def _list_phrasings(
         self, about: tuple[MemoryFile, ...], chance: SampleRandom
     ) -> list[Phrasing]:
-        """Sentences to try, what is only quoted last."""
+        """Sentences to try, quotes last."""
         last = _TELLING if len(about) == 1 else _TELLING | {TopicKind.CLAIM}
         topics = [_shuffle_topics(self._topics[memory.name], last, chance) for memory in about]
         if len(topics) == 1:
@@ -211,7 +208,7 @@ class PromptComposer:
         return [way for one, two in pairs for way in chance.sample(phrase_together(one, two), 2)]
 
     def _is_clear(self, text: str, about: tuple[MemoryFile, ...]) -> bool:
-        """Whether the sentence is about these memories, and nothing unlike them comes near."""
+        """Whether the sentence fits these memories, and no dissimilar one comes near."""
         fits = self._support.score_memories(text)
         own = {memory.name for memory in about}
         least = min(fits[name] for name in own)
@@ -220,7 +217,7 @@ class PromptComposer:
         return least >= STRONG and rival <= CLEAR * least
 
     def _find_relevant(self, sentence: _ComposedSentence, picked: Sequence[MemoryFile]) -> set[str]:
-        """The memories it asks for, and with them those like them, as far as they are labelled."""
+        """The memories it asks for, and similar ones as far as they are labelled."""
         own = {memory.name for memory in sentence.about}
         labelled = None if self._is_pooled else {memory.name for memory in picked}
         fits = self._support.score_memories(sentence.text)
@@ -234,12 +231,12 @@ class PromptComposer:
 def _shuffle_topics(
     topics: Sequence[MemoryTopic], last: frozenset[TopicKind], chance: SampleRandom
 ) -> list[MemoryTopic]:
-    """In a drawn order, but some kinds after all others."""
+    """In random order, with some kinds last."""
     return sorted(chance.shuffle(topics), key=lambda topic: topic.kind in last)
 
 
 def _group_memories(picked: Sequence[MemoryFile]) -> list[tuple[MemoryFile, ...]]:
-    """At most three groups of at most two, the first ones larger; the rest is not asked for."""
+    """At most three groups of at most two, larger groups first; the rest is left out."""
     asked = list(picked)[: 2 * SENTENCES]
     doubled = max(0, len(asked) - SENTENCES)
     pairs = [tuple(asked[2 * n : 2 * n + 2]) for n in range(doubled)]

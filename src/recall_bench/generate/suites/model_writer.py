@@ -1,4 +1,7 @@
-"""Prompts by a language model, which also says which memories they need."""
+"""Write prompts with a language model, which also says which memories they need.
+
+Memories are data: they stand in fenced blocks, and nothing in one is an instruction.
+"""
 
 import json
 import re
@@ -47,7 +50,7 @@ _IDLE = (
 )
 _UNLIKE = "\n\nDo not repeat any of these, nor vary one of them:"
 _LONGEST = 1000
-"""Characters; three sentences of any user fit."""
+"""Characters; enough for three sentences."""
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)\s*```", re.DOTALL)
 
@@ -59,7 +62,7 @@ POINTED = RecallTemplate(
         "next.\n\n{prompt}\n\n{memories}"
     ),
 )
-"""The first look at all memories."""
+"""The first pass, over all memories."""
 
 CONFIRMED = RecallTemplate(
     name="pool-texts",
@@ -69,7 +72,7 @@ CONFIRMED = RecallTemplate(
         "prompt is not enough.\n\n{prompt}\n\n{memories}"
     ),
 )
-"""The second look, at what the first one found."""
+"""The second pass, over what the first one found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,11 @@ class WrittenMessage:
 
     prompt: str
     relevant: tuple[str, ...]
-    """As it gave them, each once."""
+    """As given, each once."""
 
 
 def build_about_prompt(picked: Sequence[MemoryFile]) -> Prompt:
-    """To write a message that some of these memories are relevant to."""
+    """Ask for a message to which some of these memories are relevant."""
     blocks = fence_blocks({" ".join(memory.name.splitlines()): memory.text for memory in picked})
     return Prompt(
         system=_FRAME.format(role=_ROLE, mark=blocks.mark),
@@ -92,7 +95,7 @@ def build_about_prompt(picked: Sequence[MemoryFile]) -> Prompt:
 
 
 def build_chat_prompt(brief: str, before: Sequence[str]) -> Prompt:
-    """To write a message that no memory is relevant to, unlike those before it."""
+    """Ask for a message to which no memory is relevant, unlike those before it."""
     asking = Prompt(system=_ROLE, user=_IDLE.format(brief=brief), schema=_build_schema("prompt"))
     if not before:
         return asking
@@ -107,9 +110,9 @@ def build_chat_prompt(brief: str, before: Sequence[str]) -> Prompt:
 
 
 def parse_written(reply: Reply, names: Collection[str]) -> WrittenMessage | str:
-    """The message and the names in a reply, or what is wrong with it, in words.
+    """The message and the names in a reply, or a description of what is wrong with it.
 
-    A fence around the object is forgiven. The message must not give away a name.
+    A code fence around the object is accepted. The message must not contain a name.
     """
     if reply.finish is not Finish.STOP:
         return f"the model's reply was {_ENDS[reply.finish]}"
@@ -140,8 +143,8 @@ def _parse_texts(found: object) -> list[str] | None:
     return found
 
 
-def _normalise_name(said: str) -> str:
-    name = said.strip()
+def _normalise_name(text: str) -> str:
+    name = text.strip()
     return name if name.startswith("memory/") else f"memory/{name}"
 
 
@@ -151,8 +154,8 @@ def _find_problem(prompt: str, names: Collection[str]) -> str | None:
     if len(prompt) > _LONGEST:
         return f"the model wrote {len(prompt)} characters, which is no message of three sentences"
     bare = (name.removeprefix("memory/") for name in names)
-    told = next((name for name in bare if name.casefold() in prompt.casefold()), None)
-    return f"the model's message gives away {told}" if told else None
+    leaked = next((name for name in bare if name.casefold() in prompt.casefold()), None)
+    return f"the model's message gives away {leaked}" if leaked else None
 
 
 def _build_schema(*keys: str) -> dict[str, object]:
@@ -169,16 +172,16 @@ def _build_schema(*keys: str) -> dict[str, object]:
 
 
 POINTERS = 100
-"""Memories that a model looks at in one go, a line each,"""
+"""Memories per call when a model sees one line of each."""
 TEXTS = 8
-"""and in full."""
+"""Memories per call when a model sees their full text."""
 SHOWN = 8
-"""Earlier messages of a category that a new one must be unlike."""
+"""Earlier messages of a category that are shown so that a new one differs."""
 _MAX_ATTEMPTS = 2
 
 
 class ModelWriter:
-    """Asks one model for everything, and keeps within the money allowed."""
+    """Writes with one model, within the cost limit."""
 
     def __init__(
         self,
@@ -200,7 +203,7 @@ class ModelWriter:
         picked: Sequence[MemoryFile],
         chance: SampleRandom,  # noqa: ARG002 - the model brings its own
     ) -> SuiteDraft | DrawRefusal:
-        """The model's message, and what it says is relevant to it; in a pool, of all memories."""
+        """The model's message and the relevant memories; with a pool, of all memories."""
         offered = {memory.name for memory in picked}
         written = parse_written(await self._reply(build_about_prompt(picked)), self._memories)
         if isinstance(written, str):
@@ -234,7 +237,7 @@ class ModelWriter:
         await self._model.close()
 
     async def _pool_relevant(self, prompt: str, relevant: Sequence[str]) -> list[str]:
-        """Every memory that is relevant: found by its pointer or its writer, and confirmed."""
+        """Every relevant memory: found by its pointer or the writer, and confirmed on its text."""
         found = set(relevant)
         for some in _split_batches(tuple(self._memories.values()), POINTERS):
             found |= await self._ask_names(build_pointer_prompt(POINTED, prompt, some), some)
@@ -245,7 +248,7 @@ class ModelWriter:
         return sorted(confirmed)
 
     async def _ask_names(self, prompt: Prompt, offered: Sequence[MemoryFile]) -> set[str]:
-        """Which of the offered memories the model names, asked once more if it names nothing."""
+        """The offered memories that the model names; asked once more if the reply is unreadable."""
         names = {memory.name for memory in offered}
         asking = prompt
         for _ in range(_MAX_ATTEMPTS):
@@ -272,12 +275,13 @@ class ModelWriter:
         if self.usage.unpriced:
             raise BudgetSpent(
                 f"--max-cost: {self.name} does not say how many tokens a call took, so the limit "
-                "cannot be kept; the same command without it goes on"
+                "cannot be kept; run the same command without it to continue"
             )
         if self.usage.cost_usd >= most:
             raise BudgetSpent(
-                f"writing has cost {self.usage.cost_usd:.2f} USD of the {most:.2f} allowed; the "
-                "same command with a higher --max-cost goes on"
+                f"writing has cost {self.usage.cost_usd:.2f} USD of the {most:.2f} allowed; run "
+                "the "
+                "same command with a higher --max-cost to continue"
             )
 
 

@@ -1,4 +1,4 @@
-"""How much memories have to do with a text, and with each other, by their words and meaning."""
+"""How well memories fit a text and each other, by words and meaning."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STRONG = CUT_OFF["hybrid"].threshold
-"""The fit from which a text is about a memory, as the built-in hybrid is calibrated."""
+"""The fit from which a text is about a memory, as calibrated for the built-in hybrid."""
 
 SAME_WORDS, SAME_MEANING, SAME_KEYWORDS = 0.4, 0.9, 0.5
-"""From which share of words, which cosine and which share of keywords two memories are alike.
+"""Share of words, cosine and share of keywords from which two memories are alike.
 
-Of 3,663 pairs of LoCoMo's session summaries from one chat, which tell of the same two people, the
-first two call 6 alike; of 272 summaries with a sentence taken out and the rest in another order,
-they find every one.
+Of 3,663 pairs of LoCoMo's session summaries from one chat, about the same two people, the first two
+call 6 alike; of 272 summaries with a sentence removed and the rest reordered, they find every one.
 """
 
 _KEYWORDS = 2
-"""One keyword in common is chance."""
+"""Fewest common keywords: one may be chance."""
 
 
 class MemoryRelevance:
-    """One folder of memories, measured once."""
+    """One folder of memories, indexed once."""
 
     def __init__(self, memories: Sequence[MemoryFile]) -> None:
         self._memories = tuple(memories)
@@ -54,12 +53,12 @@ class MemoryRelevance:
         self._alike: dict[str, frozenset[str]] = {}
 
     def score_memories(self, text: str) -> Mapping[str, float]:
-        """How well each memory fits the sentence of the text that it fits best, from 0 to 1."""
+        """The best fit of each memory to a sentence of the text, from 0 to 1."""
         best = self._index.score_prompt(text).max(axis=0)
         return dict(zip(self._index.names, best.tolist(), strict=True))
 
     def find_alike(self, name: str) -> frozenset[str]:
-        """The other memories that say nearly the same or are found by the same keywords."""
+        """The other memories with nearly the same text or the same keywords."""
         if name not in self._alike:
             self._alike[name] = self._compute_alike(name)
         return self._alike[name]
@@ -75,9 +74,9 @@ class MemoryRelevance:
 
     def _share_words(self, place: int, other: str) -> bool:
         there = self._places[other]
-        said = _measure_overlap(self._words[place], self._words[there])
+        overlap = _measure_overlap(self._words[place], self._words[there])
         one, two = self._keywords[place], self._keywords[there]
-        return said >= SAME_WORDS or (
+        return overlap >= SAME_WORDS or (
             len(one & two) >= _KEYWORDS and _measure_overlap(one, two) >= SAME_KEYWORDS
         )
 
@@ -98,5 +97,5 @@ class MemoryRelevance:
 
 
 def _measure_overlap(one: frozenset[str], two: frozenset[str]) -> float:
-    """The share of what is common to both in all that either has."""
+    """The Jaccard index; 0 if one of them is empty."""
     return len(one & two) / len(one | two) if one and two else 0.0

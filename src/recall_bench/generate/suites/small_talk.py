@@ -1,4 +1,4 @@
-"""What people say to an assistant that no memory has to do with."""
+"""Messages to an assistant that need no memory."""
 
 import re
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ class ChatCategory:
     """A kind of message."""
 
     brief: str
-    """What a model is asked to write one of."""
+    """The description for a model that writes one."""
     patterns: tuple[str, ...]
-    """Messages of our own; `{a|b}` stands for either."""
+    """Our own messages; `{a|b}` is either of the two."""
 
 
 CATEGORIES: dict[str, ChatCategory] = {
@@ -145,14 +145,14 @@ CATEGORIES: dict[str, ChatCategory] = {
         ),
     ),
 }
-"""By name; every message of a category can be said by anybody, any day."""
+"""Categories by name; their messages suit any user on any day."""
 
 _EITHER = re.compile(r"\{([^{}]*)\}")
 
 
 @cache
 def list_messages(category: str) -> tuple[str, ...]:
-    """Everything that we say ourselves in a category."""
+    """All our own messages of a category."""
     return tuple(
         text for pattern in CATEGORIES[category].patterns for text in _expand_pattern(pattern)
     )

@@ -1,4 +1,9 @@
-"""A batch of new tests, from the first draw to the files it leaves behind."""
+"""Generate a batch of tests from a folder of memories.
+
+A sample is drawn, a writer makes a prompt of it and says what is relevant, and what passes every
+check becomes a `.bench` file at once. There are two writers: a language model, and one that
+composes prompts from the memories' own words.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,23 +43,22 @@ if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
 DRAWS = 8
-"""How often a sample is drawn before it counts as failed."""
+"""Draws of a sample before it counts as failed."""
 MOST = 5
-"""Memories picked for a sample where nobody said how many."""
+"""Most memories picked for a sample if the request gives no number."""
 
 OnProgress = Callable[[str], None]
-"""Hears a sentence about each sample: what was written, what is drawn again and why."""
+"""Called with a sentence about each sample: what was written, what is redrawn and why."""
 
 
 def generate_tests(
-    request: SuiteRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+    request: SuiteRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
 ) -> GeneratedSuite:
-    """Write the tests of the batch that are not there yet.
+    """Write the missing tests of the batch.
 
-    Each test is on disk, whole, before the next sample is drawn, and the same request goes on
-    where an earlier one stopped. A sample that fails costs nothing but itself. UsageError and
-    DataError, for what is wrong with the request or the folders, come before anything is spent.
-    A model of one's own may take the place of the one the request names.
+    Each test is on disk before the next sample is drawn, and the same request resumes an earlier
+    one. A failing sample affects no other. UsageError and DataError are raised before anything is
+    spent. A given model replaces the one the request names.
     """
     corpus = open_corpus(request.memories)
     if (request.amount or 0) > len(corpus.memories):
@@ -77,7 +81,7 @@ def generate_tests(
                 batch=batch,
                 writer=writer,
                 support=support,
-                told=told,
+                on_progress=on_progress,
             )
             for name, test in there.items():
                 generation.remember(name, test, test.find_header("Category"))
@@ -95,10 +99,8 @@ def _open_model(request: SuiteRequest) -> "Model":
     settings = Settings(max_cost_usd=request.max_cost_usd)
     model = resolve_model(request.model, "--model", settings)
     if model is None:
-        # Not repeated: it may be a key that was put in the wrong place.
-        raise UsageError(
-            "--model: that is nobody we know; say offline, or a model as provider:model"
-        )
+        # The value is not repeated: it may be a key in the wrong place.
+        raise UsageError("--model: unknown model; give offline, or a model as provider:model")
     return model
 
 
@@ -117,36 +119,36 @@ def _build_writer(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SampleDraw:
-    """What chance chose for one attempt at a sample."""
+    """The draw of one attempt at a sample."""
 
     picked: tuple[MemoryFile, ...] = ()
     category: str | None = None
-    """Of a message that recalls nothing."""
+    """The category of a message that recalls nothing."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _SuiteGeneration:
-    """One batch under way."""
+    """The state of one batch."""
 
     request: SuiteRequest
     corpus: MemoryCorpus
     batch: SampleBatch
     writer: PromptWriter
     support: MemoryRelevance
-    told: OnProgress
+    on_progress: OnProgress
     known: KnownTests = field(default_factory=KnownTests)
     written: list[str] = field(default_factory=list)
     failed: list[FailedSample] = field(default_factory=list)
     redrawn: int = 0
-    said: dict[str, list[str]] = field(default_factory=dict)
+    messages: dict[str, list[str]] = field(default_factory=dict)
     """Messages by category."""
 
     async def run(self) -> GeneratedSuite:
-        """Every sample that is owed, in turn."""
+        """Generate every missing sample in turn."""
         stopped = None
         try:
             for sample in self.batch.list_missing():
-                # Offline nobody is ever waited for: without this nobody could interrupt it.
+                # The offline writer never waits: without this it could not be interrupted.
                 await anyio.lowlevel.checkpoint()
                 await self._generate_sample(sample)
         except (ModelGone, BudgetSpent) as end:
@@ -163,10 +165,10 @@ class _SuiteGeneration:
         )
 
     def remember(self, name: str, test: BenchTest | SuiteDraft, category: str | None) -> None:
-        """Nothing like this test is to be written."""
+        """Note a test that must not be repeated."""
         self.known.add(name, test)
         if category is not None:
-            self.said.setdefault(category, []).append(test.prompt)
+            self.messages.setdefault(category, []).append(test.prompt)
 
     async def _generate_sample(self, sample: int) -> None:
         reason = ""
@@ -186,18 +188,18 @@ class _SuiteGeneration:
             reason = draft.reason
             if attempt < DRAWS:
                 self.redrawn += 1
-                self.told(f"sample {sample} is drawn again: {reason}")
+                self.on_progress(f"sample {sample} is drawn again: {reason}")
         self._fail(sample, f"{DRAWS} draws made no test; the last: {reason}")
 
     def _draw_sample(self, sample: int, attempt: int, chance: SampleRandom) -> _SampleDraw:
         if self.request.amount == 0:
-            # Each in turn, so that a few samples are not all greetings; then any.
+            # Each category in turn, so that few samples are not all greetings; then any.
             in_turn = SampleRandom("category", self.request.seed).shuffle(tuple(CATEGORIES))
             first = in_turn[(sample - 1) % len(in_turn)]
             return _SampleDraw(category=first if attempt == 1 else chance.choose(in_turn))
         amount = self.request.amount
         if amount is None:
-            # Of the sample and not of the attempt: hard amounts are not to be drawn away.
+            # Drawn per sample and not per attempt, so that hard amounts are not avoided.
             most = min(MOST, len(self.corpus.memories))
             amount = SampleRandom("amount", self.request.seed, sample).choose(range(1, most + 1))
         return _SampleDraw(picked=tuple(chance.sample(self.corpus.memories, amount)))
@@ -208,7 +210,7 @@ class _SuiteGeneration:
         if drawn.category is None:
             draft = await self.writer.write(drawn.picked, chance)
         else:
-            before = self.said.get(drawn.category, ())
+            before = self.messages.get(drawn.category, ())
             draft = await self.writer.chat(drawn.category, before, chance)
         if isinstance(draft, DrawRefusal):
             return draft
@@ -218,7 +220,7 @@ class _SuiteGeneration:
         return draft if drawn.category is None else self._check_support(draft)
 
     def _check_support(self, draft: SuiteDraft) -> SuiteDraft | DrawRefusal:
-        """The draft, if no memory has to do with it."""
+        """The draft if no memory fits it, else a refusal."""
         fits = self.support.score_memories(draft.prompt)
         nearest = max(fits, key=lambda name: fits[name])
         if fits[nearest] < STRONG:
@@ -234,7 +236,7 @@ class _SuiteGeneration:
         name = self.batch.write(sample, test)
         self.remember(name, draft, drawn.category)
         self.written.append(name)
-        self.told(f"{name}: {len(drawn.picked)} picked, {len(draft.expected)} expected")
+        self.on_progress(f"{name}: {len(drawn.picked)} picked, {len(draft.expected)} expected")
 
     def _build_headers(self, sample: int, drawn: _SampleDraw, draft: SuiteDraft) -> Pairs:
         others = {"pool": "yes" if self.request.pool else "no"}
@@ -256,4 +258,4 @@ class _SuiteGeneration:
 
     def _fail(self, sample: int, reason: str) -> None:
         self.failed.append(FailedSample(sample=sample, reason=reason))
-        self.told(f"sample {sample} failed: {reason}")
+        self.on_progress(f"sample {sample} failed: {reason}")

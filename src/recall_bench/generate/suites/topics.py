@@ -1,7 +1,7 @@
-"""What a memory is about, in pieces that fit into a sentence of the user's.
+"""Topics of a memory, in forms that fit into a user's sentence, and the English grammar for it.
 
-A piece is taken from what the memory says itself: its hint, its keywords, its first sentences. The
-name of its file is never looked at, but for pieces that give it away.
+Topics come from the memory's hint, keywords and first sentences, never from its file name; topics
+that give the file name away are dropped. Text that is not clearly of a known form is only quoted.
 """
 
 import re
@@ -24,7 +24,7 @@ UNCLEAR = frozenset(
     something such that their there these they this those we whatever whoever you your
     """.split()
 )
-"""What a sentence begins with that means nobody out of its place."""
+"""First words of a sentence that is unclear out of context."""
 JOINING = frozenset(
     """
     about above after although as at because before below between by during for from how if in
@@ -33,7 +33,7 @@ JOINING = frozenset(
     """.split()
 )
 _WITHIN = frozenset("about at between by for from in near of on to with".split())
-"""What may stand within a subject: *the garage by the station*."""
+"""Words allowed within a subject: *the garage by the station*."""
 _BE = {"is": "am", "are": "am", "was": "was", "were": "was", "has": "have", "does": "do"}
 _MODAL = frozenset("can cannot could had may might must should will would".split())
 _ADVERB = frozenset(
@@ -72,21 +72,21 @@ _THEIRS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnglishClaim:
-    """A statement that can stand after `that`."""
+    """A statement that can follow `that`."""
 
     text: str
     subject: str | None
-    """Whom or what it is about, as it stands within a sentence; None where that is the user."""
+    """Its subject as within a sentence; None if it is the user."""
 
 
 def strip_markup(text: str) -> str:
-    """The text without marks of markdown, on one line, with nothing at its end but words."""
+    """The text without Markdown, on one line, without final punctuation."""
     bare = _MARKS.sub("", _LINK.sub(r"\1", text))
     return " ".join(bare.split()).strip(" .!?;:,-–—…|>#")
 
 
 class WordCasing:
-    """Which words are names, as far as some texts show."""
+    """Which words are names, learned from texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._names: dict[str, str] = {}
@@ -98,9 +98,9 @@ class WordCasing:
         self._common = frozenset(small) | DETERMINERS | JOINING
 
     def adjust_case(self, text: str, *, is_name: bool = True) -> str:
-        """The text as it stands within a sentence: a name keeps its capital.
+        """The text as within a sentence: a name keeps its capital.
 
-        `is_name` says what a word is taken for that is seen nowhere else.
+        `is_name` decides for words that occur nowhere else.
         """
         first = text.split(" ", 1)[0]
         small = first.lower()
@@ -112,11 +112,11 @@ class WordCasing:
         return text
 
     def capitalise_names(self, text: str) -> str:
-        """The text with a capital for every word that is only seen as a name."""
+        """Capitalise every word that occurs only as a name."""
         return re.sub(r"(?<![\w-])[a-z]+\b", lambda word: self._capitalise(word[0]), text)
 
     def is_known(self, word: str) -> bool:
-        """Whether the word is seen as a name, and never in small letters."""
+        """Whether the word occurs as a name and never in lower case."""
         return word[:1].isupper() and self._capitalise(word.lower()) == word
 
     def _capitalise(self, word: str) -> str:
@@ -124,17 +124,17 @@ class WordCasing:
 
 
 def convert_to_first_person(text: str) -> str | None:
-    """What is said of the user, as the user would say it; None if the user remains in it."""
+    """A text about the user in the first person; None if "user" remains in it."""
     for pattern, mine in _THEIRS:
         text = pattern.sub(mine, text)
     return None if _USER.search(text) else text
 
 
 def parse_claim(sentence: str, casing: WordCasing) -> EnglishClaim | None:
-    """The sentence as a claim; None if it is an order, a fragment or not understood."""
+    """The sentence as a claim; None if it is an imperative, a fragment or not understood."""
     sentence = _USERS.sub("my", sentence, count=1) if _USERS.match(sentence) else sentence
-    if told := _USER.match(sentence):
-        return _parse_own_claim(sentence[told.end() :].strip())
+    if match := _USER.match(sentence):
+        return _parse_own_claim(sentence[match.end() :].strip())
     words = sentence.split()
     if not words or words[0].lower() in UNCLEAR | JOINING:
         return None
@@ -147,7 +147,7 @@ def parse_claim(sentence: str, casing: WordCasing) -> EnglishClaim | None:
             subject = words[: place - 1] if words[place - 1] in _ADVERB else words[:place]
             if not _is_subject(subject) or place + 1 == len(words):
                 return None
-            # What are several is no name: `Lessons are on Wednesday`.
+            # A plural is no name: `Lessons are on Wednesday`.
             is_name = not (word in _PLURAL and subject[0].endswith("s"))
             return EnglishClaim(
                 text=casing.adjust_case(sentence, is_name=is_name),
@@ -157,13 +157,13 @@ def parse_claim(sentence: str, casing: WordCasing) -> EnglishClaim | None:
 
 
 def _parse_own_claim(rest: str) -> EnglishClaim | None:
-    """What follows `the user`, said by the user."""
+    """What follows `the user`, in the first person."""
     words = rest.split()
     place = next((n for n, word in enumerate(words) if word not in _ADVERB), len(words))
     if place + 1 >= len(words):
         return None
     verb = _convert_verb(words[place])
-    # What may be another verb would have to be said of me too, and may be no verb.
+    # A second verb would have to be converted too, and may be no verb at all.
     mine = convert_to_first_person(_SECOND_VERB.sub("", " ".join(words[place + 1 :])))
     if verb is None or mine is None:
         return None
@@ -185,7 +185,7 @@ def _convert_verb(verb: str) -> str | None:
 
 
 def _is_verb(word: str, before: list[str], casing: WordCasing) -> bool:
-    """Whether it is one we know, or what somebody known by name did: `Ada signed`."""
+    """Whether it is a known verb, or a past tense after a known name: `Ada signed`."""
     did = word.endswith("ed") and bool(before) and all(map(casing.is_known, before))
     return word in _FINITE or did
 
@@ -199,13 +199,13 @@ def _is_subject(words: list[str]) -> bool:
         return False
     if any(word.lower() in JOINING - _WITHIN for word in words):
         return False
-    # `Drain the queue …` is an order: no name stands before an article.
+    # `Drain the queue …` is an imperative: no name precedes an article.
     is_order = len(words) > 1 and words[0].lower() not in DETERMINERS
     return not (is_order and words[1].lower() in DETERMINERS)
 
 
 class TopicKind(StrEnum):
-    """How a piece fits into a sentence."""
+    """The form of a topic in a sentence."""
 
     THING = "thing"
     """A noun with its article, or a name: *the night train to Lisbon*."""
@@ -220,24 +220,24 @@ class TopicKind(StrEnum):
     MINE = "mine"
     """The same, of the user: *I prefer aisle seats*."""
     QUOTE = "quote"
-    """Anything, word for word."""
+    """Anything, verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTopic:
-    """One piece."""
+    """One topic of a memory."""
 
     kind: TopicKind
     text: str
 
 
 SENTENCES = 4
-"""How much of a memory is looked at for statements."""
+"""Sentences of a memory that are read for statements."""
 _LONGEST_CLAIM, _LONGEST_QUOTE, _LONGEST_HINT = 20, 16, 16
 _FEWEST = 3
-"""A quotation of fewer words says too little."""
+"""Fewest words of a quote."""
 _AT = compute_story_date(date(2000, 1, 1), 1)
-"""A memory has no date, and an episode must."""
+"""An episode needs a date, a memory has none."""
 
 _PREAMBLE = re.compile(
     r"(?:always |only )?"
@@ -272,9 +272,9 @@ _PATH = re.compile(r"memory/|\.md\b")
 
 
 def extract_topics(memory: MemoryFile, casing: WordCasing) -> tuple[MemoryTopic, ...]:
-    """Everything that can be said about it, each once; nothing that gives its file's name away.
+    """All topics, each once, without those that give the file name away.
 
-    A file's name of one word that the memory uses itself may be said if there is nothing else.
+    A file name of one word that the memory itself uses is allowed if there is nothing else.
     """
     found = tuple(dict.fromkeys(_iterate_topics(memory, casing)))
     found = tuple(topic for topic in found if not _PATH.search(topic.text))
@@ -286,7 +286,7 @@ def extract_topics(memory: MemoryFile, casing: WordCasing) -> tuple[MemoryTopic,
 
 
 def learn_casing(memories: Iterable[MemoryFile]) -> WordCasing:
-    """What the memories' prose shows; keywords are written small whatever they mean."""
+    """The casing in the memories' prose; keywords are always lower case."""
     return WordCasing(f"{memory.hint or ''}\n{memory.body}" for memory in memories)
 
 
@@ -301,7 +301,7 @@ def _iterate_topics(memory: MemoryFile, casing: WordCasing) -> Iterator[MemoryTo
 
 
 def _parse_hint(hint: str, casing: WordCasing) -> MemoryTopic | None:
-    """When to recall it, as a piece; None if that is not understood."""
+    """The hint as a topic; None if it is not understood."""
     is_users = re.search(r"\b(?:user|they)\b", hint, re.IGNORECASE) is not None
     found = _match_hint(re.split(r"[:;]| [-–—] ", _PREAMBLE.sub("", hint, count=1))[0])
     text: str | None = casing.adjust_case(strip_markup(found.text), is_name=False)
@@ -330,7 +330,7 @@ def _match_hint(hint: str) -> MemoryTopic:
 
 
 def _pair_keywords(keywords: tuple[str, ...], casing: WordCasing) -> Iterator[MemoryTopic]:
-    """The keywords two by two; a last one by itself only if it is the only one."""
+    """The keywords in pairs; a single one only if there is no other."""
     words = [
         casing.capitalise_names(strip_markup(word))
         for word in keywords
@@ -343,12 +343,12 @@ def _pair_keywords(keywords: tuple[str, ...], casing: WordCasing) -> Iterator[Me
 
 
 def _select_sentences(body: str) -> list[str]:
-    """The first sentences, headings and tables left out; those that point elsewhere if need be."""
+    """The first sentences without headings and tables; unclear ones only if there are no others."""
     if not body.strip():
         return []
     found = read_sentences(Episode(id="memory", day=1, at=_AT, text=body))
-    told = [strip_markup(sentence.text) for sentence in found]
-    prose = [text for text in told if "|" not in text]
+    texts = [strip_markup(sentence.text) for sentence in found]
+    prose = [text for text in texts if "|" not in text]
     telling = [text for text in prose if len(re.findall(r"[^\W\d_]+", text)) >= _FEWEST]
     clear = [text for text in telling if text.split()[0].lower() not in UNCLEAR]
     return (clear or telling)[:SENTENCES]
@@ -377,7 +377,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _contains_words(words: list[str], sought: list[str]) -> bool:
-    """Whether the sought words stand there in a row."""
+    """Whether the words contain the sought ones in a row."""
     length = len(sought)
     return bool(sought) and any(
         words[place : place + length] == sought for place in range(len(words) - length + 1)

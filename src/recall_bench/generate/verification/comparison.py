@@ -198,9 +198,7 @@ def _format_list(texts: tuple[str, ...]) -> str:
     return ", ".join(f"“{text}”" for text in texts) or "(none)"
 
 
-def check_evidence(
-    claims: QuestionClaims, derived: DerivedAnswer
-) -> Iterator[VerificationProblem]:
+def check_evidence(claims: QuestionClaims, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
     """Every difference between the evidence and the sentences that state the answer."""
     places = {place: s for s in derived.allowed for place in _list_places(s)}
     cited: set[DaySentence] = set()

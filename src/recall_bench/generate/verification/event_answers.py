@@ -37,9 +37,7 @@ def derive_step_date(
     return _build_answer([_expect_date(lookup, thread, step, mentions)], [mentions])
 
 
-def derive_gap(
-    lookup: StatementLookup, recipe: DerivationRecipe, ask: AskContext
-) -> DerivedAnswer:
+def derive_gap(lookup: StatementLookup, recipe: DerivationRecipe, ask: AskContext) -> DerivedAnswer:
     """The days from the first step of a thread to another step."""
     thread, step = recipe.get_text("thread"), recipe.get_text("step")
     first = lookup.require_first_step(lookup.get_thread(thread).process)
@@ -49,7 +47,8 @@ def derive_gap(
     if days < 0:
         raise Underivable(
             VerificationCode.REFERENCE,
-            f"{lookup.name_part(thread, step)} is told on day {mentions[0].day}, before its first step "
+            f"{lookup.name_part(thread, step)} is told on day {mentions[0].day}, before its first "
+            "step "
             f"on day {began[0].day}",
         )
     what = f"the days from {first} to {lookup.name_part(thread, step)}"
@@ -89,9 +88,7 @@ def derive_order(
     return _build_answer([values], [mentions for mentions, _ in events])
 
 
-def derive_did(
-    lookup: StatementLookup, recipe: DerivationRecipe, ask: AskContext
-) -> DerivedAnswer:
+def derive_did(lookup: StatementLookup, recipe: DerivationRecipe, ask: AskContext) -> DerivedAnswer:
     """Whether a step ever happened, and when."""
     thread, step = recipe.get_text("thread"), recipe.get_text("step")
     mentions = lookup.find_step(thread, step, ask.day)
@@ -113,7 +110,9 @@ def derive_did(
     )
 
 
-def _build_answer(expected: list[ExpectedValues], mentions: list[list[DaySentence]]) -> DerivedAnswer:
+def _build_answer(
+    expected: list[ExpectedValues], mentions: list[list[DaySentence]]
+) -> DerivedAnswer:
     needed = tuple(frozenset(sentences) for sentences in mentions)
     return DerivedAnswer(
         expected=tuple(expected), needed=needed, allowed=frozenset().union(*needed)
@@ -255,7 +254,8 @@ def _refuse_missing_start(lookup: StatementLookup, thread: str, first: str, unti
     if about and about[0].day <= until:
         raise Underivable(
             VerificationCode.UNSTATED,
-            f"{lookup.get_thread(thread).name} is mentioned but no sentence up to day {until} holds a "
+            f"{lookup.get_thread(thread).name} is mentioned but no sentence up to day {until} "
+            "holds a "
             f"cue of its first step {first}; {about[0].place}",
         )
 
@@ -277,7 +277,8 @@ def _find_first_values(
     if not first:
         raise Underivable(
             VerificationCode.UNSTATED,
-            f"no {recipe.get_text('process')} that began in {recipe.get_text('month')} has its {slot} "
+            f"no {recipe.get_text('process')} that began in {recipe.get_text('month')} has its "
+            f"{slot} "
             f"stated up to day {ask.day}",
         )
     return first

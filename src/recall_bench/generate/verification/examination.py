@@ -80,9 +80,7 @@ def verify_question(
     is_rederived = examination.is_derived and not any(
         code in _ANSWER_IS_WRONG for code, _ in problems
     )
-    findings = tuple(
-        VerificationFinding(code, claims.where, message) for code, message in problems
-    )
+    findings = tuple(VerificationFinding(code, claims.where, message) for code, message in problems)
     return is_rederived, findings
 
 

@@ -77,7 +77,7 @@ def _is_telling(lookup: StatementLookup, secret: _IsolatedSecret) -> bool:
 def _find_anywhere(
     lookup: StatementLookup, days: Sequence[ParsedDay], secrets: Iterable[_IsolatedSecret]
 ) -> Iterator[VerificationFinding]:
-    """Secret codes, and amounts of threads that are the only one of their process, in any open block."""
+    """Secret codes, and amounts of the only thread of a process, in any open block."""
     codes: dict[str, _IsolatedSecret] = {}
     sums: dict[Key, _IsolatedSecret] = {}
     for secret in secrets:
@@ -141,6 +141,5 @@ def _check_canaries(
             yield VerificationFinding(
                 VerificationCode.CANARY,
                 claims.where,
-                f"the canary {canary} is in no isolated session up to day "
-                f"{claims.answerable_from}",
+                f"the canary {canary} is in no isolated session up to day {claims.answerable_from}",
             )

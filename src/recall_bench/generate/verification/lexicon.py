@@ -215,7 +215,9 @@ class _LexiconParser:
     def _parse_cues(self, fields: dict[str, object], where: str) -> tuple[str, ...]:
         cues = self._require_texts(fields.get("cues"), f"{where}.cues")
         if not cues:
-            raise self._build_error(f"{where} has no cue, so it cannot be found in the text; add one")
+            raise self._build_error(
+                f"{where} has no cue, so it cannot be found in the text; add one"
+            )
         for cue in cues:
             if len(PLACE.findall(cue)) > 1 or not PLACE.sub("", cue).strip():
                 raise self._build_error(

@@ -181,7 +181,8 @@ def _refuse_meeting(lookup: StatementLookup, one: str, other: str) -> None:
         day = min(together)[0]
         raise Underivable(
             VerificationCode.SECOND_ANSWER,
-            f"{lookup.get_thread(one).name} and {lookup.get_thread(other).name} are named in one block "
+            f"{lookup.get_thread(one).name} and {lookup.get_thread(other).name} are named in one "
+            "block "
             f"on day {day}, so the text itself links them",
         )
 
@@ -204,9 +205,7 @@ def derive_partial(
     """One value stated in an open session, and another one withheld."""
     give = derive_slot_value(lookup, recipe.get_pair("give"), ask)
     why = _get_reason(recipe) if "why" in recipe.keys else "secret"
-    hold = _derive_withheld(
-        lookup, recipe.get_pair("hold"), ask, why, recipe.get_text("session")
-    )
+    hold = _derive_withheld(lookup, recipe.get_pair("hold"), ask, why, recipe.get_text("session"))
     return DerivedAnswer(
         expected=give.expected,
         needed=(*give.needed, *hold.needed),
@@ -277,9 +276,7 @@ def _refuse_open(
 ) -> None:
     """Raise if the asker can read the value, except under access that was revoked later."""
     for statement in stated:
-        was_granted = (
-            is_revoked and statement.session == ask.session and statement.day < ask.first
-        )
+        was_granted = is_revoked and statement.session == ask.session and statement.day < ask.first
         if lookup.lexicon.is_open_to(ask.session, statement.session) and not was_granted:
             raise Underivable(
                 VerificationCode.LEAK,
@@ -307,6 +304,7 @@ def _check_forgotten_value(
     if (last.day, last.start) > (wish.day, wish.start):
         raise Underivable(
             VerificationCode.FORGET,
-            f"{lookup.name_part(*about)} was to be forgotten on day {wish.day} but is stated again; "
+            f"{lookup.name_part(*about)} was to be forgotten on day {wish.day} but is stated "
+            "again; "
             f"{last.place}",
         )

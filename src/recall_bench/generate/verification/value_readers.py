@@ -1,7 +1,8 @@
 """Readers that find values and names in prose.
 
 A reader finds every value of its kind in a text. Each has a key, which is equal for equal values in
-any spelling: `$640M` and `$640 million`, `4 March 2025` and `2025-03-04`, `Priya` and `Priya Raman`.
+any spelling: `$640M` and `$640 million`, `4 March 2025` and `2025-03-04`, `Priya` and `Priya
+Raman`.
 """
 
 import re

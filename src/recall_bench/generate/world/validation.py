@@ -215,7 +215,10 @@ class _SourceChecker:
                         "began",
                     }
                     if not known:
-                        yield f"a question for {name} holds {{{placeholder.name}}}, which nothing defines"
+                        yield (
+                            f"a question for {name} holds {{{placeholder.name}}}, which nothing "
+                            "defines"
+                        )
 
     def _check_sampling(self, name: str, slot: FactSlot) -> Iterator[str]:
         if slot.same is None and slot.get_kind() not in KINDS:

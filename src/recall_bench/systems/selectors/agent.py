@@ -1,8 +1,8 @@
-"""The recall agent: a language model that picks memories, in one pass or in two.
+"""The recall agent: a language model that selects memories in one or two passes.
 
 The first pass sees one line about each memory. The second sees the full text of what the first one
-chose, and can only strike out. What agents do in silence is said here in the selection's notes: a
-second pass that failed, so that the first one's choice stands, and names that were left out.
+chose and can only remove. The selection's notes report what went wrong: a failed second pass, after
+which the first one's choice stands, and dropped names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt, Reply
 
 VERSION = "1"
-"""Raised when code changes that decides a selection and that no digest on the card covers."""
+"""Increase it when code changes selections without changing a digest on the card."""
 
 ATTEMPTS = 2
 """How often a model is asked in one pass before its reply counts as unreadable."""
@@ -57,10 +57,10 @@ ATTEMPTS = 2
 def build_recall_agent(
     config: Mapping[str, object], *, settings: "Settings", folder: Path
 ) -> "RecallAgent":
-    """The agent that the mapping describes, and the `agent.conf` that it may name.
+    """Build the agent from its settings and an optional `agent.conf`.
 
-    Nothing is asked. UsageError for a setting that is wrong, a template that is missing, and a
-    model that could not be asked; relative paths begin at the folder.
+    No model is called. UsageError for a wrong setting, a missing template, or a model that cannot
+    be opened; relative paths start at the folder.
     """
     wanted = build_agent_settings(config, folder)
     first = _open_model(wanted.first_model, settings)
@@ -74,9 +74,9 @@ def _open_model(target: str, settings: "Settings") -> "Model":
 
     model = resolve_model(target, "models", settings)
     if model is None:
-        # Not repeated: it may be a key that was put in the wrong place.
+        # The value is not repeated: it may be a key in the wrong place.
         raise UsageError(
-            "models: one of them is nobody we know; write opus, sonnet or haiku for the claude "
+            "models: one of them is unknown; write opus, sonnet or haiku for the claude "
             "program's, or a model as provider:model"
         )
     return model
@@ -84,7 +84,7 @@ def _open_model(target: str, settings: "Settings") -> "Model":
 
 @dataclass(slots=True)
 class _SelectionCost:
-    """What one selection has cost so far, and what is to be said about it."""
+    """Usage and notes of one selection so far."""
 
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
@@ -92,14 +92,14 @@ class _SelectionCost:
 
 @dataclass(frozen=True, slots=True)
 class _FirstPass:
-    """The first pass of a selection whose second one has to be put again."""
+    """A finished first pass whose second pass must be retried."""
 
     candidates: tuple[MemoryFile, ...]
-    bill: _SelectionCost
+    cost: _SelectionCost
 
 
 class RecallAgent:
-    """Asks its models anew for every prompt, any number of prompts at once."""
+    """Selects with one or two language models."""
 
     def __init__(self, settings: AgentSettings, first: "Model", second: "Model") -> None:
         self.settings = settings
@@ -108,7 +108,7 @@ class RecallAgent:
         self._unreported = Usage()
 
     async def open(self, memories: Sequence[MemoryFile]) -> "RecallChooser":
-        """Somebody to ask about these memories."""
+        """A chooser for these memories."""
         return RecallChooser(self, memories)
 
     async def close(self) -> None:
@@ -119,23 +119,23 @@ class RecallAgent:
             await second.close()
 
     def drain(self) -> Usage:
-        """What was spent since the last time on selections that failed: none reports it."""
+        """Usage since the last call of failed selections, which no selection reports."""
         spent, self._unreported = self._unreported, Usage()
         return spent
 
     @contextmanager
     def track_cost(self) -> Iterator[_SelectionCost]:
-        """A bill that is paid by a selection, or by nobody if it fails."""
-        bill = _SelectionCost()
+        """Track the cost of a selection; it counts as unreported if the selection fails."""
+        cost = _SelectionCost()
         try:
-            yield bill
+            yield cost
         except BaseException:
-            self.add_unreported_cost(bill)
+            self.add_unreported_cost(cost)
             raise
 
-    def add_unreported_cost(self, bill: _SelectionCost) -> None:
-        """No selection is going to report this one."""
-        self._unreported += bill.usage
+    def add_unreported_cost(self, cost: _SelectionCost) -> None:
+        """Count a cost that no selection will report."""
+        self._unreported += cost.usage
 
 
 def _build_card(settings: AgentSettings, first: "Model", second: "Model") -> SystemCard:
@@ -167,13 +167,13 @@ class RecallChooser:
         self._presearch = (
             Presearch(memories, with_content=with_content) if agent.settings.presearch else None
         )
-        self._halfway: dict[str, list[_FirstPass]] = {}
+        self._first_passes: dict[str, list[_FirstPass]] = {}
 
     async def select(self, prompt: str) -> MemorySelection:
-        """Pick; where there is nothing to choose from or by, nobody is asked.
+        """Select; without candidates or with an empty prompt no model is called.
 
-        SystemBusy if a model wants us to come back, SystemGone if it can never be asked, and
-        SystemFault if the first pass fails otherwise.
+        SystemBusy if a model asks to retry later, SystemGone if it cannot be reached, SystemFault
+        if the first pass fails otherwise.
         """
         search = self._presearch
         offered = (
@@ -182,65 +182,65 @@ class RecallChooser:
         left = None if search is None else tuple(memory.name for memory in offered)
         if not offered or not prompt.strip():
             return MemorySelection(names=(), presearched=left)
-        with self._agent.track_cost() as bill:
+        with self._agent.track_cost() as cost:
             if self._agent.settings.scheme is Scheme.SINGLE:
-                names = await self._run_first_pass(prompt, offered, bill)
+                names = await self._run_first_pass(prompt, offered, cost)
             else:
-                names = await self._select_in_two_passes(prompt, offered, bill)
+                names = await self._select_in_two_passes(prompt, offered, cost)
         return MemorySelection(
-            names=names, presearched=left, usage=bill.usage, notes=tuple(bill.notes)
+            names=names, presearched=left, usage=cost.usage, notes=tuple(cost.notes)
         )
 
     async def close(self) -> None:
-        """What was begun and never put again is reported by nobody else."""
-        for waiting in self._halfway.values():
+        """Count the cost of first passes that were never resumed."""
+        for waiting in self._first_passes.values():
             for each in waiting:
-                self._agent.add_unreported_cost(each.bill)
-        self._halfway.clear()
+                self._agent.add_unreported_cost(each.cost)
+        self._first_passes.clear()
 
     async def _select_in_two_passes(
-        self, prompt: str, offered: Sequence[MemoryFile], bill: _SelectionCost
+        self, prompt: str, offered: Sequence[MemoryFile], cost: _SelectionCost
     ) -> tuple[str, ...]:
-        candidates = self._resume_first_pass(prompt, bill)
+        candidates = self._resume_first_pass(prompt, cost)
         if candidates is None:
             candidates = self._keep_existing(
-                await self._run_first_pass(prompt, offered, bill), bill
+                await self._run_first_pass(prompt, offered, cost), cost
             )
         if not candidates:
             return ()
         try:
-            return await self._run_second_pass(prompt, candidates, bill)
+            return await self._run_second_pass(prompt, candidates, cost)
         except SystemBusy:
-            # The same prompt comes back: its first pass is paid for and not to be paid twice.
-            paid = _SelectionCost(bill.usage, bill.notes)
-            self._halfway.setdefault(prompt, []).append(_FirstPass(candidates, paid))
-            bill.usage = Usage()
+            # The prompt will be retried: keep its first pass so that it is not paid twice.
+            paid = _SelectionCost(cost.usage, cost.notes)
+            self._first_passes.setdefault(prompt, []).append(_FirstPass(candidates, paid))
+            cost.usage = Usage()
             raise
         except SystemFault as fault:
-            bill.notes.append(f"the second pass failed, so the first one's choice stands: {fault}")
+            cost.notes.append(f"the second pass failed, so the first one's choice stands: {fault}")
             return tuple(memory.name for memory in candidates)
 
     def _resume_first_pass(
-        self, prompt: str, bill: _SelectionCost
+        self, prompt: str, cost: _SelectionCost
     ) -> tuple[MemoryFile, ...] | None:
-        """What an earlier first pass chose for the prompt, for one selection to go on from."""
-        waiting = self._halfway.get(prompt)
+        """The candidates of an earlier first pass for the prompt, to resume from."""
+        waiting = self._first_passes.get(prompt)
         if not waiting:
             return None
         earlier = waiting.pop()
-        bill.usage += earlier.bill.usage
-        bill.notes += earlier.bill.notes
+        cost.usage += earlier.cost.usage
+        cost.notes += earlier.cost.notes
         return earlier.candidates
 
     async def _run_first_pass(
-        self, prompt: str, offered: Sequence[MemoryFile], bill: _SelectionCost
+        self, prompt: str, offered: Sequence[MemoryFile], cost: _SelectionCost
     ) -> tuple[str, ...]:
         asking = build_pointer_prompt(self._agent.settings.first_template, prompt, offered)
-        return await self._ask_names(asking, 1, bill)
+        return await self._ask_names(asking, 1, cost)
 
-    def _keep_existing(self, names: Sequence[str], bill: _SelectionCost) -> tuple[MemoryFile, ...]:
-        """The memories of these names; the rest cannot be read and is noted."""
-        bill.notes += [
+    def _keep_existing(self, names: Sequence[str], cost: _SelectionCost) -> tuple[MemoryFile, ...]:
+        """The memories of these names; unknown names are noted and dropped."""
+        cost.notes += [
             f"the first pass named {name}, which is not on disk: left out"
             for name in names
             if name not in self._memories
@@ -248,13 +248,13 @@ class RecallChooser:
         return tuple(self._memories[name] for name in names if name in self._memories)
 
     async def _run_second_pass(
-        self, prompt: str, candidates: Sequence[MemoryFile], bill: _SelectionCost
+        self, prompt: str, candidates: Sequence[MemoryFile], cost: _SelectionCost
     ) -> tuple[str, ...]:
         template = self._agent.settings.second_template
         assert template is not None  # noqa: S101 - a double scheme has one
-        names = await self._ask_names(build_text_prompt(template, prompt, candidates), 2, bill)
+        names = await self._ask_names(build_text_prompt(template, prompt, candidates), 2, cost)
         chosen = {memory.name for memory in candidates}
-        bill.notes += [
+        cost.notes += [
             f"the second pass named {name}, which the first had not chosen: left out"
             for name in names
             if name not in chosen
@@ -262,24 +262,26 @@ class RecallChooser:
         return tuple(name for name in names if name in chosen)
 
     async def _ask_names(
-        self, prompt: "Prompt", turn: int, bill: _SelectionCost
+        self, prompt: "Prompt", turn: int, cost: _SelectionCost
     ) -> tuple[str, ...]:
-        """What the model of that pass names, asked once more if its reply is no list of names."""
-        asking, said = prompt, ""
+        """The names in the model's reply, asked once more if it is no list of names."""
+        request, unreadable = prompt, ""
         for _ in range(ATTEMPTS):
-            reply = await self._ask_model(asking, turn)
-            bill.usage += reply.usage
+            reply = await self._ask_model(request, turn)
+            cost.usage += reply.usage
             names = parse_names(reply, self._memories)
             if names is not None:
-                if said:
-                    bill.notes.append(f"pass {turn} was asked again: {said} is no list of names")
+                if unreadable:
+                    cost.notes.append(
+                        f"pass {turn} was asked again: {unreadable} is no list of names"
+                    )
                 return names
-            said = f"{reply.text[:120]!r} ({reply.finish})"
-            asking = replace(prompt, user=prompt.user + REMINDER)
+            unreadable = f"{reply.text[:120]!r} ({reply.finish})"
+            request = replace(prompt, user=prompt.user + REMINDER)
         name = self._agent.models[turn - 1].name
         raise NotAnAnswer(
             f"pass {turn}: {name} was asked {ATTEMPTS} times for names of memories and last "
-            f"replied {said}"
+            f"replied {unreadable}"
         )
 
     async def _ask_model(self, prompt: "Prompt", turn: int) -> "Reply":

@@ -1,7 +1,7 @@
-"""What the recall agent asks a model, and how the model's reply is read.
+"""Prompts of the recall agent, and parsing of the model's replies.
 
-A template says what to choose. What the user wrote and what the memories hold are data: they stand
-in fenced blocks, and the system message says what that means, so that a memory gives no orders.
+A template says what to choose. The user's prompt and the memories are data: they stand in fenced
+blocks, and the system message explains that, so that a memory cannot give instructions.
 """
 
 import json
@@ -17,7 +17,7 @@ from recall_bench.datasets.selection.suite import MEMORY_PREFIX
 from recall_bench.models.model import Finish, Prompt, Reply, fence_blocks
 
 OURS = Path(__file__).parent / "prompts"
-"""The templates that come with the package."""
+"""The templates of the package."""
 
 FRAME = (
     "You choose which memory files an assistant reads before it replies to its user. What to "
@@ -30,7 +30,7 @@ FRAME = (
     "and nothing else: no reason, no number, no bullet. If none is to be chosen, reply with the "
     "word NONE."
 )
-"""The system message: the same around every template."""
+"""The system message, the same for every template."""
 
 REMINDER = (
     "\n\nYour last reply to this could not be used. Reply with names of memories as they are "
@@ -40,30 +40,30 @@ REMINDER = (
 _PLACE = re.compile(r"\{(prompt|memories)\}")
 _USER = "user prompt"
 _NOTHING = re.compile(r"none|no relevant memories", re.IGNORECASE)
-"""How a model says that it chose nothing; the second is what public templates ask it to say."""
+"""Replies for an empty choice; the second is what public templates ask for."""
 _SHAPE = re.compile(r"(?=.{1,200}\Z)[\w.+@-]+(?:/[\w.+@-]+)*\.md")
-"""What is taken for the name of a memory that is not there. Names that are may look otherwise."""
+"""The form of a name that is accepted for an unknown memory; known names may have another form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallTemplate:
-    """The words that say what to choose."""
+    """A prompt template that says what to choose."""
 
     name: str
-    """Of its file, without the ending."""
+    """The file name without its suffix."""
     text: str
 
     @property
     def digest(self) -> str:
-        """Changes with any letter of the text."""
+        """The SHA-256 of the text."""
         return sha256(self.text.encode()).hexdigest()
 
 
 def find_template(name: str, folder: Path) -> Path | None:
-    """The file that a template's name means, for settings that belong to the folder; None if none.
+    """The file of a template name, for settings that belong to the folder; None if there is none.
 
-    A name of the `prompts` folder there, with or without its ending or a leading `recall-`; else a
-    path; else one of ours.
+    Looked up in its `prompts` folder, with or without suffix or a leading `recall-`; then as a
+    path; then among ours.
     """
     if not name:
         return None
@@ -71,7 +71,7 @@ def find_template(name: str, folder: Path) -> Path | None:
 
 
 def read_template(name: str, folder: Path) -> RecallTemplate:
-    """The template of that name; UsageError if there is none, Malformed if it cannot be used."""
+    """Read a template; UsageError if it is missing, Malformed if it is unusable."""
     path = find_template(name, folder)
     if path is None:
         ours = ", ".join(sorted(each.stem for each in OURS.glob("*.md")))
@@ -86,7 +86,7 @@ def read_template(name: str, folder: Path) -> RecallTemplate:
     except UnicodeDecodeError as error:
         raise Malformed(str(path), "a template is text in UTF-8, and this is not") from error
     if not _PLACE.sub("", text).strip():
-        raise Malformed(str(path), "the template says nothing; write what is to be chosen")
+        raise Malformed(str(path), "the template is empty; write what is to be chosen")
     return RecallTemplate(name=path.stem, text=text.strip())
 
 
@@ -102,7 +102,7 @@ def _list_places(name: str, folder: Path) -> Iterable[Path]:
 def build_pointer_prompt(
     template: RecallTemplate, prompt: str, memories: Iterable[MemoryFile]
 ) -> Prompt:
-    """To choose from one line about each memory."""
+    """Ask to choose from one line about each memory."""
     lines = (f"{_join_lines(each.name)}: {each.pointer}" for each in memories)
     return _build_prompt(template, prompt, {"memories": "\n".join(lines)})
 
@@ -110,12 +110,12 @@ def build_pointer_prompt(
 def build_text_prompt(
     template: RecallTemplate, prompt: str, memories: Iterable[MemoryFile]
 ) -> Prompt:
-    """To choose from the memories' full text."""
+    """Ask to choose from the full text of the memories."""
     return _build_prompt(template, prompt, {_join_lines(each.name): each.text for each in memories})
 
 
 def _build_prompt(template: RecallTemplate, prompt: str, memories: Mapping[str, str]) -> Prompt:
-    # One mark for all of it: with marks of their own, a memory could guess that of the prompt.
+    # One mark for all blocks: with separate marks, a memory could guess that of the prompt.
     blocks = fence_blocks({_USER: prompt, **memories})
     end = f"<<end of {_USER} {blocks.mark}>>"
     user, _, rest = blocks.text.partition(end)
@@ -127,16 +127,15 @@ def _build_prompt(template: RecallTemplate, prompt: str, memories: Mapping[str, 
 
 
 def _join_lines(text: str) -> str:
-    """A name may hold what ends a line, and is not to begin one of its own."""
+    """Join the lines of a name: it must not start a line of its own."""
     return " ".join(text.splitlines())
 
 
 def parse_names(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
-    """The names that a reply lists, each once and with its folder; None if it is no such list.
+    """The names listed in a reply, each once and with its folder; None if it is no such list.
 
-    A list is one name on each line, a JSON array of names, or a word for nothing. A name is that
-    of a known memory, or has the shape of one. A blank reply is no list: a model that fails says
-    nothing too.
+    A list is one name per line, a JSON array of names, or a word for nothing. A name is that of a
+    known memory or has its form. An empty reply is no list: a failing model may return nothing too.
     """
     text = reply.text.strip()
     if reply.finish is not Finish.STOP or not text:
@@ -159,6 +158,6 @@ def _parse_array(text: str) -> list[str] | None:
     return found if is_texts else None
 
 
-def _parse_name(said: str, known: Collection[str]) -> str | None:
-    whole = said if said.startswith(MEMORY_PREFIX) else MEMORY_PREFIX + said
+def _parse_name(text: str, known: Collection[str]) -> str | None:
+    whole = text if text.startswith(MEMORY_PREFIX) else MEMORY_PREFIX + text
     return whole if whole in known or _SHAPE.fullmatch(whole) else None

@@ -1,7 +1,7 @@
-"""The recall agent's settings: from a mapping, and from an `agent.conf` as agents keep it.
+"""The recall agent's settings: from a mapping, and from an `agent.conf`.
 
-The conf file is a shell's, `KEY=value` on a line, and is read, never run. Only the keys that begin
-with MEMORY_RECALL_ are looked at; the file is the agent's own and says much else.
+The conf file has shell syntax, one `KEY=value` per line; it is parsed, never executed. Only keys
+that begin with MEMORY_RECALL_ are read; the file is the agent's own and holds other settings too.
 """
 
 import math
@@ -17,15 +17,15 @@ from recall_bench.models.model_spec import parse_spec
 from recall_bench.systems.selectors.agent_prompt import RecallTemplate, find_template, read_template
 
 CALL_TIMEOUT_S = 25.0
-"""What a call of a model may take unless it is said otherwise."""
+"""The default time limit of a model call."""
 
 _PREFIX = "MEMORY_RECALL_"
 _KEYS = ("scheme", "models", "prompts", "presearch", "presearch_content")
-"""What a conf file may set, with the prefix and in capitals."""
+"""The keys of a conf file, there with the prefix and in capitals."""
 _DIRECT = (*_KEYS, "call_timeout_s", "conf")
 
 _ALIASES = frozenset({"opus", "sonnet", "haiku"})
-"""What the `claude` program calls its models."""
+"""Model names of the `claude` program."""
 
 _ASSIGNMENT = re.compile(rf"\s*(?:export\s+)?(?P<key>{_PREFIX}\w+)(?P<equals>\s*=)?")
 _PIECE = re.compile(
@@ -36,19 +36,20 @@ _AFTER = re.compile(r"\s*(?:#.*)?")
 
 
 class Scheme(StrEnum):
-    """How often a model looks."""
+    """How many passes select."""
 
     SINGLE = "single"
-    """Once, at a line about each memory."""
+    """One pass, over a line about each memory."""
     DOUBLE = "double"
-    """And again, at the full text of what it chose then."""
+    """A second pass over the full text of what the first one chose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """Everything that decides what the recall agent picks. Of a single scheme the seconds are None.
+    """Everything that determines a selection of the recall agent.
 
-    A model is written as `--judge` takes it.
+    For a single scheme, the second model and template are None. Models are written as for
+    `--judge`.
     """
 
     scheme: Scheme
@@ -62,7 +63,7 @@ class AgentSettings:
 
 
 def read_conf(path: Path) -> dict[str, str]:
-    """What the conf file says about recall, by our names; UsageError for keys that nobody knows."""
+    """The recall settings of a conf file, by our names; UsageError for unknown keys."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
@@ -79,7 +80,7 @@ def read_conf(path: Path) -> dict[str, str]:
             if assigned["equals"] != "=":
                 raise Malformed(where, f"write {assigned['key']}=value, with no blanks around '='")
             found[key] = _parse_value(line[assigned.end() :], assigned["key"], where)
-    # An empty value leaves it at the default, as it does where the file is at home.
+    # An empty value means the default, as it does for the agent itself.
     return {key: value for key, value in found.items() if value}
 
 
@@ -90,11 +91,11 @@ def _parse_key(key: str, where: str) -> str:
     known = [_PREFIX + each.upper() for each in _KEYS]
     near = get_close_matches(key.upper(), known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    raise UsageError(f"{where}: nobody knows {key}; {hint}")
+    raise UsageError(f"{where}: unknown key {key}; {hint}")
 
 
 def _parse_value(text: str, key: str, where: str) -> str:
-    """The value as a shell would read it that fills nothing in."""
+    """The value as a shell would read it without expansions."""
     value, at = "", 0
     while piece := _PIECE.match(text, at):
         at = piece.end()
@@ -103,7 +104,7 @@ def _parse_value(text: str, key: str, where: str) -> str:
             continue
         plain = piece["quoted"] if piece["quoted"] is not None else piece["bare"] or ""
         if _UNFILLED.search(plain):
-            raise Malformed(where, f"{key} asks a shell to fill it in; write the value out")
+            raise Malformed(where, f"{key} needs a shell to expand it; write the value out")
         value += re.sub(r"\\([\\\"$`])", r"\1", plain) + (piece["escaped"] or "")
     if not _AFTER.fullmatch(text, at):
         problem = "a quote is not closed" if text[at] in "'\"" else "more follows the value"
@@ -112,22 +113,21 @@ def _parse_value(text: str, key: str, where: str) -> str:
 
 
 def build_agent_settings(config: Mapping[str, object], folder: Path) -> AgentSettings:
-    """What the mapping says over what its conf file says, over the defaults; UsageError if wrong.
+    """Settings of the mapping, else of its conf file, else defaults; UsageError if wrong.
 
-    The folder is where relative paths begin, and where `prompts` is looked for; for what stands in
-    a conf file that is the file's own folder.
+    Relative paths and `prompts` are looked up in the folder; for a conf file, in its own folder.
     """
     _refuse_unknown(config)
     conf = _find_conf(config, folder)
-    said: dict[str, object] = {**(read_conf(conf) if conf else {})}
+    given: dict[str, object] = {**(read_conf(conf) if conf else {})}
     at_home = conf.parent if conf is not None and "prompts" not in config else folder
-    said |= {key: value for key, value in config.items() if key != "conf"}
-    scheme = _parse_scheme(said.get("scheme", Scheme.DOUBLE))
+    given |= {key: value for key, value in config.items() if key != "conf"}
+    scheme = _parse_scheme(given.get("scheme", Scheme.DOUBLE))
     is_double = scheme is Scheme.DOUBLE
-    models = _parse_pair("models", said.get("models", "opus/opus"), _is_model, is_double=is_double)
+    models = _parse_pair("models", given.get("models", "opus/opus"), _is_model, is_double=is_double)
     prompts = _parse_pair(
         "prompts",
-        said.get("prompts", _OURS[scheme]),
+        given.get("prompts", _OURS[scheme]),
         lambda name: find_template(name, at_home) is not None,
         is_double=is_double,
     )
@@ -137,9 +137,9 @@ def build_agent_settings(config: Mapping[str, object], folder: Path) -> AgentSet
         second_model=_normalise_model(models[1]) if is_double else None,
         first_template=read_template(prompts[0], at_home),
         second_template=read_template(prompts[1], at_home) if is_double else None,
-        presearch=_parse_switch("presearch", said.get("presearch", False)),
-        presearch_content=_parse_switch("presearch_content", said.get("presearch_content", False)),
-        call_timeout_s=_parse_seconds(said.get("call_timeout_s", CALL_TIMEOUT_S)),
+        presearch=_parse_switch("presearch", given.get("presearch", False)),
+        presearch_content=_parse_switch("presearch_content", given.get("presearch_content", False)),
+        call_timeout_s=_parse_seconds(given.get("call_timeout_s", CALL_TIMEOUT_S)),
     )
 
 
@@ -170,7 +170,7 @@ def _parse_scheme(value: object) -> Scheme:
     try:
         return Scheme(str(value))
     except ValueError as error:
-        raise UsageError(f"scheme: {value!r} is neither single nor double; say one") from error
+        raise UsageError(f"scheme: {value!r} is neither single nor double; choose one") from error
 
 
 def _parse_switch(key: str, value: object) -> bool:
@@ -178,19 +178,19 @@ def _parse_switch(key: str, value: object) -> bool:
         return value
     if value in ("on", "off"):
         return value == "on"
-    raise UsageError(f"{key}: {value!r} is neither on nor off; say one")
+    raise UsageError(f"{key}: {value!r} is neither on nor off; choose one")
 
 
 def _parse_seconds(value: object) -> float:
     if isinstance(value, int | float) and value is not True and 0 < value < math.inf:
         return float(value)
-    raise UsageError(f"call_timeout_s: {value!r} is no time; say seconds above 0")
+    raise UsageError(f"call_timeout_s: {value!r} is no time limit; give seconds above 0")
 
 
 def _parse_pair(
     key: str, value: object, is_one: Callable[[str], bool], *, is_double: bool
 ) -> tuple[str, str]:
-    """One for each pass; one alone is for both."""
+    """One value for each pass; a single value is for both."""
     match value:
         case str() if value.strip():
             return _split_pair(key, value.strip(), is_one, is_double=is_double)
@@ -204,11 +204,11 @@ def _parse_pair(
 def _split_pair(
     key: str, text: str, is_one: Callable[[str], bool], *, is_double: bool
 ) -> tuple[str, str]:
-    """The text at the one slash that divides what can stand alone.
+    """Split the text at the one slash that separates two valid values.
 
-    Models' addresses and paths hold slashes too; between blanks one always divides. Where neither
-    side nor the whole is anything, it is divided as shells do it: before the first slash and after
-    the last one.
+    Model addresses and paths contain slashes too; a slash between spaces always separates. If
+    neither the parts nor the whole are valid, it is split as a shell does: before the first slash
+    and after the last one.
     """
     if " / " in text:
         first, _, second = text.partition(" / ")
@@ -220,7 +220,7 @@ def _split_pair(
     if fitting:
         return fitting[0]
     if not is_one(text) and not is_double:
-        # The second is never used, so it need not exist.
+        # The second value is not used, so it need not be valid.
         fitting = [cut for cut in cuts if is_one(cut[0])]
     if len(fitting) == 1:
         return fitting[0]
@@ -237,5 +237,5 @@ def _is_model(text: str) -> bool:
 
 
 def _normalise_model(text: str) -> str:
-    """A model as we write it; what the `claude` program calls its own becomes `claude:NAME`."""
+    """A model spec; names of the `claude` program become `claude:NAME`."""
     return f"claude:{text}" if text in _ALIASES or text.startswith("claude-") else text

@@ -1,8 +1,7 @@
-"""Picking by the words of the prompt: the fuzzy-match hints that memories carry.
+"""Selection by keywords: the content words of a prompt against the fuzzy-match hints of memories.
 
-The words of a prompt that say something are looked for among a memory's keywords and the words of
-its name: the whole word, as a part of a longer one, or so like one that only an ending or a
-letter differs. One hit is enough. A memory without keywords is looked for by its one line.
+A word hits a memory if it equals, is part of, or nearly equals one of the memory's keywords or a
+word of its name. One hit is enough. A memory without keywords is matched by its one-line pointer.
 """
 
 import re
@@ -21,13 +20,13 @@ from recall_bench.systems.builtin.word_index import list_stop_words
 from recall_bench.systems.selectors.selector import MemorySelection
 
 SIMILARITY = 0.95
-"""How alike two words are that count as one, from 0 to 1, as difflib measures it."""
+"""Similarity from which two words count as equal, 0 to 1, as difflib measures it."""
 
 _SHORT = 2
-"""A word no longer than this counts only if it stands there as a word."""
+"""Words up to this length must match as a whole."""
 
 _LONG = 10
-"""Nothing shorter is as alike to another word as it would have to be: a test holds this true."""
+"""Shorter words never reach SIMILARITY with another word; a test checks this."""
 
 _WORD = re.compile(r"\w+")
 
@@ -46,17 +45,17 @@ _CHATTER = frozenset(
     worked working works worried write wrong yeah yes yesterday yet
     """.split()
 )
-"""What people say around what they mean, beyond the stop words of word search."""
+"""Conversational words without content, beyond the stop words of word search."""
 
 
 def is_keyword_hit(prompt: str, memory: MemoryFile) -> bool:
-    """Whether some word of the prompt points to the memory."""
+    """Whether a word of the prompt hits the memory."""
     hints = _extract_hints(memory)
     return any(is_hint_match(word, hint) for word in extract_words(prompt) for hint in hints)
 
 
 def is_hint_match(word: str, hint: str) -> bool:
-    """Whether the word is the hint, a part of it, or all but the same."""
+    """Whether the word equals the hint, is part of it, or is nearly equal."""
     if len(word) <= _SHORT:
         return word == hint
     return word in hint or (len(word) >= _LONG and _is_alike(word, hint))
@@ -64,20 +63,20 @@ def is_hint_match(word: str, hint: str) -> bool:
 
 @lru_cache(maxsize=64)
 def extract_words(prompt: str) -> tuple[str, ...]:
-    """The words of a prompt in small letters, each once, without those that say nothing."""
+    """The content words of a prompt in lower case, each once."""
     empty = list_stop_words() | _CHATTER
     words = dict.fromkeys(_WORD.findall(prompt.lower()))
     return tuple(word for word in words if len(word) > 1 and word not in empty)
 
 
 def build_keyword_selector(config: Mapping[str, object]) -> "KeywordSelector":
-    """The selector called `keyword`, which has no settings."""
+    """The selector `keyword`, which has no settings."""
     read_options("keyword", config, NoOptions)
     return KeywordSelector()
 
 
 class KeywordSelector:
-    """Picks every memory that a word of the prompt points to."""
+    """Selects every memory that a word of the prompt hits."""
 
     def __init__(self) -> None:
         self.card = SystemCard(
@@ -89,13 +88,13 @@ class KeywordSelector:
         )
 
     async def open(self, memories: Sequence[MemoryFile]) -> "KeywordChooser":
-        """Read every memory's hints."""
-        # Loads the stop words now, which the first prompt would else be timed with.
+        """Index every memory's hints."""
+        # Load the stop words now, so that the first prompt's time does not include it.
         extract_words("")
         return KeywordChooser(memories)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class KeywordChooser:
@@ -104,18 +103,18 @@ class KeywordChooser:
     def __init__(self, memories: Sequence[MemoryFile]) -> None:
         self._names = tuple(memory.name for memory in memories)
         self._places: dict[str, list[int]] = {}
-        """By hint, the memories that have it."""
+        """Memories by hint."""
         for place, memory in enumerate(memories):
             for hint in _extract_hints(memory):
                 self._places.setdefault(hint, []).append(place)
         self._hints = tuple(self._places)
         self._row = "\n".join(self._hints)
-        """All hints one after another: one look finds every hint that a word is a part of."""
+        """All hints joined: one search finds every hint that contains a word."""
         self._starts = tuple(accumulate((len(hint) + 1 for hint in self._hints), initial=0))
         self._long = tuple(hint for hint in self._hints if len(hint) >= _LONG)
 
     async def select(self, prompt: str) -> MemorySelection:
-        """The memories that are hit, by name: a hit is a hit, so there is no best."""
+        """The memories hit, by name; hits are not ranked."""
         hit = {
             place
             for word in extract_words(prompt)
@@ -125,7 +124,7 @@ class KeywordChooser:
         return MemorySelection(names=tuple(self._names[place] for place in sorted(hit)))
 
     def _find_hints(self, word: str) -> Iterator[str]:
-        """The hints that `points_to` is true of, found without asking about each."""
+        """The hints that match the word, found without comparing each."""
         if len(word) <= _SHORT:
             yield from (word,) if word in self._places else ()
             return
@@ -135,27 +134,27 @@ class KeywordChooser:
             yield from (hint for hint in self._long if _is_alike(word, hint))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 def _extract_hints(memory: MemoryFile) -> frozenset[str]:
-    """The words of its name and of its keywords, or of its one line if it has none."""
-    told = memory.keywords or (memory.pointer,)
-    return _split_words((PurePosixPath(memory.name).stem, *told))
+    """The words of its name and keywords, or of its pointer if it has no keywords."""
+    hints = memory.keywords or (memory.pointer,)
+    return _split_words((PurePosixPath(memory.name).stem, *hints))
 
 
 @lru_cache(maxsize=4096)
-def _split_words(told: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(_WORD.findall(" ".join(told).lower()))
+def _split_words(texts: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(_WORD.findall(" ".join(texts).lower()))
 
 
 def _is_alike(word: str, other: str) -> bool:
-    """Whether difflib finds two words that differ alike enough; it is slow, and asked last."""
+    """Whether two different words are similar enough; difflib is slow and comes last."""
     together = len(word) + len(other)
     most = min(len(word), len(other)) - (len(word) == len(other))
     if 2 * most < SIMILARITY * together:
         return False
-    # A letter that only one of them has is in common to neither.
+    # Letters of only one of the words cannot match.
     if len(set(word) ^ set(other)) > (1 - SIMILARITY) * together:
         return False
     return SequenceMatcher(None, word, other).ratio() >= SIMILARITY
@@ -165,10 +164,9 @@ _TEXT_WORD = re.compile(r"\w+")
 
 
 class Presearch:
-    """One folder of memories, to be narrowed for one prompt after another.
+    """Narrows a folder of memories for each prompt before a model looks at them.
 
-    A word of the prompt is looked for where the selector `keyword` looks for it: in a memory's name
-    and keywords, or its one line if it has none; with the content in the whole of its text too.
+    Words are matched as by the selector `keyword`, and `with_content` also against the whole text.
     """
 
     def __init__(self, memories: Sequence[MemoryFile], *, with_content: bool) -> None:
@@ -176,7 +174,7 @@ class Presearch:
         self._contents = _ContentIndex(memories if with_content else ())
 
     def filter_memories(self, prompt: str) -> tuple[MemoryFile, ...]:
-        """The memories that some word of the prompt hits, in their order; none if none is hit."""
+        """The memories that a word of the prompt hits, in their order."""
         hit = self._contents.find_hits(prompt)
         return tuple(
             memory
@@ -186,7 +184,7 @@ class Presearch:
 
 
 class _ContentIndex:
-    """Which memories a word stands in. Memories share most words, so each is compared once."""
+    """Memories by the words of their text; each distinct word is compared once."""
 
     def __init__(self, memories: Sequence[MemoryFile]) -> None:
         self._where: dict[str, set[str]] = {}
@@ -196,7 +194,7 @@ class _ContentIndex:
         self._known: dict[str, frozenset[str]] = {}
 
     def find_hits(self, prompt: str) -> set[str]:
-        """The names of the memories with a word in them that one of the prompt's hits."""
+        """The names of the memories whose text a word of the prompt hits."""
         return {name for word in extract_words(prompt) for name in self._find_names(word)}
 
     def _find_names(self, word: str) -> frozenset[str]:

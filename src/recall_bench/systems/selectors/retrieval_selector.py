@@ -1,9 +1,9 @@
-"""Picking by search: memories ranked by their words, their meaning or both, and then cut off.
+"""Selection by search: memories ranked by words, by meaning or both, with a cut-off.
 
-A prompt may be about several things, so it is looked up sentence by sentence, each weighed half by
-itself and half by the prompt it stands in. A memory is picked if it fits one of the sentences well
-enough, by what its fit is and by how near it comes to the best fit of that sentence. Fits lie
-between 0 and 1 and mean the same for every prompt and folder, so a prompt can recall nothing.
+A prompt may have several topics, so each sentence is searched; a sentence counts half by itself and
+half with the whole prompt. A memory is selected if its fit to one of the sentences is high enough,
+both absolutely and relative to the best fit of that sentence. Fits lie between 0 and 1 and mean the
+same for every prompt and folder, so a prompt can select nothing.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _Weight = Annotated[float, Meta(ge=0)]
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """Where picking ends."""
+    """Which fits are high enough."""
 
     threshold: float
-    """The least fit that is picked."""
+    """The lowest fit that is selected."""
     ratio: float
-    """The least share of the best fit of the same sentence."""
+    """The lowest share of the best fit of the same sentence."""
 
 
 # Best mean F1 on half of 66 folders, of matters from the logs of shipped personas and of LoCoMo
@@ -57,28 +57,28 @@ CUT_OFF = {
 """By selector."""
 
 _SAYS_LITTLE = 2
-"""A sentence of no more words than this is not looked up by itself."""
+"""Sentences of at most this many words are not searched on their own."""
 
 _DOUBT = 2
-"""A sentence is taken to have so many more words, and those to stand nowhere. Without them one
-word in common with small talk, which has few, is as good as three with a question."""
+"""Unmatched words added to every sentence. Without them one word in common with short small talk
+would count as much as three with a question."""
 
 
 class Bm25SelectorOptions(Record, frozen=True, kw_only=True):
-    """BM25, and how much of what it finds is picked."""
+    """Options of the selector `bm25`."""
 
     k: _Count = 10
-    """Never more than so many."""
+    """Most memories selected."""
     threshold: _Share = CUT_OFF["bm25"].threshold
-    """The least fit that is picked."""
+    """The lowest fit that is selected."""
     ratio: _Share = CUT_OFF["bm25"].ratio
-    """The least share of the best fit of the same sentence."""
+    """The lowest share of the best fit of the same sentence."""
     k1: _Weight = 0.9
     b: _Share = 0.4
 
 
 class VectorSelectorOptions(Record, frozen=True, kw_only=True):
-    """Vectors, and how much of what they find is picked."""
+    """Options of the selector `vector`."""
 
     k: _Count = 10
     threshold: _Share = CUT_OFF["vector"].threshold
@@ -86,7 +86,7 @@ class VectorSelectorOptions(Record, frozen=True, kw_only=True):
 
 
 class HybridSelectorOptions(Record, frozen=True, kw_only=True):
-    """Both, and how much of what they find is picked."""
+    """Options of the selector `hybrid`."""
 
     k: _Count = 10
     threshold: _Share = CUT_OFF["hybrid"].threshold
@@ -94,23 +94,23 @@ class HybridSelectorOptions(Record, frozen=True, kw_only=True):
     k1: _Weight = 0.9
     b: _Share = 0.4
     weight: _Share = 0.6
-    """The part of the words; the rest is the meaning's."""
+    """Weight of the words; the rest is the weight of the meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalSettings:
-    """What memories are looked for by."""
+    """How memories are searched."""
 
     formula: Bm25 | None
-    """None looks for meaning alone."""
+    """None searches by meaning alone."""
     weight: float
-    """The part of the words in a fit; the rest is the meaning's."""
+    """Weight of the words in a fit; the rest is the weight of the meaning."""
     k: int
     cut_off: CutOff
 
 
 def build_bm25(config: Mapping[str, object]) -> RetrievalSelector:
-    """Finds memories by their words."""
+    """The selector `bm25`: search by words."""
     read = read_options("bm25", config, Bm25SelectorOptions)
     means = RetrievalSettings(
         formula=Bm25(read.k1, read.b), weight=1.0, k=read.k, cut_off=_build_cut_off(read)
@@ -119,14 +119,14 @@ def build_bm25(config: Mapping[str, object]) -> RetrievalSelector:
 
 
 def build_vector(config: Mapping[str, object]) -> RetrievalSelector:
-    """Finds memories by their meaning."""
+    """The selector `vector`: search by meaning."""
     read = read_options("vector", config, VectorSelectorOptions)
     means = RetrievalSettings(formula=None, weight=0.0, k=read.k, cut_off=_build_cut_off(read))
     return RetrievalSelector(means, _build_card("vector", read, "wordllama", "tokenizers"))
 
 
 def build_hybrid(config: Mapping[str, object]) -> RetrievalSelector:
-    """Finds memories by words and meaning."""
+    """The selector `hybrid`: search by words and meaning."""
     read = read_options("hybrid", config, HybridSelectorOptions)
     means = RetrievalSettings(
         formula=Bm25(read.k1, read.b), weight=read.weight, k=read.k, cut_off=_build_cut_off(read)
@@ -154,18 +154,18 @@ def _build_card(name: str, read: Record, *parts: str) -> SystemCard:
 
 
 class RetrievalSelector:
-    """Indexes a folder of memories once, and looks every prompt up in it."""
+    """Indexes a folder of memories once and searches it for every prompt."""
 
     def __init__(self, means: RetrievalSettings, card: SystemCard) -> None:
         self.card = card
         self._means = means
 
     async def open(self, memories: Sequence[MemoryFile]) -> RetrievalChooser:
-        """Count and embed all memories at once."""
+        """Index and embed all memories."""
         return RetrievalChooser(MemoryIndex(memories, self._means), self._means)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class RetrievalChooser:
@@ -176,18 +176,18 @@ class RetrievalChooser:
         self._means = means
 
     async def select(self, prompt: str) -> MemorySelection:
-        """The memories above the cut-off, best first; of equals, by name."""
+        """The memories above the cut-off, best first; ties by name."""
         if not self._index.names:
             return MemorySelection(names=())
         chosen = pick_best(self._index.score_prompt(prompt), self._means.cut_off, self._means.k)
         return MemorySelection(names=tuple(self._index.names[place] for place in chosen))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class MemoryIndex:
-    """Memories as numbers."""
+    """The word index and the vectors of a folder of memories."""
 
     def __init__(self, memories: Sequence[MemoryFile], means: RetrievalSettings) -> None:
         self.names = tuple(memory.name for memory in memories)
@@ -203,7 +203,7 @@ class MemoryIndex:
             self._vectors = embed(texts)
 
     def score_prompt(self, prompt: str) -> NDArray[np.float32]:
-        """How well each memory fits each sentence of the prompt: a row a sentence."""
+        """The fit of each memory to each sentence of the prompt, one row per sentence."""
         import numpy as np
 
         sentences = _split_prompt(prompt)
@@ -230,24 +230,24 @@ class MemoryIndex:
 
 
 def pick_best(fits: NDArray[np.float32], cut_off: CutOff, k: int) -> list[int]:
-    """The places of what is picked, best first; of equals, the earlier first."""
+    """The indices of the selected memories, best first; ties by index."""
     import numpy as np
 
     floors = np.maximum(cut_off.threshold, cut_off.ratio * fits.max(axis=1, keepdims=True))
     strengths = np.where(fits >= floors, fits, 0).max(axis=0)
-    # Nothing in common is no fit, however low the threshold.
+    # A fit of 0 is never selected, however low the threshold.
     ranked = np.argsort(-strengths, kind="stable")[: min(k, np.count_nonzero(strengths))]
     return [int(place) for place in ranked]
 
 
 def build_search_text(memory: MemoryFile) -> str:
-    """Everything a search may match: the words of its name, its hint, keywords and body."""
+    """The searchable text: words of the name, hint, keywords and body."""
     stem = PurePosixPath(memory.name).stem.replace("-", " ").replace("_", " ")
     return "\n".join(filter(None, (stem, memory.hint, ", ".join(memory.keywords), memory.body)))
 
 
 def _split_prompt(prompt: str) -> list[str]:
-    """The sentences that say something, each once; the prompt itself if none does."""
+    """The longer sentences, each once; the whole prompt if there is none."""
     found = dict.fromkeys(
         each for line in prompt.splitlines() for each in split_sentences(line.strip())
     )

@@ -1,4 +1,4 @@
-"""What it takes to pick memories."""
+"""The protocol of a selector, and the adapter that runs one as a system of the engine."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -22,51 +22,50 @@ class MemorySelection(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What a selector picked for one prompt."""
 
     names: tuple[str, ...]
-    """As it gave them, each once, best first where it ranks: `memory/travel.md`. A name that is
-    not on disk stays: it is reported."""
+    """As returned, each once, best first if it ranks: `memory/travel.md`. Names that are not on
+    disk stay in the list and are reported."""
     presearched: tuple[str, ...] | None = None
-    """What was left to choose from, where something was ruled out before; None where not."""
+    """The candidates left by a presearch; None without one."""
     usage: Usage | None = None
-    """What it spent on language models; None where it used none."""
+    """Usage of language models; None if it used none."""
     notes: tuple[str, ...] = ()
-    """What somebody who reads the selection should know about how it came to be, a sentence each:
-    a step that failed and what was done instead, a name that was left out."""
+    """Remarks, one sentence each: a step that failed and what was done instead, a dropped name."""
 
 
 class Chooser(Protocol):
-    """A selector that has read one folder of memories. Asking it changes nothing."""
+    """A selector that has read one folder of memories. Selecting changes nothing."""
 
     async def select(self, prompt: str) -> MemorySelection:
-        """Pick, or raise SystemFault."""
+        """Select for the prompt, or raise SystemFault."""
         ...
 
     async def close(self) -> None:
-        """Release what it holds."""
+        """Release resources."""
         ...
 
 
 class Selector(Protocol):
-    """Somebody who can be given memories to pick from."""
+    """Selects memories for prompts."""
 
     @property
     def card(self) -> SystemCard:
-        """Who it is, with every setting that can change what it picks."""
+        """Its name and version, with every setting that can change a selection."""
         ...
 
     async def open(self, memories: Sequence[MemoryFile]) -> Chooser:
-        """Read the memories, which come sorted by name."""
+        """Read the memories, sorted by name."""
         ...
 
     async def close(self) -> None:
-        """Release what the selector itself holds. Called once, after the last chooser."""
+        """Release the selector's own resources. Called once, after the last chooser is closed."""
         ...
 
 
 class SelectorSystem:
-    """Hands the folder of memories over as a story, and reports names as passages.
+    """Feeds memories to a selector as episodes, and returns selected names as passages.
 
-    An episode's id is the name of a memory, and its text the file. With a limit, BudgetSpent is
-    raised in the place of the selection that would go beyond it.
+    An episode's id is the name of a memory, its text the file. With a cost limit, BudgetSpent is
+    raised instead of the first selection beyond it.
     """
 
     def __init__(self, selector: Selector, *, allowed_usd: float | None = None) -> None:
@@ -85,41 +84,41 @@ class SelectorSystem:
         await self._selector.close()
 
     def drain(self) -> Usage:
-        """What the selector spent since the last time that no selection reports."""
+        """Usage since the last call that no selection reports."""
         wasted = self._selector.drain() if isinstance(self._selector, MeteringSystem) else Usage()
         self._spent_usd += wasted.cost_usd
         return wasted
 
     def refuse_if_spent(self) -> None:
-        """Raise BudgetSpent before a selection that cannot be paid."""
+        """Raise BudgetSpent if the limit is reached."""
         if self._allowed_usd is not None and self._spent_usd >= self._allowed_usd:
             raise BudgetSpent(
                 f"selecting has cost ${self._spent_usd:.4f}, and --max-cost allows "
-                f"${self._allowed_usd:.4f}; the same command with more goes on"
+                f"${self._allowed_usd:.4f}; run the same command with a higher limit to continue"
             )
 
     def add_cost(self, usage: Usage | None) -> None:
-        """Take the cost of a selection, or of all earlier ones, into account."""
+        """Count the cost of a selection, or of all earlier ones."""
         self._spent_usd += usage.cost_usd if usage is not None else 0.0
 
 
 class SelectorMemory:
-    """The files that were handed over, and the selector once it has read them."""
+    """The ingested files, and the chooser once it has read them."""
 
-    def __init__(self, selector: Selector, payer: SelectorSystem) -> None:
+    def __init__(self, selector: Selector, system: SelectorSystem) -> None:
         self._selector = selector
-        self._payer = payer
+        self._system = system
         self._files: list[MemoryFile] = []
         self._chooser: Chooser | None = None
         self._read = 0
-        """How many of the files the chooser has read."""
+        """Number of files the chooser has read."""
 
     async def ingest(self, episode: Episode) -> None:
         """Keep one file until the memory settles."""
         self._files.append(read_memory(episode.id, episode.text))
 
     async def settle(self) -> None:
-        """Let the selector read all files there are, unless it has read them already."""
+        """Let the selector read all files, unless it has read them already."""
         if self._chooser is not None and self._read == len(self._files):
             return
         await self.close()
@@ -128,30 +127,30 @@ class SelectorMemory:
         self._read = len(in_order)
 
     async def answer(self, question: Question) -> RetrievalReply:
-        """What the selector picks for the question's text, in its order."""
+        """The selection for the question's text, in the selector's order."""
         if self._chooser is None:
-            raise SystemFault("the memories are not settled yet, so nobody can pick from them")
-        self._payer.refuse_if_spent()
+            raise SystemFault("the memories are not settled yet; call settle before answer")
+        self._system.refuse_if_spent()
         selection = await self._chooser.select(question.text)
-        self._payer.add_cost(selection.usage)
+        self._system.add_cost(selection.usage)
         return _build_found(selection)
 
     async def close(self) -> None:
-        """Release what the selector holds of these files."""
+        """Release the chooser."""
         chooser, self._chooser = self._chooser, None
         if chooser is not None:
             await chooser.close()
 
 
 def _build_found(selection: MemorySelection) -> RetrievalReply:
-    told: dict[str, object] = {}
+    details: dict[str, object] = {}
     if selection.presearched is not None:
-        told["presearched"] = list(selection.presearched)
+        details["presearched"] = list(selection.presearched)
     if selection.notes:
-        told["notes"] = list(selection.notes)
+        details["notes"] = list(selection.notes)
     return RetrievalReply(
-        # The text is the file's: a run need not hold it once more for every prompt.
+        # The file holds the text: a run need not store it again for every prompt.
         passages=tuple(Passage(id=name, text="") for name in selection.names),
-        tool_calls=(told,) if told else (),
+        tool_calls=(details,) if details else (),
         usage=selection.usage,
     )

@@ -1,4 +1,4 @@
-"""From a `--selector` target to the live selector it names."""
+"""Resolve a `--selector` target, and the two constant selectors."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -19,17 +19,17 @@ from recall_bench.systems.selectors.selector import MemorySelection, Selector
 
 
 def select_all(config: Mapping[str, object]) -> "ConstantSelector":
-    """The selector called `all`: it misses nothing, whatever it is asked."""
+    """The selector `all`: selects every memory for every prompt."""
     return ConstantSelector("all", config)
 
 
 def select_none(config: Mapping[str, object]) -> "ConstantSelector":
-    """The selector called `none`: it is right where nothing should be recalled."""
+    """The selector `none`: selects nothing."""
     return ConstantSelector("none", config)
 
 
 class ConstantSelector:
-    """Picks the same whatever the prompt."""
+    """Makes the same selection for every prompt."""
 
     def __init__(self, name: Literal["all", "none"], config: Mapping[str, object]) -> None:
         read_options(name, config, NoOptions)
@@ -38,26 +38,26 @@ class ConstantSelector:
         )
 
     async def open(self, memories: Sequence[MemoryFile]) -> "ConstantChooser":
-        """Somebody who has made up their mind."""
+        """A chooser with its selection fixed."""
         is_wanted = self.card.name == "all"
         return ConstantChooser(tuple(memory.name for memory in memories if is_wanted))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class ConstantChooser:
-    """A choice that no prompt changes."""
+    """A selection that does not depend on the prompt."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._selection = MemorySelection(names=names)
 
     async def select(self, prompt: str) -> MemorySelection:  # noqa: ARG002 - that is the point
-        """The same as ever."""
+        """The same for every prompt."""
         return self._selection
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 AGENT = "agent"
@@ -68,8 +68,8 @@ _COMMAND = "command:"
 def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Selector:
     """A built-in or the recall agent by name, `command:PROGRAM ARGS…`, or Python code.
 
-    `folder` is the one that holds `memory/`: programs run there, and the agent's relative paths
-    begin there. UsageError if the target names nobody, or does not take the settings.
+    `folder` holds `memory/`: programs run there, and the agent's relative paths start there.
+    UsageError if the target is unknown or does not accept the settings.
     """
     config = settings.config
     if target in _BUILT_IN:
@@ -100,11 +100,11 @@ _BUILT_IN: dict[str, Callable[[Mapping[str, object]], Selector]] = {
 }
 
 NAMES = tuple(sorted((*_BUILT_IN, AGENT)))
-"""The selectors that have a name."""
+"""The named selectors."""
 
 
 def _is_program(target: str) -> bool:
-    """Whether it can only be meant to be run: Python code is a `.py` file or a module's name."""
+    """Whether the target must be a program: Python code is a `.py` file or a module name."""
     place, _ = split_target(target)
     if place.endswith(".py"):
         return " " in place and not Path(place).is_file()

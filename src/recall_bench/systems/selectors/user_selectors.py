@@ -1,8 +1,11 @@
-"""Selectors that are Python: `select(prompt, memories)`, plain or `async`, gives names.
+"""Selectors that are user code: Python functions and programs.
 
-This is where somebody else's code picks, so this is where its failures get a name: what it raises
-is a SystemFault, and so is anything it returns that is no collection of names. It runs in threads
-of its own, so that code which hangs costs one prompt and not the run.
+Python is `select(prompt, memories)`, plain or `async`. Whatever it raises becomes a SystemFault,
+and so does a result that is no collection of names. It runs in its own threads, so that code that
+hangs costs one prompt and not the run.
+
+A program gets the prompt on standard input and prints one name per line. It is started for every
+prompt, in the folder that holds `memory/`, with our environment.
 """
 
 import inspect
@@ -38,9 +41,9 @@ _SEVERAL = re.compile(r"\.md[\s,;|]")
 
 
 def check_names(given: Iterable[str], known: Collection[str], giver: str) -> tuple[str, ...]:
-    """What was given, each name once; NotAnAnswer for a text that is the name of no memory.
+    """The names, each once; NotAnAnswer for a text that is no name of a memory.
 
-    A memory that is not known may be named, if it is spelled as memories are.
+    An unknown memory may be named if its name has the right form.
     """
     names: dict[str, None] = {}
     for text in given:
@@ -65,16 +68,15 @@ _USUAL_NAME = "select"
 _NEEDS = "a selector is a function select(prompt, memories), or a class with such a method"
 
 Select = Callable[[str, Sequence[MemoryFile]], object]
-"""Somebody's function: an iterable of names, or an awaitable of one."""
+"""A user's function: returns an iterable of names, or an awaitable of one."""
 
 
 def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector":
-    """The selector that `file.py`, `file.py:name` or `package.module:name` names.
+    """The selector of `file.py`, `file.py:name` or `package.module:name`.
 
-    The name is a function, or an object or a class with a method `select`; a class is given the
-    settings as keywords. A file alone means its `select`. A function or an object that stands
-    several prompts at once says so by an attribute `max_concurrency`; one that is `async` stands
-    64 unless it says otherwise, and any other stands one.
+    The name is a function, or an object or class with a method `select`; a class gets the settings
+    as keywords. A file alone means its `select`. The attribute `max_concurrency` says how many
+    prompts may run at once; the default is 64 for `async` code and 1 otherwise.
     """
     place, name = split_target(target)
     name = name or _USUAL_NAME
@@ -98,22 +100,22 @@ def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector"
 
 
 class PythonSelector:
-    """Somebody's function behind our contract."""
+    """A user's function as a selector."""
 
     def __init__(self, select: Select, card: SystemCard) -> None:
         self.card = card
         self._select = select
 
     async def open(self, memories: Sequence[MemoryFile]) -> "PythonChooser":
-        """The function with these memories, which it is handed with every prompt."""
+        """The function with these memories, which it gets with every prompt."""
         return PythonChooser(self._select, self.card.name, tuple(memories))
 
     async def close(self) -> None:
-        """Nothing is held: choosers own their threads."""
+        """Nothing to release: choosers own their threads."""
 
 
 class PythonChooser:
-    """The function, the memories, and the threads it is called in."""
+    """The function, the memories, and the threads it runs in."""
 
     def __init__(self, select: Select, name: str, memories: tuple[MemoryFile, ...]) -> None:
         self._select = select
@@ -121,16 +123,16 @@ class PythonChooser:
         self._memories = memories
         self._known = frozenset(memory.name for memory in memories)
         self._is_async = _is_async(select)
-        self._hired: list[WorkerThread] = []
+        self._workers: list[WorkerThread] = []
         self._idle: list[WorkerThread] = []
 
     async def select(self, prompt: str) -> MemorySelection:
-        """Call the function; giving up the call ends it, or leaves its thread behind."""
+        """Call the function; cancelling ends the call, or leaves its thread behind."""
         worker = self._get_worker()
         try:
             names = unwrap_outcome(await worker.run(partial(self._call, prompt)))
         finally:
-            # What could not be stopped is busy for ever; another takes its place.
+            # A thread that could not be stopped is never reused.
             if not self._is_async and not worker.is_stuck:
                 self._idle.append(worker)
         if not isinstance(names, tuple):
@@ -138,26 +140,26 @@ class PythonChooser:
         return MemorySelection(names=names)
 
     async def close(self) -> None:
-        """End the threads; one that is stuck is left to the end of the process."""
-        hired, self._hired, self._idle = self._hired, [], []
-        for worker in hired:
+        """Stop the threads; a stuck one stays until the process ends."""
+        workers, self._workers, self._idle = self._workers, [], []
+        for worker in workers:
             await worker.stop()
 
     def _get_worker(self) -> WorkerThread:
-        """A thread for this call: of its own for plain code, the same for all coroutines."""
+        """A thread for this call: a separate one for plain code, a shared one for coroutines."""
         if self._is_async:
-            ready = next((each for each in self._hired if not each.is_stuck), None)
+            ready = next((each for each in self._workers if not each.is_stuck), None)
         else:
             ready = self._idle.pop() if self._idle else None
         return ready or self._start_worker()
 
     def _start_worker(self) -> WorkerThread:
         worker = WorkerThread("selector")
-        self._hired.append(worker)
+        self._workers.append(worker)
         return worker
 
     def _call(self, prompt: str) -> object:
-        """Called in the thread, and so is whatever the function returns lazily."""
+        """Call the function and read its result in the thread."""
         returned = self._select(prompt, self._memories)
         return (
             self._await_names(returned)
@@ -229,19 +231,19 @@ _OUTPUT_LIMIT = 4 * 1024 * 1024
 
 
 class CommandOptions(Record, frozen=True, kw_only=True):
-    """How a program is run."""
+    """Options of a program."""
 
     max_concurrency: Annotated[int, Meta(ge=1)] = 8
-    """How many of it may run at once; 1 for one that writes where another would read."""
+    """How many processes may run at once; 1 for a program that writes shared files."""
 
 
 def build_command_selector(
     target: str, config: Mapping[str, object], *, folder: Path, timeout_s: float | None = None
 ) -> "CommandSelector":
-    """The selector behind `command:PROGRAM ARGS…`; UsageError if there is no such program.
+    """The selector `command:PROGRAM ARGS…`; UsageError if there is no such program.
 
-    A run gives a selection `timeout_s`. The program gets a twentieth of a second less, so that
-    the fault can tell what it said last.
+    `timeout_s` is the limit of a selection. The program gets 0.05 s less, so that the fault can
+    report its last output.
     """
     program = find_program(target)
     options = read_options(program.name, config, CommandOptions)
@@ -252,7 +254,7 @@ def build_command_selector(
 
 
 class CommandSelector:
-    """A program that picks memories."""
+    """A program that selects memories."""
 
     def __init__(
         self,
@@ -264,7 +266,7 @@ class CommandSelector:
     ) -> None:
         self.program = program
         self.folder = folder
-        """Where it is run."""
+        """Its working directory."""
         self.timeout_s = timeout_s
         self.card = SystemCard(
             name=program.name,
@@ -274,15 +276,15 @@ class CommandSelector:
         )
 
     async def open(self, memories: Sequence[MemoryFile]) -> "CommandChooser":
-        """The program reads the folder itself; we only learn which names are known."""
+        """A chooser that knows the names; the program reads the folder itself."""
         return CommandChooser(self, frozenset(memory.name for memory in memories))
 
     async def close(self) -> None:
-        """Nothing is held: every program was ended."""
+        """Nothing to release: every process has ended."""
 
 
 class CommandChooser:
-    """A program and the names it may give without being doubted."""
+    """A program and the known names."""
 
     def __init__(self, selector: CommandSelector, known: frozenset[str]) -> None:
         self._selector = selector
@@ -311,8 +313,52 @@ class CommandChooser:
                 f"{program.name} printed {quote_bytes(ended.out)}, which is not UTF-8 (byte "
                 f"{error.start}); let it print names in UTF-8"
             ) from error
-        said = filter(None, map(str.strip, lines))
-        return MemorySelection(names=check_names(said, self._known, program.name))
+        names = filter(None, map(str.strip, lines))
+        return MemorySelection(names=check_names(names, self._known, program.name))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
+
+
+async def _run_program(selector: CommandSelector, text: bytes) -> ProgramExit:
+    """Run the program to its end; its process group never outlives the call."""
+    child = await _start_program(selector)
+    process, timeout_s = child.process, selector.timeout_s
+    out, last_words = bytearray(), StderrTail()
+    overran = False
+    try:
+        with anyio.move_on_after(timeout_s) as limit:
+            async with anyio.create_task_group() as pipes:
+                pipes.start_soon(_feed, process.stdin, text)
+                pipes.start_soon(collect_output, process.stdout, out, _OUTPUT_LIMIT)
+                pipes.start_soon(collect_tail, process.stderr, last_words)
+                await process.wait()
+                pipes.cancel_scope.deadline = anyio.current_time() + DRAIN_S
+        overran = limit.cancelled_caught
+    finally:
+        await child.end(grace_s=0)
+    if overran:
+        raise SystemTimeout(
+            f"{selector.program.name} did not end within {timeout_s:g} s{last_words.format_last()}"
+        )
+    return ProgramExit(code=process.returncode or 0, out=bytes(out), last_words=last_words)
+
+
+async def _start_program(selector: CommandSelector) -> ChildProcess:
+    program = selector.program
+    try:
+        return await start_process(program.command, folder=selector.folder, environ=os.environ)
+    except OSError as error:
+        raise SystemGone(
+            f"{program.name} cannot be started ({error.strerror}); when that is fixed, run the "
+            "same command again"
+        ) from error
+
+
+async def _feed(stream: ByteSendStream | None, text: bytes) -> None:
+    if stream is None:
+        return
+    # A program need not read all of its input.
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await stream.send(text)
+        await stream.aclose()
