@@ -29,7 +29,7 @@ Trials = Sequence[bool]
 """Whether a test was PERFECT, for each trial with a class."""
 
 
-class SelectionChange(Record, frozen=True, kw_only=True):
+class SelectionChange(ComputedRecord, frozen=True, kw_only=True):
     """The difference in the share of PERFECT between two versions on the same tests."""
 
     tests: int

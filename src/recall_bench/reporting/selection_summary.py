@@ -21,7 +21,7 @@ from recall_bench.metrics.selection import (
 from recall_bench.runs.run_folder import RunFolder
 
 
-class ScoredTest(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One trial of a test, or a skipped test."""
 
     test: str
@@ -123,7 +123,7 @@ _MOST = 10
 """Most near misses listed."""
 
 
-class SelectionShare(Record, frozen=True, kw_only=True):
+class SelectionShare(ComputedRecord, frozen=True, kw_only=True):
     """A share of the tests, with its interval."""
 
     count: int
@@ -133,7 +133,7 @@ class SelectionShare(Record, frozen=True, kw_only=True):
     """At 95 %; None for a single test."""
 
 
-class SelectionMean(Record, frozen=True, kw_only=True):
+class SelectionMean(ComputedRecord, frozen=True, kw_only=True):
     """A mean over the tests it applies to, with its interval."""
 
     value: float
@@ -149,7 +149,7 @@ class MemoryGroup(Record, frozen=True, kw_only=True):
     """Number of tests."""
 
 
-class SelectionSummary(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """The summary of one run of a suite."""
 
     tests: int
@@ -281,10 +281,7 @@ def _compute_mean(
 def _bootstrap_interval(
     rows: Sequence[ScoredTest], values: Sequence[float]
 ) -> tuple[float, float] | None:
-    if min(values) == max(values):
-        # Resampling equal values says nothing about other tests.
-        return None
-    found = compare_pairs(values, [row.test for row in rows], ["suite"] * len(rows))
+    found = estimate_mean(values, [row.test for row in rows], ["suite"] * len(rows))
     return None if found is None else found.interval
 
 
