@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.cli.main import COMMANDS
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.library import export_run
 from recall_bench.runs.import_run import import_run
@@ -22,11 +21,6 @@ ROWS = [row("q1", (3, 2, 1)), row("q2", (0, 0, 1), answer="[TIMEOUT]")]
 @pytest.fixture
 def source(files: Files) -> Path:
     return files(result=result([part(6, ROWS)]))
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COMMANDS, "import", ("import_", "Make a run folder of other files."))
 
 
 def test_the_same_files_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
@@ -71,7 +65,7 @@ def test_what_fails_half_way_leaves_nothing(
     def explode(*_: object) -> None:
         raise fails
 
-    monkeypatch.setattr("recall_bench.runs.import_run.encode", explode)
+    monkeypatch.setattr("recall_bench.runs.import_run.encode_event", explode)
 
     with pytest.raises((BenchError, KeyboardInterrupt)):
         import_run([source], tmp_path / "run")

@@ -25,29 +25,29 @@ from recall_bench.runs.import_evaluations import (
     read_result_row,
 )
 from recall_bench.runs.import_files import RunFileKind, RunFiles
-from recall_bench.runs.import_format import (
-    CheckpointRecord,
-    HeaderRecord,
+from recall_bench.runs.result_format import (
+    CheckpointRow,
+    HeaderRow,
     ProgressLine,
-    QuestionLogRecord,
-    QuestionRecord,
+    QuestionRow,
+    ReadLogRow,
     ResultDocument,
 )
 
 
 def find_last_records(
     progress: Iterable[ProgressLine], faults: FaultCounts
-) -> dict[Place, CheckpointRecord]:
+) -> dict[Place, CheckpointRow]:
     """The last record of each checkpoint: a continued run may write some again."""
-    found: dict[Place, CheckpointRecord] = {}
+    found: dict[Place, CheckpointRow] = {}
     headers, repeated, too_full = 0, set(), set()
     before: dict[str, int] = {}
     for line in progress:
         match line:
-            case HeaderRecord():
+            case HeaderRow():
                 headers += 1
                 before = _find_furthest_days(found)
-            case CheckpointRecord():
+            case CheckpointRow():
                 place = line.persona_id, line.range.label
                 if place in found:
                     repeated.add(place)
@@ -60,7 +60,7 @@ def find_last_records(
     return found
 
 
-def _find_furthest_days(found: dict[Place, CheckpointRecord]) -> dict[str, int]:
+def _find_furthest_days(found: dict[Place, CheckpointRow]) -> dict[str, int]:
     """The last day that each persona has come to."""
     days: dict[str, int] = {}
     for (persona, _), line in found.items():
@@ -69,10 +69,10 @@ def _find_furthest_days(found: dict[Place, CheckpointRecord]) -> dict[str, int]:
 
 
 def place_rows(
-    rows: Sequence[QuestionLogRecord], progress: Sequence[ProgressLine], faults: FaultCounts
-) -> dict[Place, list[QuestionLogRecord]]:
+    rows: Sequence[ReadLogRow], progress: Sequence[ProgressLine], faults: FaultCounts
+) -> dict[Place, list[ReadLogRow]]:
     """The rows of each checkpoint as it was last put; what belongs to none is counted."""
-    found: dict[Place, list[QuestionLogRecord]] = {}
+    found: dict[Place, list[ReadLogRow]] = {}
     courses = {
         persona: _PersonaProgress(persona, progress) for persona in {r.persona_id for r in rows}
     }
@@ -100,14 +100,12 @@ class _PersonaProgress:
         self._stops = [
             line
             for line in progress
-            if isinstance(line, HeaderRecord)
-            or (
-                isinstance(line, CheckpointRecord) and line.persona_id == persona and line.timestamp
-            )
+            if isinstance(line, HeaderRow)
+            or (isinstance(line, CheckpointRow) and line.persona_id == persona and line.timestamp)
         ]
         self._times = [line.timestamp for line in self._stops if line.timestamp is not None]
         self._last = {
-            line.range.label: line for line in self._stops if isinstance(line, CheckpointRecord)
+            line.range.label: line for line in self._stops if isinstance(line, CheckpointRow)
         }
         for earlier, later in pairwise(self._times):
             if later < earlier:
@@ -117,13 +115,13 @@ class _PersonaProgress:
                     "the result.json alone"
                 )
 
-    def find_checkpoint(self, row: QuestionLogRecord) -> CheckpointRecord | None:
+    def find_checkpoint(self, row: ReadLogRow) -> CheckpointRow | None:
         """The checkpoint that lasted then; None if it was never finished."""
         place = bisect_left(self._times, row.timestamp)
         found = self._stops[place] if place < len(self._stops) else None
-        return found if isinstance(found, CheckpointRecord) else None
+        return found if isinstance(found, CheckpointRow) else None
 
-    def is_last(self, reached: CheckpointRecord) -> bool:
+    def is_last(self, reached: CheckpointRow) -> bool:
         """Whether its checkpoint was not put again later."""
         return self._last[reached.range.label] is reached
 
@@ -170,7 +168,7 @@ def _read_result_visits(
 
 def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -> list[Evaluation]:
     """Each question once; DataError where two rows on it differ."""
-    found: dict[tuple[QuestionRecord, int], Evaluation] = {}
+    found: dict[tuple[QuestionRow, int], Evaluation] = {}
     for row in rows:
         first = found.setdefault((row.qa, row.repeat), row)
         if first is row:
@@ -190,7 +188,7 @@ def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: Fau
         return
     bare = {place for place, visit in visits.items() if not visit.evaluations}
     is_placed = bool(files.progress) or all(row.checkpoint for row in files.questions)
-    told: list[QuestionLogRecord] = list(files.questions)
+    told: list[ReadLogRow] = list(files.questions)
     if bare and is_placed:
         rows = place_rows(files.questions, files.progress, faults)
         for place in bare & rows.keys():
@@ -200,7 +198,7 @@ def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: Fau
 
 
 def _read_log_visits(
-    files: RunFiles, reached: dict[Place, CheckpointRecord], faults: FaultCounts
+    files: RunFiles, reached: dict[Place, CheckpointRow], faults: FaultCounts
 ) -> dict[Place, CheckpointVisit]:
     visits = {place: make_visit(place[0], line) for place, line in reached.items()}
     if not files.questions:
@@ -218,9 +216,9 @@ def _read_log_visits(
     return visits
 
 
-def _keep_latest(rows: Sequence[QuestionLogRecord], faults: FaultCounts) -> list[Evaluation]:
+def _keep_latest(rows: Sequence[ReadLogRow], faults: FaultCounts) -> list[Evaluation]:
     """The last row on each question, in the order they were put."""
-    found: dict[tuple[QuestionRecord, int], QuestionLogRecord] = {}
+    found: dict[tuple[QuestionRow, int], ReadLogRow] = {}
     for row in rows:
         if found.pop((row.qa, row.repeat), None) is not None:
             faults.note("superseded")
@@ -228,9 +226,7 @@ def _keep_latest(rows: Sequence[QuestionLogRecord], faults: FaultCounts) -> list
     return [read_log_row(row) for row in found.values()]
 
 
-def _add_times(
-    visits: dict[Place, CheckpointVisit], reached: dict[Place, CheckpointRecord]
-) -> None:
+def _add_times(visits: dict[Place, CheckpointVisit], reached: dict[Place, CheckpointRow]) -> None:
     for place, visit in visits.items():
         if (line := reached.get(place)) is not None:
             visit.at, visit.ingest_ms = line.timestamp, line.ingest_ms

@@ -5,21 +5,20 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
 
 from recall_bench.core.plan import ImportRepair
 from recall_bench.core.verdict import Finding
-from recall_bench.runs.import_format import (
-    CategoryRecord,
-    CheckpointRecord,
-    ErrorRecord,
-    FailureLogRecord,
-    PassageRecord,
-    QuestionLogRecord,
-    QuestionRecord,
-    RangeResultRecord,
-    ResultRecord,
-    ScoreRecord,
+from recall_bench.runs.result_format import (
+    CategoryRow,
+    CheckpointRow,
+    ErrorRow,
+    PassageRow,
+    QuestionRow,
+    RangeResult,
+    ReadLogRow,
+    ReadResultRow,
+    ScoreRow,
+    drop_unset,
 )
 
 REPAIRED = {
@@ -140,17 +139,17 @@ class Evaluation:
     """One question put once. What a later file knows besides is filled in."""
 
     persona: str
-    qa: QuestionRecord
+    qa: QuestionRow
     repeat: int
     answer: str | None
-    score: ScoreRecord | None
+    score: ScoreRow | None
     composite: float | None
     latency_ms: float | None
-    primary: ScoreRecord | None
-    error: ErrorRecord | None
+    primary: ScoreRow | None
+    error: ErrorRow | None
     review_error: str | None
     at: datetime | None = None
-    retrieval: tuple[PassageRecord, ...] | None = None
+    retrieval: tuple[PassageRow, ...] | None = None
     tool_calls: tuple[dict[str, object], ...] = ()
     probabilities: dict[str, float] = field(default_factory=dict)
     findings: tuple[Finding, ...] | None = None
@@ -184,18 +183,18 @@ class Evaluation:
         """Whether the stored total is not the sum of the marks."""
         return None not in (self.composite, self.points) and self.composite != self.points
 
-    def add_log_row(self, row: QuestionLogRecord) -> None:
+    def add_log_row(self, row: ReadLogRow) -> None:
         """Fill in what a line of the question log knows besides."""
         self.at = row.timestamp
-        self.retrieval = row.retrieval
-        self.tool_calls = row.tool_calls or ()
-        self.primary = self.primary or row.primary_score
+        self.retrieval = drop_unset(row.retrieval)
+        self.tool_calls = drop_unset(row.tool_calls) or ()
+        self.primary = self.primary or drop_unset(row.primary_score)
         if row.plan is not None:
             # Our logs tell of passages and findings where there are any.
-            self.retrieval = row.retrieval or ()
-            self.findings = row.findings
-            self.probabilities = row.probabilities or {}
-            self.rubric = row.rubric
+            self.retrieval = self.retrieval or ()
+            self.findings = drop_unset(row.findings) or ()
+            self.probabilities = drop_unset(row.probabilities) or {}
+            self.rubric = drop_unset(row.rubric)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +204,7 @@ class StoredFigures:
     count: int
     mean: float | None
     hallucination: float | None
-    categories: tuple[CategoryRecord, ...]
+    categories: tuple[CategoryRow, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -228,7 +227,7 @@ class CheckpointVisit:
         return f"{self.place[0]!r} at {self.place[1]!r}"
 
 
-def read_result_row(persona: str, row: ResultRecord) -> Evaluation:
+def read_result_row(persona: str, row: ReadResultRow) -> Evaluation:
     """An evaluation as a result holds it."""
     return Evaluation(
         persona=persona,
@@ -237,14 +236,14 @@ def read_result_row(persona: str, row: ResultRecord) -> Evaluation:
         answer=row.system_answer,
         score=row.score,
         composite=row.composite_score,
-        latency_ms=row.latency_ms,
-        primary=row.primary_score,
-        error=row.error,
-        review_error=row.review_error,
+        latency_ms=drop_unset(row.latency_ms),
+        primary=drop_unset(row.primary_score),
+        error=drop_unset(row.error),
+        review_error=drop_unset(row.review_error),
     )
 
 
-def read_log_row(row: QuestionLogRecord) -> Evaluation:
+def read_log_row(row: ReadLogRow) -> Evaluation:
     """An evaluation as the question log holds it."""
     found = Evaluation(
         persona=row.persona_id,
@@ -253,16 +252,16 @@ def read_log_row(row: QuestionLogRecord) -> Evaluation:
         answer=row.system_answer,
         score=row.score,
         composite=row.composite,
-        latency_ms=row.latency_ms,
-        primary=row.primary_score,
-        error=row.error,
-        review_error=row.review_error,
+        latency_ms=drop_unset(row.latency_ms),
+        primary=drop_unset(row.primary_score),
+        error=drop_unset(row.error),
+        review_error=drop_unset(row.review_error),
     )
     found.add_log_row(row)
     return found
 
 
-def make_visit(persona: str, part: RangeResultRecord | CheckpointRecord) -> CheckpointVisit:
+def make_visit(persona: str, part: RangeResult | CheckpointRow) -> CheckpointVisit:
     """A checkpoint with its stored figures, and no evaluation yet."""
     return CheckpointVisit(
         place=(persona, part.range.label),
@@ -316,46 +315,49 @@ _ROUNDING = 1e-6
 """Stored means are written in full; what differs by more is another number."""
 
 
-LogRecord = TypeVar("LogRecord", QuestionLogRecord, FailureLogRecord)
-
-
 def add_log(
-    visits: Iterable[CheckpointVisit], rows: Sequence[QuestionLogRecord], faults: FaultCounts
+    visits: Iterable[CheckpointVisit], rows: Sequence[ReadLogRow], faults: FaultCounts
 ) -> None:
     """Fill in what the question log knows of the result's evaluations."""
-    _match_rows(visits, rows, Evaluation.add_log_row, faults)
+    _match_rows(visits, [(row, row.score) for row in rows], Evaluation.add_log_row, faults)
 
 
 def add_reviews(
-    visits: Iterable[CheckpointVisit], rows: Sequence[FailureLogRecord], faults: FaultCounts
+    visits: Iterable[CheckpointVisit], rows: Sequence[ReadLogRow], faults: FaultCounts
 ) -> None:
     """Fill in the first verdicts that a result lacks, and count the passes among the rows."""
     restored = 0
 
-    def add(evaluation: Evaluation, row: FailureLogRecord) -> None:
+    def add(evaluation: Evaluation, row: ReadLogRow) -> None:
         nonlocal restored
-        if evaluation.primary is None and row.appellate_score is not None:
-            evaluation.primary = row.primary_score
+        if evaluation.primary is None and drop_unset(row.appellate_score) is not None:
+            evaluation.primary = drop_unset(row.primary_score)
             restored += 1
 
-    _match_rows(visits, rows, add, faults)
+    scored = [(row, row.failure_score) for row in rows]
+    _match_rows(visits, scored, add, faults)
     faults.note("restored-reviews", restored)
     faults.note(
         "reviews-not-failures",
-        sum(row.score is not None and not row.score.verdict.is_failure for row in rows),
+        sum(score is not None and not score.verdict.is_failure for _, score in scored),
     )
 
 
 def _match_rows(
     visits: Iterable[CheckpointVisit],
-    rows: Sequence[LogRecord],
-    add: Callable[[Evaluation, LogRecord], None],
+    rows: Sequence[tuple[ReadLogRow, ScoreRow | None]],
+    add: Callable[[Evaluation, ReadLogRow], None],
     faults: FaultCounts,
 ) -> None:
-    lines: dict[Hashable, list[LogRecord]] = {}
-    is_labelled = any(row.checkpoint is not None for row in rows)
-    for row in rows:
-        lines.setdefault(_make_row_key(row, is_labelled=is_labelled), []).append(row)
+    """Hand each row to the evaluation it is about, if that is clear.
+
+    A row and an evaluation match if persona, question, answer, marks and time are equal. Where
+    several match, they are paired in order if there are as many of both.
+    """
+    lines: dict[Hashable, list[ReadLogRow]] = {}
+    is_labelled = any(row.checkpoint is not None for row, _ in rows)
+    for row, score in rows:
+        lines.setdefault(_make_row_key(row, score, is_labelled=is_labelled), []).append(row)
     found: dict[Hashable, list[Evaluation]] = {}
     for visit in visits:
         for each in visit.evaluations:
@@ -372,10 +374,11 @@ def _match_rows(
             faults.note("ambiguous", len(own))
 
 
-def _make_row_key(row: QuestionLogRecord | FailureLogRecord, *, is_labelled: bool) -> Hashable:
-    marks = None if row.score is None else row.score.marks
+def _make_row_key(row: ReadLogRow, score: ScoreRow | None, *, is_labelled: bool) -> Hashable:
+    marks = None if score is None else score.marks
     label = row.checkpoint if is_labelled else None
-    return (row.persona_id, label, row.qa.id, row.repeat, row.system_answer, marks, row.latency_ms)
+    latency = drop_unset(row.latency_ms)
+    return (row.persona_id, label, row.qa.id, row.repeat, row.system_answer, marks, latency)
 
 
 def _make_key(each: Evaluation, label: str | None) -> Hashable:

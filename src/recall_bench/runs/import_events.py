@@ -23,13 +23,14 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.runs.import_evaluations import CheckpointVisit, Evaluation, FaultCounts
 from recall_bench.runs.import_files import RunFiles
-from recall_bench.runs.import_format import (
-    ClosingRecord,
-    HeaderRecord,
-    MetadataRecord,
-    PassageRecord,
-)
 from recall_bench.runs.import_plan import ImportedQuestions, find_setting, list_asked_ids
+from recall_bench.runs.result_format import (
+    OUR_MARKS,
+    ClosingRow,
+    HeaderRow,
+    MetadataRow,
+    PassageRow,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,6 @@ def _lacks_reason(each: Evaluation) -> bool:
 
 _DAY_FILE = re.compile(r"(?:^|[^0-9A-Za-z])day-([0-9]{4,6})(?:\.md)?$")
 """How the public harness names the file of a day: a path that ends so says which day it is."""
-_MARKS = {"hallucination": "grounded"}
 
 
 class EventBuilder:
@@ -183,7 +183,7 @@ class EventBuilder:
             findings=each.findings or (),
             rubric=each.rubric,
             probabilities={
-                _MARKS.get(mark, mark): share for mark, share in each.probabilities.items()
+                OUR_MARKS.get(mark, mark): share for mark, share in each.probabilities.items()
             },
         )
 
@@ -192,15 +192,19 @@ def find_start(files: RunFiles) -> datetime:
     """When the run began, by the earliest of its files that says."""
     if files.result is not None:
         return files.result.timestamp
-    times = [line.timestamp for line in files.progress if isinstance(line, HeaderRecord)]
+    times = [line.timestamp for line in files.progress if isinstance(line, HeaderRow)]
     return min([*times, *(row.timestamp for row in files.questions)])
 
 
 def _find_end(files: RunFiles, visits: list[CheckpointVisit]) -> datetime | None:
     setting = find_setting(files)
-    if isinstance(setting, MetadataRecord) and setting.duration_ms is not None:
+    if isinstance(setting, MetadataRow) and setting.duration_ms is not None:
         return find_start(files) + timedelta(milliseconds=setting.duration_ms)
-    closings = [line.timestamp for line in files.progress if isinstance(line, ClosingRecord)]
+    closings = [
+        line.timestamp
+        for line in files.progress
+        if isinstance(line, ClosingRow) and line.timestamp is not None
+    ]
     known = [each.at for visit in visits for each in visit.evaluations if each.at is not None]
     return max([*closings, *known, *(v.at for v in visits if v.at is not None)], default=None)
 
@@ -246,7 +250,7 @@ def _list_days(visits: list[CheckpointVisit]) -> tuple[int, ...]:
     return tuple(found) if found == list(range(1, last + 1)) else ()
 
 
-def _build_passage(row: PassageRecord) -> Passage:
+def _build_passage(row: PassageRow) -> Passage:
     named = None if row.path is None else _DAY_FILE.search(row.path)
     day = row.day if named is None or row.day is not None else int(named[1])
     return Passage(text=row.snippet or "", day=day, source=row.path, score=row.score)

@@ -12,13 +12,12 @@ import msgspec
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import FileCard
-from recall_bench.runs.import_format import (
-    FailureLogRecord,
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.result_format import (
     ProgressLine,
-    QuestionLogRecord,
+    ReadLogRow,
     ResultDocument,
 )
-from recall_bench.runs.journal import JOURNAL
 
 T = TypeVar("T")
 
@@ -48,8 +47,8 @@ class RunFiles:
     paths: dict[RunFileKind, Path]
     cards: tuple[FileCard, ...]
     result: ResultDocument | None = None
-    questions: Sequence[QuestionLogRecord] = field(default=())
-    failures: Sequence[FailureLogRecord] = field(default=())
+    questions: Sequence[ReadLogRow] = field(default=())
+    failures: Sequence[ReadLogRow] = field(default=())
     progress: Sequence[ProgressLine] = field(default=())
 
 
@@ -154,8 +153,8 @@ def _decode_result(path: Path, content: bytes) -> ResultDocument:
         raise DataError(f"{path}: {clean_text(str(error))}") from error
 
 
-_QUESTIONS = msgspec.json.Decoder(QuestionLogRecord)
-_FAILURES = msgspec.json.Decoder(FailureLogRecord)
+_QUESTIONS = msgspec.json.Decoder(ReadLogRow)
+_FAILURES = msgspec.json.Decoder(ReadLogRow)
 _PROGRESS: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
 
 

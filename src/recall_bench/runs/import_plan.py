@@ -23,13 +23,13 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.persona_questions import infer_expectation
 from recall_bench.runs.import_evaluations import CheckpointVisit, Evaluation, FaultCounts
 from recall_bench.runs.import_files import RunFiles
-from recall_bench.runs.import_format import (
-    CardRecord,
-    ClosingRecord,
-    HeaderRecord,
-    MetadataRecord,
-    QuestionRecord,
-    SettingRecord,
+from recall_bench.runs.result_format import (
+    CardRow,
+    ClosingRow,
+    HeaderRow,
+    MetadataRow,
+    QuestionRow,
+    RunSettingRow,
 )
 from recall_bench.runs.summary import STUB
 
@@ -44,10 +44,10 @@ class ImportedQuestions:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[QuestionRecord, str] = {}
-        self._asked: dict[str, QuestionRecord] = {}
+        self._ids: dict[QuestionRow, str] = {}
+        self._asked: dict[str, QuestionRow] = {}
 
-    def add(self, qa: QuestionRecord) -> None:
+    def add(self, qa: QuestionRow) -> None:
         """Take a question in."""
         wording = _reduce_question(qa)
         if (known := self._ids.get(wording)) is not None:
@@ -60,7 +60,7 @@ class ImportedQuestions:
         self._ids[wording] = name
         self._asked[name] = qa
 
-    def find_id(self, qa: QuestionRecord) -> str:
+    def find_id(self, qa: QuestionRow) -> str:
         """The id that this wording goes by."""
         return self._ids[_reduce_question(qa)]
 
@@ -85,7 +85,7 @@ def collect_questions(
         for each in visit.evaluations:
             found.setdefault(each.persona, ImportedQuestions()).add(each.qa)
             faults.note("unlisted", int(each.qa.category not in CATEGORIES))
-            faults.note("too-early", int(max(each.qa.relevant_days, default=0) > visit.days))
+            faults.note("too-early", int(max(each.qa.days, default=0) > visit.days))
     faults.note("reworded", sum(each.reworded_count for each in found.values()))
     return found
 
@@ -95,30 +95,30 @@ def list_asked_ids(evaluations: list[Evaluation], questions: ImportedQuestions) 
     return tuple(dict.fromkeys(questions.find_id(each.qa) for each in evaluations))
 
 
-def _reduce_question(qa: QuestionRecord) -> QuestionRecord:
+def _reduce_question(qa: QuestionRow) -> QuestionRow:
     """A question without what only some of the files tell of it."""
-    return QuestionRecord(
+    return QuestionRow(
         id=qa.id,
         question=qa.question,
         answer=qa.reference,
         category=qa.category,
         difficulty=qa.difficulty,
-        relevant_days=qa.relevant_days,
+        relevant_days=qa.days,
         expected_disclosure=qa.expected_disclosure,
         query_session=qa.query_session,
         forbidden_sessions=qa.forbidden_sessions,
     )
 
 
-def _merge_questions(first: QuestionRecord, other: QuestionRecord) -> QuestionRecord:
+def _merge_questions(first: QuestionRow, other: QuestionRow) -> QuestionRow:
     """All that is known of one question."""
     if first.irrelevant_after is None and other.irrelevant_after is not None:
         return other
     return other if first.requires_synthesis is None else first
 
 
-def _build_item(name: str, qa: QuestionRecord) -> Item:
-    days = dict.fromkeys(qa.relevant_days)
+def _build_item(name: str, qa: QuestionRow) -> Item:
+    days = dict.fromkeys(qa.days)
     reference = qa.reference
     return Item(
         id=name,
@@ -152,12 +152,12 @@ PUBLIC = "public harness"
 """Who judged and asked, where the files are the public harness's."""
 
 
-def find_setting(files: RunFiles) -> SettingRecord:
+def find_setting(files: RunFiles) -> RunSettingRow:
     """How the run was carried out, by its result or else by the last header."""
     if files.result is not None:
         return files.result.metadata
-    headers = [line for line in files.progress if isinstance(line, HeaderRecord)]
-    return headers[-1] if headers else SettingRecord()
+    headers = [line for line in files.progress if isinstance(line, HeaderRow)]
+    return headers[-1] if headers else RunSettingRow()
 
 
 def is_ours(files: RunFiles) -> bool:
@@ -209,10 +209,10 @@ def digest_asked_ids(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
 def is_whole(files: RunFiles) -> bool:
     """Whether the files say that their run came to its end."""
     setting = find_setting(files)
-    if isinstance(setting, MetadataRecord):
+    if isinstance(setting, MetadataRow):
         is_cut = setting.reconstructed and not setting.reconstructed_complete
         return not (is_cut or setting.unfinished or setting.not_started)
-    return bool(files.progress) and isinstance(files.progress[-1], ClosingRecord)
+    return bool(files.progress) and isinstance(files.progress[-1], ClosingRow)
 
 
 def _build_scenario_card(
@@ -231,7 +231,7 @@ def _build_scenario_card(
     )
 
 
-def _build_system_card(files: RunFiles, setting: SettingRecord, categories: set[str]) -> SystemCard:
+def _build_system_card(files: RunFiles, setting: RunSettingRow, categories: set[str]) -> SystemCard:
     if (card := setting.system) is not None:
         asker = Asker(card.asker) if card.asker in set(Asker) else Asker.TOLD
         return SystemCard(name=card.name, version=card.version, config=card.config, asker=asker)
@@ -241,7 +241,7 @@ def _build_system_card(files: RunFiles, setting: SettingRecord, categories: set[
         "embedding_model": setting.embedding_model,
     }
     name = files.result.adapter_name if files.result is not None else None
-    if isinstance(setting, HeaderRecord):
+    if isinstance(setting, HeaderRow):
         name = setting.adapter_name
     return SystemCard(
         name=name or UNRECORDED,
@@ -252,14 +252,14 @@ def _build_system_card(files: RunFiles, setting: SettingRecord, categories: set[
     )
 
 
-def _build_appellate_card(setting: SettingRecord) -> JudgeCard | None:
+def _build_appellate_card(setting: RunSettingRow) -> JudgeCard | None:
     if setting.appellate_judge is None and setting.appellate_judge_model is None:
         return None
     model = setting.appellate_judge_model
     return _build_judge_card(setting.appellate_judge, model, is_stub=False)
 
 
-def _build_judge_card(card: CardRecord | None, model: str | None, *, is_stub: bool) -> JudgeCard:
+def _build_judge_card(card: CardRow | None, model: str | None, *, is_stub: bool) -> JudgeCard:
     if card is None:
         is_stub = is_stub and model is None
         return JudgeCard(name=STUB if is_stub else PUBLIC, version=UNRECORDED, model=model)

@@ -21,7 +21,6 @@ from recall_bench.runs.import_evaluations import (
 )
 from recall_bench.runs.import_events import EventBuilder, audit_evaluations, count_shared_days
 from recall_bench.runs.import_files import RunFiles, read_files
-from recall_bench.runs.import_format import HeaderRecord
 from recall_bench.runs.import_plan import (
     PUBLIC,
     ImportedQuestions,
@@ -34,6 +33,7 @@ from recall_bench.runs.import_plan import (
     list_asked_ids,
 )
 from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.result_format import HeaderRow
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 
@@ -149,7 +149,7 @@ def _count_reviews(files: RunFiles, visits: Iterable[CheckpointVisit], faults: F
 
 def _count_missing_checkpoints(files: RunFiles, visits: Iterable[CheckpointVisit]) -> int:
     """How many of the configured checkpoints no persona came to."""
-    headers = [line for line in files.progress if isinstance(line, HeaderRecord)]
+    headers = [line for line in files.progress if isinstance(line, HeaderRow)]
     source = files.result or (headers[-1] if headers else None)
     configured = set() if source is None else {span.label for span in source.ranges}
     reached = {visit.place[1] for visit in visits}

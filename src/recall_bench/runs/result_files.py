@@ -30,8 +30,8 @@ from recall_bench.runs.result_records import (
     list_ranges,
 )
 from recall_bench.runs.result_rows import (
-    LogRow,
     TrialRows,
+    WrittenLogRow,
     convert_to_ms,
     encode_compact,
     encode_row,
@@ -207,7 +207,7 @@ class _ResultWriter:
             self._encoded = scenario, full, short
         return self._encoded[1:]
 
-    def _write_log(self, rows: TrialRows, line: LogRow | None) -> None:
+    def _write_log(self, rows: TrialRows, line: WrittenLogRow | None) -> None:
         if line is not None and self._questions is not None:
             self._questions.write(encode_compact(line) + b"\n")
         if line is not None and self._failures is not None and rows.is_failure:

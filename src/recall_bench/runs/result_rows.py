@@ -1,7 +1,6 @@
-"""JSON for large documents: written as it is made, readable by people and by line tools."""
+"""Write the rows of the public result format, and large JSON documents as they are made."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -11,6 +10,18 @@ from recall_bench.core.event import Judged, NotAnswered, NotJudged, TrialResult
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
+from recall_bench.runs.result_format import (
+    PUBLIC_MARKS,
+    ErrorRow,
+    LogRow,
+    PassageRow,
+    QuestionRow,
+    ResultRow,
+    ScoreRow,
+)
+
+T = TypeVar("T")
+WrittenLogRow = LogRow[msgspec.Raw]
 
 encode_compact = msgspec.json.Encoder().encode
 """JSON on one line."""
@@ -45,131 +56,33 @@ def write_document(value: object, write: Callable[[bytes], object], depth: int =
         write(encode_compact(value))
 
 
-T = TypeVar("T")
-
-_PUBLIC_MARKS = {"grounded": "hallucination"}
-"""Marks that have another name in the public files."""
-
-
-class _PublicRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    pass
-
-
-class QuestionRow(_PublicRow, frozen=True, kw_only=True, gc=False):
-    """A question with its truth; the reference is called one thing in results, another in logs."""
-
-    id: str
-    question: str
-    answer: str | UnsetType = UNSET
-    reference_answer: str | UnsetType = UNSET
-    category: str
-    difficulty: str | UnsetType = UNSET
-    relevant_days: list[int]
-    requires_synthesis: bool | UnsetType = UNSET
-    irrelevant_after: int | UnsetType = UNSET
-    choices: tuple[str, ...] | UnsetType = UNSET
-    expected_disclosure: str | UnsetType = UNSET
-    query_session: str | UnsetType = UNSET
-    forbidden_sessions: tuple[str, ...] | UnsetType = UNSET
-
-
-class ScoreRow(_PublicRow, frozen=True, kw_only=True, gc=False):
-    """A verdict's marks, with its reason."""
-
-    correctness: int | UnsetType = UNSET
-    completeness: int | UnsetType = UNSET
-    hallucination: int | UnsetType = UNSET
-    reasoning: str | UnsetType = UNSET
-
-
-class ErrorRow(_PublicRow, frozen=True, kw_only=True, gc=False):
-    """Why there is no verdict."""
-
-    kind: str
-    message: str
-
-
-class PassageRow(_PublicRow, frozen=True, kw_only=True, gc=False):
-    """Something the system looked at."""
-
-    path: str | UnsetType = UNSET
-    score: float | UnsetType = UNSET
-    snippet: str
-    day: int | UnsetType = UNSET
-
-
-class ResultRow(_PublicRow, frozen=True, kw_only=True, gc=False):
-    """One of `result.json`'s question results; a trial without an outcome has one too."""
-
-    qa: msgspec.Raw
-    repeat: int
-    system_answer: str | None
-    score: ScoreRow | None
-    composite_score: int | None
-    latency_ms: float | UnsetType
-    primary_score: ScoreRow | UnsetType
-    error: ErrorRow | UnsetType
-    review_error: str | UnsetType
-
-
-class LogRow(_PublicRow, frozen=True, kw_only=True, gc=False):
-    """One line of `questions.jsonl`, or with the two judges' scores apart, of `failures.jsonl`."""
-
-    timestamp: datetime
-    plan: str
-    """The first digits of the plan's digest."""
-    persona_id: str
-    checkpoint: str
-    repeat: int
-    qa: msgspec.Raw
-    system_answer: str | None
-    score: ScoreRow | None
-    composite: int | None
-    used_appellate: bool
-    retrieval: list[PassageRow] | UnsetType
-    memory_context_provided: bool
-    latency_ms: float | UnsetType
-    tool_calls: tuple[dict[str, object], ...] | UnsetType
-    primary_score: ScoreRow | UnsetType | None
-    appellate_score: ScoreRow | UnsetType | None = UNSET
-    error: ErrorRow | UnsetType
-    review_error: str | UnsetType
-    reviewed: str | UnsetType
-    """Whether a `failure` or a `pass` was put before the appellate judge, if one was."""
-    probabilities: dict[str, float] | UnsetType
-    """By mark, how likely it is a pass, as the judge of the final score says."""
-    findings: tuple[str, ...] | UnsetType
-    rubric: str | UnsetType
-
-
 def make_result_question(item: Item) -> QuestionRow:
-    """A question as `result.json` holds it."""
-    return _make_question(item, answer=item.truth.reference)
-
-
-def make_log_question(item: Item) -> QuestionRow:
-    """A question as the logs hold it."""
-    return _make_question(item, reference_answer=item.truth.reference)
-
-
-def _make_question(
-    item: Item, *, answer: str | UnsetType = UNSET, reference_answer: str | UnsetType = UNSET
-) -> QuestionRow:
-    truth, in_result = item.truth, answer is not UNSET
+    """Make the row of a question in `result.json`."""
+    truth = item.truth
     return QuestionRow(
         id=item.id,
         question=item.text,
-        answer=answer,
-        reference_answer=reference_answer,
+        answer=truth.reference,
         category=truth.category,
-        difficulty=_unset_none(truth.difficulty),
-        relevant_days=list(dict.fromkeys(cited.day for cited in truth.evidence)),
-        requires_synthesis=truth.requires_synthesis if in_result else UNSET,
-        irrelevant_after=_unset_none(item.known_until) if in_result else UNSET,
-        choices=item.choices or UNSET,
-        expected_disclosure=_unset_none(truth.disclosure),
-        query_session=_unset_none(item.session),
-        forbidden_sessions=truth.forbidden_sessions or UNSET,
+        difficulty=truth.difficulty,
+        relevant_days=tuple(dict.fromkeys(cited.day for cited in truth.evidence)),
+        requires_synthesis=truth.requires_synthesis,
+        irrelevant_after=item.known_until,
+        choices=item.choices,
+        expected_disclosure=truth.disclosure,
+        query_session=item.session,
+        forbidden_sessions=truth.forbidden_sessions,
+    )
+
+
+def make_log_question(item: Item) -> QuestionRow:
+    """Make the row of a question in the logs, which call the reference by another name."""
+    return msgspec.structs.replace(
+        make_result_question(item),
+        answer=None,
+        reference_answer=item.truth.reference,
+        requires_synthesis=None,
+        irrelevant_after=None,
     )
 
 
@@ -231,7 +144,7 @@ class TrialRows:
             first = judged.primary or judged.verdict
             self._reviewed = "failure" if first.is_failure else "pass"
 
-    def make_result_row(self, qa: msgspec.Raw) -> ResultRow:
+    def make_result_row(self, qa: msgspec.Raw) -> ResultRow[msgspec.Raw]:
         """Its row among the question results."""
         return ResultRow(
             qa=qa,
@@ -245,7 +158,9 @@ class TrialRows:
             review_error=self._review_error,
         )
 
-    def make_log_row(self, qa: msgspec.Raw, *, plan: str, sees_memory: bool) -> LogRow | None:
+    def make_log_row(
+        self, qa: msgspec.Raw, *, plan: str, sees_memory: bool
+    ) -> WrittenLogRow | None:
         """Its line in the question log; None until it has come to an end."""
         trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
         if outcome is None:
@@ -275,7 +190,7 @@ class TrialRows:
             rubric=UNSET if verdict is None else _unset_none(verdict.rubric),
         )
 
-    def make_failure_row(self, line: LogRow) -> LogRow:
+    def make_failure_row(self, line: WrittenLogRow) -> WrittenLogRow:
         """Its line in the failure log, from its line in the question log."""
         is_reviewed = line.used_appellate
         return msgspec.structs.replace(
@@ -297,28 +212,23 @@ def make_score_row(verdict: Verdict) -> ScoreRow:
         correctness=marks["correctness"],
         completeness=marks["completeness"],
         hallucination=marks["grounded"],
-        reasoning=verdict.reason or UNSET,
+        reasoning=verdict.reason or None,
     )
 
 
 def _rename_marks(verdict: Verdict) -> dict[str, float] | UnsetType:
     if not verdict.probabilities:
         return UNSET
-    return {_PUBLIC_MARKS.get(mark, mark): share for mark, share in verdict.probabilities.items()}
+    return {PUBLIC_MARKS.get(mark, mark): share for mark, share in verdict.probabilities.items()}
 
 
-def _make_passage_rows(passages: Sequence[Passage]) -> list[PassageRow] | UnsetType:
+def _make_passage_rows(passages: Sequence[Passage]) -> tuple[PassageRow, ...] | UnsetType:
     if not passages:
         return UNSET
-    return [
-        PassageRow(
-            path=_unset_none(passage.source),
-            score=_unset_none(passage.score),
-            snippet=passage.text,
-            day=_unset_none(passage.day),
-        )
-        for passage in passages
-    ]
+    return tuple(
+        PassageRow(path=each.source, score=each.score, snippet=each.text, day=each.day)
+        for each in passages
+    )
 
 
 def _unset_none(value: T | None) -> T | UnsetType:

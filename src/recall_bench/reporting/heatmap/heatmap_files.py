@@ -11,9 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.memory import Asker
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import IntervalMethod
 from recall_bench.reporting.heatmap.heatmap_data import (
     HeatmapCaption,
@@ -21,6 +19,17 @@ from recall_bench.reporting.heatmap.heatmap_data import (
     PictureCell,
     build_run_heatmap,
     describe_resampling,
+)
+from recall_bench.runs.result_format import (
+    CheckpointFigures,
+    CheckpointRow,
+    ClosingRow,
+    HeaderRow,
+    MetadataRow,
+    ProgressLine,
+    RangeRow,
+    ResultFigures,
+    RunSettingRow,
 )
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB, RunStatus, list_names
@@ -85,119 +94,9 @@ def join_intervals(
 
 __all__ = ["build_run_heatmap", "load_heatmap", "load_progress_heatmap", "load_result_heatmap"]
 
-_Score = Annotated[float, Meta(ge=0, le=FULL_MARKS)]
-_Percent = Annotated[float, Meta(ge=0, le=100)]
-_Count = Annotated[int, Meta(ge=0)]
 
-
-class _PublicRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    pass
-
-
-class _PublicRange(_PublicRecord, frozen=True, kw_only=True):
-    label: str
-    days: _Count
-
-
-class _PublicCategoryScore(_PublicRecord, frozen=True, kw_only=True):
-    category: str
-    mean_score: _Score | None
-    question_count: _Count
-    eligible_count: _Count | None = None
-
-
-class _PublicCheckpoint(_PublicRecord, frozen=True, kw_only=True):
-    range: _PublicRange
-    questions_evaluated: _Count
-    overall_score: _Score | None
-    hallucination_rate: _Percent | None
-    category_scores: tuple[_PublicCategoryScore, ...]
-    judged: _Count | None = None
-    complete: bool = True
-
-    @property
-    def overall(self) -> PictureCell:
-        known = [score.eligible_count for score in self.category_scores]
-        eligible = sum(count for count in known if count is not None)
-        return _build_cell(
-            self.overall_score, self.questions_evaluated, None if None in known else eligible
-        )
-
-    @property
-    def rate(self) -> PictureCell:
-        judged = self.questions_evaluated if self.judged is None else self.judged
-        return _build_cell(self.hallucination_rate, judged, self.overall.eligible)
-
-
-class _PublicCard(_PublicRecord, frozen=True, kw_only=True):
-    name: str
-    version: str
-    model: str | None = None
-    asker: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.version}" + (f" ({self.model})" if self.model else "")
-
-
-class _PublicSetting(_PublicRecord, frozen=True, kw_only=True):
-    """What headers and metadata have in common."""
-
-    sample: int | None = None
-    judge_memory_window: int = 0
-    groups_enabled: bool = False
-    judge_model: str | None = None
-    appellate_judge_model: str | None = None
-    dataset_digest: str | None = None
-    plan_digest: str | None = None
-    system: _PublicCard | None = None
-    judge: _PublicCard | None = None
-    appellate_judge: _PublicCard | None = None
-    dry_run: bool = False
-
-    @property
-    def knows_asker(self) -> bool:
-        """Whether questions about boundaries apply to the system."""
-        return self.system is None or self.system.asker != Asker.UNTOLD
-
-
-class _PublicMetadata(_PublicSetting, frozen=True, kw_only=True):
-    unique_q_a_pair_count: _Count | None = msgspec.field(default=None, name="uniqueQAPairCount")
-    validity: str | None = None
-    invalid_reason: str | None = None
-    not_started: tuple[str, ...] = ()
-
-
-class _PublicPersona(_PublicRecord, frozen=True, kw_only=True):
-    persona_id: str
-    range_results: tuple[_PublicCheckpoint, ...]
-
-
-class _PublicResult(_PublicRecord, frozen=True, kw_only=True):
-    timestamp: datetime
-    adapter_name: str
-    ranges: tuple[_PublicRange, ...]
-    personas: tuple[_PublicPersona, ...]
-    metadata: _PublicMetadata
+class _ResultWithIntervals(ResultFigures, frozen=True, kw_only=True):
     estimates: ResultIntervals | None = None
-
-
-class _ProgressHeader(_PublicSetting, frozen=True, kw_only=True, tag_field="type", tag="header"):
-    timestamp: datetime
-    adapter_name: str
-    ranges: tuple[_PublicRange, ...]
-    personas: tuple[str, ...] = ()
-
-
-class _ProgressCheckpoint(
-    _PublicCheckpoint, frozen=True, kw_only=True, tag_field="type", tag="checkpoint"
-):
-    persona_id: str
-
-
-class _ProgressSummary(_PublicRecord, frozen=True, kw_only=True, tag_field="type", tag="summary"):
-    unique_q_a_pair_count: _Count | None = msgspec.field(default=None, name="uniqueQAPairCount")
-    validity: str | None = None
-    invalid_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,10 +105,10 @@ class _HeatmapSource:
 
     at: datetime
     adapter: str
-    setting: _PublicSetting
-    ranges: tuple[_PublicRange, ...]
+    setting: RunSettingRow
+    ranges: tuple[RangeRow, ...]
     personas: tuple[str, ...]
-    parts: tuple[_PublicCheckpoint, ...]
+    parts: tuple[CheckpointFigures, ...]
     questions: int | None
     invalid: str | None
     estimates: ResultIntervals | None = None
@@ -235,7 +134,7 @@ def load_result_heatmap(path: Path) -> HeatmapData:
     """The heatmap of a `result.json`; its question results are passed over unread."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            found = msgspec.json.decode(memoryview(text), type=_PublicResult)
+            found = msgspec.json.decode(memoryview(text), type=_ResultWithIntervals)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: is not a result.json ({error})") from error
     except OSError as error:
@@ -258,16 +157,16 @@ def load_result_heatmap(path: Path) -> HeatmapData:
 
 def load_progress_heatmap(path: Path) -> HeatmapData:
     """The heatmap of a `progress.jsonl`, which may stop anywhere."""
-    header: _ProgressHeader | None = None
-    closing: _ProgressSummary | None = None
-    parts: dict[tuple[str, str], _ProgressCheckpoint] = {}
+    header: HeaderRow | None = None
+    closing: ClosingRow | None = None
+    parts: dict[tuple[str, str], CheckpointRow] = {}
     for record in _read_records(path):
         match record:
-            case _ProgressHeader():
+            case HeaderRow():
                 header, closing = record, None
-            case _ProgressCheckpoint():
+            case CheckpointRow():
                 parts[record.persona_id, record.range.label] = record
-            case _ProgressSummary():
+            case ClosingRow():
                 closing = record
     if header is None:
         raise DataError(f"{path}: has no header line; it is not a progress.jsonl")
@@ -285,8 +184,8 @@ def load_progress_heatmap(path: Path) -> HeatmapData:
     )
 
 
-def _read_records(path: Path) -> Iterator[_ProgressHeader | _ProgressCheckpoint | _ProgressSummary]:
-    decoder = msgspec.json.Decoder(_ProgressHeader | _ProgressCheckpoint | _ProgressSummary)
+def _read_records(path: Path) -> Iterator[ProgressLine]:
+    decoder: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -323,11 +222,11 @@ def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
             for name in names
         ),
         overall=join_intervals(
-            (_merge_cells(part.overall for part in each) for each in parts),
+            (_merge_cells(_build_overall(part) for part in each) for each in parts),
             (each.overall for each in known),
         ),
         hallucination=join_intervals(
-            (_merge_cells(part.rate for part in each) for each in parts),
+            (_merge_cells(_build_rate(part) for part in each) for each in parts),
             (each.hallucination_rate for each in known),
         ),
         done=sum(part.complete for part in source.parts),
@@ -380,21 +279,35 @@ def _build_caption(source: _HeatmapSource) -> HeatmapCaption:
 def _is_stub(source: _HeatmapSource) -> bool:
     if source.setting.judge is not None:
         return source.setting.judge.name == STUB
-    scores = [part.overall.score for part in source.parts if part.overall.score is not None]
+    overall = [_build_overall(part).score for part in source.parts]
+    scores = [score for score in overall if score is not None]
     return source.setting.judge_model is None and bool(scores) and not any(scores)
 
 
-def _read_invalid(record: _PublicMetadata | _ProgressSummary) -> str | None:
+def _read_invalid(record: MetadataRow | ClosingRow) -> str | None:
     if record.validity != RunStatus.INVALID:
         return None
     return record.invalid_reason or "too many trials failed"
 
 
-def _find_category(part: _PublicCheckpoint, name: str) -> PictureCell:
+def _find_category(part: CheckpointFigures, name: str) -> PictureCell:
     for found in part.category_scores:
         if found.category == name:
             return _build_cell(found.mean_score, found.question_count, found.eligible_count)
     return PictureCell(score=None, count=0)
+
+
+def _build_overall(part: CheckpointFigures) -> PictureCell:
+    known = [score.eligible_count for score in part.category_scores]
+    eligible = sum(count for count in known if count is not None)
+    return _build_cell(
+        part.overall_score, part.questions_evaluated, None if None in known else eligible
+    )
+
+
+def _build_rate(part: CheckpointFigures) -> PictureCell:
+    judged = part.questions_evaluated if part.judged is None else part.judged
+    return _build_cell(part.hallucination_rate, judged, _build_overall(part).eligible)
 
 
 def _merge_cells(cells: Iterable[PictureCell]) -> PictureCell:
