@@ -8,10 +8,10 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.reporting.formats import format_duration
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_verdict,
-    format_duration,
     format_progress,
     render_heatmap,
     render_run,

@@ -26,7 +26,8 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.settings import Executor
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage, format_dollars
-from recall_bench.reporting.run_text import format_duration, format_progress, format_round_duration
+from recall_bench.reporting.formats import format_duration, format_round_duration
+from recall_bench.reporting.run_text import format_progress
 from recall_bench.running.execution import write_progress_file
 from recall_bench.running.executor import OnPool
 from recall_bench.running.job import Job, Observer

@@ -1,12 +1,19 @@
-"""Numbers as every analysis words them: signs, both ends of an interval, and p-values."""
+"""How numbers are written in every report: estimates, intervals, p-values, rates, times, names."""
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.estimate import Estimate
-from recall_bench.metrics.survival import HalfLife
-from recall_bench.metrics.trend import Coefficient, Prediction
+
+if TYPE_CHECKING:
+    # Estimates need numpy, which a progress bar can do without.
+    from recall_bench.metrics.estimate import Estimate
+    from recall_bench.metrics.survival import HalfLife
+    from recall_bench.metrics.trend import Coefficient, Prediction
+
+SMALL_MARK = "!"
+"""Marks a figure over so few questions that its interval is in doubt."""
 
 
 class HasInterval(Protocol):
@@ -21,33 +28,71 @@ class HasInterval(Protocol):
         """None where there is no interval."""
 
 
+class HasVersion(Protocol):
+    """The card of a system, a judge or a reader."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def version(self) -> str:
+        """Its declared version."""
+
+
+def format_card(card: HasVersion, model: str | None = None) -> str:
+    """The name and version of a card, with its model in brackets if there is one."""
+    return f"{card.name} {card.version}" + (f" ({model})" if model else "")
+
+
 def format_number(number: float, digits: int) -> str:
-    """To so many digits; nothing has no sign."""
+    """The number with these digits after the point; no sign on a zero."""
     shown = f"{number:.{digits}f}"
     return shown if shown.strip("-0.") else f"{0:.{digits}f}"
 
 
 def format_delta(number: float, digits: int = 2) -> str:
-    """With its sign, and without one where it rounds to nothing."""
+    """The number with its sign; no sign on a zero."""
     shown = f"{number:+.{digits}f}"
     return shown if shown.strip("+-0.") else f"{0:.{digits}f}"
 
 
 def format_interval(found: HasInterval, digits: int = 2, scale: float = 1) -> str | None:
-    """Both ends with their signs; None where there is no interval."""
+    """Both ends of a difference with their signs; None where there is no interval."""
     if found.low is None or found.high is None:
         return None
-    return (
-        f"{format_delta(found.low * scale, digits)} to {format_delta(found.high * scale, digits)}"
-    )
+    ends = (format_delta(end * scale, digits) for end in (found.low, found.high))
+    return " to ".join(ends)
+
+
+def format_range(found: HasInterval | None, *, scale: float = 1, digits: int = 1) -> str:
+    """Both ends with a dash between them; empty where there is no interval."""
+    if found is None or found.low is None or found.high is None:
+        return ""
+    return f"{found.low * scale:.{digits}f}–{found.high * scale:.{digits}f}"
+
+
+def format_bounds(
+    found: HasInterval | None, *, scale: float = 1, digits: int = 2, unit: str = "", level: str = ""
+) -> str:
+    """Both ends in brackets after a space; empty where there is no interval."""
+    if found is None or found.low is None or found.high is None:
+        return ""
+    low, high = (format_number(end * scale, digits) for end in (found.low, found.high))
+    return f" ({level}{low} to {high}{unit})"
 
 
 def format_p(p_value: float, *, sign: bool = False) -> str:
-    """As people write it: two digits, and no more zeros than anybody reads."""
+    """A p-value with two significant digits, `p = ` before it if wanted."""
     if p_value < 0.001:
         return "p < 0.001" if sign else "< 0.001"
     shown = f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
     return f"p = {shown}" if sign else shown
+
+
+def format_percent(share: float | None) -> str:
+    """A share of one in percent."""
+    return NO_DATA if share is None else f"{share * 100:.1f} %"
 
 
 def format_quantity(count: int, noun: str) -> str:
@@ -55,28 +100,37 @@ def format_quantity(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-SMALL_MARK = "!"
-"""Marks a figure over so few questions that its interval is in doubt."""
+def join_words(words: Iterable[str], most: int | None = None) -> str:
+    """Words as a list with `and` before the last; those beyond `most` are counted."""
+    every = list(words)
+    if most is not None and len(every) > most:
+        every = [*every[:most], f"{len(every) - most} more"]
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"
 
 
-def format_points(estimate: Estimate | None) -> str:
+def format_points(estimate: "Estimate | None") -> str:
     """A mean of six points with its interval."""
     return _format_estimate(estimate, 1, 2, "")
 
 
-def format_share(estimate: Estimate | None) -> str:
-    """A share of one, in percent, with its interval."""
+def format_share(estimate: "Estimate | None") -> str:
+    """A share of one in percent with its interval."""
     return _format_estimate(estimate, 100, 1, " %")
 
 
-def format_basis(estimate: Estimate) -> str:
-    """How many questions and trials stand behind a figure, and how many are missing."""
+def format_of_six(estimate: "Estimate | None") -> str:
+    """A mean of six points with its interval and `of 6`."""
+    return NO_DATA if estimate is None else f"{format_points(estimate)} of {FULL_MARKS}"
+
+
+def format_basis(estimate: "Estimate") -> str:
+    """The questions and trials behind a figure, and how many are missing."""
     words = f"{format_quantity(estimate.questions, 'question')}, "
     words += format_quantity(estimate.trials, "trial")
     return words + (f", {estimate.missing:,} missing" if estimate.missing else "")
 
 
-def format_count(estimate: Estimate | None) -> str:
+def format_count(estimate: "Estimate | None") -> str:
     """The number of questions, marked where it is small."""
     if estimate is None:
         return "0"
@@ -84,32 +138,32 @@ def format_count(estimate: Estimate | None) -> str:
 
 
 def format_slope(
-    found: Coefficient, *, scale: float, digits: int, unit: str, days: int = 100
+    found: "Coefficient", *, scale: float, digits: int, unit: str, days: int = 100
 ) -> str:
-    """What each hundred days change, with its interval."""
+    """The change in a hundred days, with unit and interval."""
     change = format_rise(found, scale=scale, digits=digits, days=days)
     value, _, ends = change.partition(" ")
     return f"{value}{unit} in {days} days{f' {ends}' if ends else ''}"
 
 
-def format_rise(found: Coefficient, *, scale: float, digits: int, days: int = 100) -> str:
-    """The same without its unit."""
+def format_rise(found: "Coefficient", *, scale: float, digits: int, days: int = 100) -> str:
+    """The change in a hundred days with its interval, without a unit."""
     ends = format_interval(found, digits, scale * days)
     return format_delta(found.value * scale * days, digits) + ("" if ends is None else f" ({ends})")
 
 
-def format_prediction(found: Prediction, *, scale: float, digits: int, unit: str) -> str:
-    """What a line says at one size, with its band; the band alone where it left the possible."""
+def format_prediction(found: "Prediction", *, scale: float, digits: int, unit: str) -> str:
+    """What a line predicts at one size, with its band; the band alone where it was clipped."""
     where = f"{unit} at {found.days:,.0f} days"
     if found.is_clipped and found.low is not None and found.high is not None:
         low, high = (format_number(end * scale, digits) for end in (found.low, found.high))
         return f"{low} to {high}{where}, cut at what is possible"
     value = format_number(found.value * scale, digits)
-    return f"{value}{where}{_format_ends(found.low, found.high, scale, digits)}"
+    return f"{value}{where}{format_bounds(found, scale=scale, digits=digits)}"
 
 
-def format_half_life(found: HalfLife, *, unit: str = "") -> str:
-    """The age at which half the facts are lost, with its interval, as far as they were followed."""
+def format_half_life(found: "HalfLife", *, unit: str = "") -> str:
+    """The age at which half the facts are lost, with its interval, as far as it is known."""
     beyond = f"beyond {found.followed:,.0f}"
     low = None if found.low is None else f"{found.low:,.0f}"
     if found.value is None:
@@ -119,19 +173,35 @@ def format_half_life(found: HalfLife, *, unit: str = "") -> str:
     return f"{found.value:,.0f}{unit} ({ends})"
 
 
-def format_of_six(estimate: Estimate | None) -> str:
-    """A mean of six points, said to be one."""
-    return NO_DATA if estimate is None else f"{format_points(estimate)} of {FULL_MARKS}"
+def format_duration(seconds: float) -> str:
+    """`1h 02m 03s`, `2m 03s` or `3s`."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours}h {minutes:02}m {rest:02}s"
+    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 
-def _format_estimate(estimate: Estimate | None, scale: float, digits: int, unit: str) -> str:
+_DURATION_UNITS = ((3 * 86_400, 86_400, "d"), (3600, 3600, "h"), (60, 60, "min"), (1, 1, "s"))
+"""From this many seconds on, in units of this many."""
+
+
+def format_round_duration(seconds: float) -> str:
+    """A duration to two figures in the unit that fits: `48 s`, `3.2 h`, `12 d`."""
+    for least, size, unit in _DURATION_UNITS:
+        if seconds >= least:
+            count = seconds / size
+            return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
+    return "< 1 s" if seconds > 0 else "0 s"
+
+
+def format_milliseconds(seconds: float) -> str:
+    """A short time in milliseconds, to a tenth below 100."""
+    return f"{seconds * 1000:,.1f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"
+
+
+def _format_estimate(estimate: "Estimate | None", scale: float, digits: int, unit: str) -> str:
     if estimate is None:
         return NO_DATA
-    ends = _format_ends(estimate.low, estimate.high, scale, digits)
-    return f"{format_number(estimate.value * scale, digits)}{unit}{ends}"
-
-
-def _format_ends(low: float | None, high: float | None, scale: float, digits: int) -> str:
-    if low is None or high is None:
-        return ""
-    return f" ({format_number(low * scale, digits)} to {format_number(high * scale, digits)})"
+    value = format_number(estimate.value * scale, digits)
+    return f"{value}{unit}{format_bounds(estimate, scale=scale, digits=digits)}"

@@ -18,9 +18,9 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import PairedComparison, TrialMarks, adjust_p_values, compare
-from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.groups import estimate_marks
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,
@@ -392,7 +392,7 @@ def _adjust_p_values(contrasts: Mapping[_Key, Contrast]) -> dict[_Key, Contrast]
 def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
     table, runs = row.table, row.runs
     tally = sum_tallies(run.summary.overall for run in runs.values())
-    score = _estimate_mean(table.points, POINTS, resamples, missing=tally.missing)
+    score = estimate_marks(table.points, limits=POINTS, missing=tally.missing, resamples=resamples)
     assert score is not None  # noqa: S101 - a run without a mark is not valid
     checkpoints = [each.label for each in table.plan.checkpoints]
     some = next(iter(runs.values())).summary
@@ -401,10 +401,11 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
         seeds=tuple(
             SeedScore(seed=seed, folder=str(run.folder.path), score=mean)
             for seed, run in runs.items()
-            if (mean := _estimate_mean(run.table.points, POINTS, resamples)) is not None
+            if (mean := estimate_marks(run.table.points, limits=POINTS, resamples=resamples))
+            is not None
         ),
         score=score,
-        hallucination=_estimate_mean(table.hallucinations, RATE, resamples),
+        hallucination=estimate_marks(table.hallucinations, limits=RATE, resamples=resamples),
         p50_s=compute_latency_s(table, 0.5),
         p95_s=compute_latency_s(table, 0.95),
         ingest_s=sum(run.ingest_s for run in runs.values()),
@@ -429,22 +430,8 @@ def _average_places(
         if row.points is not None and named(row) in marks:
             marks[named(row)][row.trial] = float(row.points)
     return tuple(
-        PlaceMean(name=name, mean=_estimate_mean(found, POINTS, CELL_RESAMPLES))
+        PlaceMean(name=name, mean=estimate_marks(found, limits=POINTS, resamples=CELL_RESAMPLES))
         for name, found in marks.items()
-    )
-
-
-def _estimate_mean(
-    marks: TrialMarks, limits: Limits, resamples: int, *, missing: int = 0
-) -> Estimate | None:
-    return estimate_mean(
-        list(marks.values()),
-        [trial.item for trial in marks],
-        [trial.scenario for trial in marks],
-        seed=SEED,
-        missing=missing,
-        limits=limits,
-        resamples=resamples,
     )
 
 

@@ -12,6 +12,7 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.formats import format_round_duration
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
@@ -20,7 +21,6 @@ from recall_bench.reporting.plan_report import (
     SmallerRun,
     StepTime,
 )
-from recall_bench.reporting.run_text import format_round_duration
 
 WIDTH = 80
 

@@ -1,4 +1,4 @@
-"""The views of hallucination for people."""
+"""A report as text, in a hundred columns: each section states what it found, then shows it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,7 +15,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.attribution import Attribution
-from recall_bench.reporting.analyses.canary_watch import render_canaries as canary_text
+from recall_bench.reporting.analyses.canary_watch import render_canaries
 from recall_bench.reporting.analyses.cost_units import (
     format_amount,
     format_cost,
@@ -46,6 +46,7 @@ from recall_bench.reporting.formats import (
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.summary import RunStatus
 
 _CATEGORY_WIDTH = 28
@@ -57,19 +58,20 @@ def render_hallucination(views: HallucinationViews) -> Iterator[str]:
     """Rates by category, the course over corpus size, and both by persona."""
     yield from _render_course(views.overall)
     yield ""
-    yield f"{'by category':<{_CATEGORY_WIDTH}}{'n':>7}  made up"
-    for each in views.categories:
-        name = clean_text(each.name)[: _CATEGORY_WIDTH - 1]
-        yield f"{name:<{_CATEGORY_WIDTH}}{format_count(each.rate):>7}  {format_share(each.rate)}"
+    rows = [
+        (_cut_name(each.name), format_count(each.rate), f"  {format_share(each.rate)}")
+        for each in views.categories
+    ]
+    yield from _render_columns("by category", ("  made up",), rows)
     if (note := describe_leaks(views)) is not None:
         yield from format_fact("Note", note)
     yield ""
     yield from _render_moments(views.overall)
     if views.personas:
         yield ""
-        yield f"{'by persona':<{_CATEGORY_WIDTH}}{'n':>7}  {'made up':<26}in 100 days, points of 100"
-    for course in views.personas[:_MAX_PERSONAS]:
-        yield _format_persona(course)
+        heads = ("  made up", "in 100 days, points of 100", "")
+        courses = [_list_persona(course) for course in views.personas[:_MAX_PERSONAS]]
+        yield from _render_columns("by persona", heads, courses, widths=(28, 24, 0))
     if len(views.personas) > _MAX_PERSONAS:
         yield f"({_MAX_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
 
@@ -92,7 +94,8 @@ def _render_course(course: RateCourse) -> Iterator[str]:
     if course.hallucination is not None:
         line = course.hallucination
         start = f"{format_number(line.intercept.value * 100, 1)} % at no days"
-        yield from format_fact("Trend", f"{start} · {_format_course_slope(course)}")
+        slope = format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
+        yield from format_fact("Trend", f"{start} · {slope}")
         ahead = " · ".join(
             format_prediction(each, scale=100, digits=1, unit=" %")
             for each in line.predictions
@@ -104,32 +107,47 @@ def _render_course(course: RateCourse) -> Iterator[str]:
     yield from format_fact("Pattern", f"{course.pattern.value}: {course.reason}")
 
 
-def _format_course_slope(course: RateCourse) -> str:
+def _list_persona(course: RateCourse) -> tuple[str, ...]:
     line = course.hallucination
     return (
-        "" if line is None else format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
+        _cut_name(course.name or ""),
+        format_count(course.rate),
+        f"  {format_share(course.rate)}",
+        "" if line is None else format_rise(line.slope, scale=100, digits=2),
+        course.pattern.value,
     )
 
 
-def _format_persona(course: RateCourse) -> str:
-    name = clean_text(course.name or "")[: _CATEGORY_WIDTH - 1]
-    line = course.hallucination
-    rises = "" if line is None else format_rise(line.slope, scale=100, digits=2)
-    return (
-        f"{name:<{_CATEGORY_WIDTH}}{format_count(course.rate):>7}  {format_share(course.rate):<26}{rises:<24}"
-        f"{course.pattern.value}"
-    ).rstrip()
-
-
 def _render_moments(course: RateCourse) -> Iterator[str]:
-    yield f"{'by checkpoint':<{_CATEGORY_WIDTH}}{'n':>7}  {'recall':<26}made up"
     shown = pick_evenly(len(course.moments), _MAX_MOMENTS)
-    for moment in (course.moments[place] for place in shown):
-        name = clean_text(moment.checkpoint)[: _CATEGORY_WIDTH - 1]
-        n = format_count(moment.hallucination)
-        yield f"{name:<{_CATEGORY_WIDTH}}{n:>7}  {format_share(moment.recall):<26}{format_share(moment.hallucination)}"
+    rows = [
+        (
+            _cut_name(moment.checkpoint),
+            format_count(moment.hallucination),
+            f"  {format_share(moment.recall)}",
+            format_share(moment.hallucination),
+        )
+        for moment in (course.moments[place] for place in shown)
+    ]
+    yield from _render_columns("by checkpoint", ("  recall", "made up"), rows, widths=(28, 0))
     if len(shown) < len(course.moments):
         yield f"({len(shown)} of {len(course.moments)} checkpoints shown; --json has all)"
+
+
+def _render_columns(
+    head: str, heads: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int] = (0,)
+) -> list[str]:
+    """A table of names, numbers of questions, and figures in words."""
+    columns = (
+        Column(head, _CATEGORY_WIDTH, is_text=True),
+        Column("n", 7),
+        *(Column(each, width, is_text=True) for each, width in zip(heads, widths, strict=True)),
+    )
+    return render_text(Table(columns, rows, gap=""))
+
+
+def _cut_name(name: str) -> str:
+    return clean_text(name)[: _CATEGORY_WIDTH - 1]
 
 
 _GROUP_WIDTH = 34
@@ -157,9 +175,13 @@ def render_degradation(found: Degradation) -> Iterator[str]:
 
 def _render_survivals(found: Degradation) -> Iterator[str]:
     yield ""
-    yield f"{'facts, once known':<{_GROUP_WIDTH}}{'facts':>7}{'lost':>7}  half-life, days"
-    for each in found.survivals:
-        yield _format_survival(each)
+    columns = (
+        Column("facts, once known", _GROUP_WIDTH, is_text=True),
+        Column("facts", 7),
+        Column("lost", 7),
+        Column("  half-life, days", is_text=True),
+    )
+    yield from render_text(Table(columns, [*map(_list_survival, found.survivals)], gap=""))
     yield from format_fact(
         "",
         f"lost: wrong {found.failures} times in a row · {found.never_known:,} never known, and "
@@ -167,11 +189,15 @@ def _render_survivals(found: Degradation) -> Iterator[str]:
     )
 
 
-def _format_survival(each: GroupSurvival) -> str:
+def _list_survival(each: GroupSurvival) -> tuple[str, ...]:
     name = "all" if each.by is SurvivalGroup.ALL else f"{each.by.value} {clean_text(each.name)}"
     found = each.survival
-    half = format_half_life(found.half_life)
-    return f"{name[: _GROUP_WIDTH - 1]:<{_GROUP_WIDTH}}{found.facts:>7,}{found.lost:>7,}  {half}"
+    return (
+        name[: _GROUP_WIDTH - 1],
+        f"{found.facts:,}",
+        f"{found.lost:,}",
+        f"  {format_half_life(found.half_life)}",
+    )
 
 
 def _format_trend(line: Trend | None) -> str:
@@ -213,13 +239,9 @@ _RUN_WIDTH = 30
 
 def render_costs(costs: RunCosts, paretos: Sequence[Pareto]) -> Iterator[str]:
     """Costs over corpus size, then the score against each."""
-    yield (
-        f"{'at':<9}{'ingest/day':>12}{'query p50':>11}{'p95':>11}{'passages':>10}"
-        f"{'tokens in':>12}{'out':>10}{'dollars':>9}{'index':>10}"
-    )
     shown = pick_evenly(len(costs.points), _MAX_POINTS)
-    for point in (costs.points[place] for place in shown):
-        yield _format_cost_point(point)
+    rows = [_list_cost_point(costs.points[place]) for place in shown]
+    yield from render_text(Table(_COST_COLUMNS, rows, gap=""))
     if len(shown) < len(costs.points):
         yield f"({len(shown)} of {len(costs.points)} checkpoints shown; --json has all)"
     for note in costs.notes:
@@ -229,7 +251,20 @@ def render_costs(costs: RunCosts, paretos: Sequence[Pareto]) -> Iterator[str]:
         yield from _render_pareto(pareto)
 
 
-def _format_cost_point(point: CostPoint) -> str:
+_COST_COLUMNS = (
+    Column("at", 9, is_text=True),
+    Column("ingest/day", 12),
+    Column("query p50", 11),
+    Column("p95", 11),
+    Column("passages", 10),
+    Column("tokens in", 12),
+    Column("out", 10),
+    Column("dollars", 9),
+    Column("index", 10),
+)
+
+
+def _list_cost_point(point: CostPoint) -> tuple[str, ...]:
     known = [each for each in (point.ingest_usage, point.query_usage) if each is not None]
     spent = sum(known, Usage()) if known else None
     tokens = NO_DATA if point.delivered_tokens is None else f"{point.delivered_tokens:,.0f}"
@@ -238,9 +273,15 @@ def _format_cost_point(point: CostPoint) -> str:
     cost = None if spent is None else price_usage(spent)
     paid = NO_DATA if cost is None else format_money(cost)
     return (
-        f"{clean_text(point.checkpoint)[:8]:<9}{format_amount(point.ingest_s_a_day, 's'):>12}"
-        f"{format_amount(point.query_p50_s, 's'):>11}{format_amount(point.query_p95_s, 's'):>11}{tokens:>10}"
-        f"{taken:>12}{given:>10}{paid:>9}{format_amount(point.index_bytes, 'bytes'):>10}"
+        clean_text(point.checkpoint)[:8],
+        format_amount(point.ingest_s_a_day, "s"),
+        format_amount(point.query_p50_s, "s"),
+        format_amount(point.query_p95_s, "s"),
+        tokens,
+        taken,
+        given,
+        paid,
+        format_amount(point.index_bytes, "bytes"),
     )
 
 
@@ -276,7 +317,7 @@ def render_report(report: RunReport) -> str:
     lines += _render_section("Failures", render_failures(report.attribution))
     lines += _render_section("Cost", render_costs(report.costs, report.paretos))
     lines += _render_section(
-        "Canaries", canary_text(report.canaries, most=_MAX_CANARIES).split("\n")
+        "Canaries", render_canaries(report.canaries, most=_MAX_CANARIES).split("\n")
     )
     lines += ["", *_render_notes(report)]
     return "\n".join(lines)

@@ -6,7 +6,6 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
-from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import (
@@ -16,9 +15,21 @@ from recall_bench.metrics.comparison import (
     compare,
     compare_by_category,
 )
-from recall_bench.metrics.estimate import Estimate, IntervalMethod, Limits, estimate_mean
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, Limits
 from recall_bench.metrics.power import ALPHA, find_fewest_questions
-from recall_bench.reporting.formats import format_delta, format_interval, format_p
+from recall_bench.reporting.formats import (
+    format_card,
+    format_delta,
+    format_interval,
+    format_p,
+    join_words,
+)
+from recall_bench.reporting.groups import (
+    estimate_difference,
+    estimate_marks,
+    group_by,
+    order_categories,
+)
 from recall_bench.reporting.run_pairs import (
     DroppedTrials,
     RunDifference,
@@ -145,7 +156,7 @@ def compare_pair(
     category = {(row.trial.scenario, row.trial.item): row.category for row in first.rows}
     return Contrast(
         letter=letter,
-        is_identical=_is_identical(first, second, pairs),
+        is_identical=pairs.is_identical(first, second),
         unlike=find_differences(first.plan, second.plan),
         owed=len(pairs.trials),
         only_first=len(points.first.keys() - points.second.keys()),
@@ -155,8 +166,12 @@ def compare_pair(
         overall=overall,
         difference_share=overall.comparison.difference.value / FULL_MARKS,
         categories=points.compare_categories(lambda trial: category[trial.scenario, trial.item]),
-        checkpoints=points.view_groups([c.label for c in first.plan.checkpoints], _get_checkpoint),
-        personas=points.view_groups([card.id for card in first.plan.scenarios], _get_persona),
+        checkpoints=points.view_groups(
+            [each.label for each in first.plan.checkpoints], lambda trial: trial.checkpoint
+        ),
+        personas=points.view_groups(
+            [card.id for card in first.plan.scenarios], lambda trial: trial.scenario
+        ),
         hallucination=grounded.compare_all("hallucination"),
         leaks=guarded.compare_all("leaks"),
     )
@@ -195,19 +210,17 @@ class _PairedMarks:
             limits=self._limits,
             resamples=self._resamples,
         )
-        trials = _group_trials(self._trials, category)
-        usual = [name for name in CATEGORIES if name in found]
-        others = [name for name in found if name not in CATEGORIES]
+        trials = group_by(self._trials, category)
         return tuple(
-            self._build_part(name, found[name], trials[name]) for name in (*usual, *others)
+            self._build_part(name, found[name], trials[name]) for name in order_categories(found)
         )
 
     def view_groups(
         self, names: Iterable[str], named: Callable[[Trial], str]
     ) -> tuple[ContrastView, ...]:
         """Over each of the names that has a pair."""
-        trials = _group_trials(self._trials, named)
-        missing = _group_trials(self.first.keys() ^ self.second.keys(), named)
+        trials = group_by(self._trials, named)
+        missing = group_by(self.first.keys() ^ self.second.keys(), named)
         return tuple(
             self._build_view(name, trials[name], len(missing.get(name, ())))
             for name in names
@@ -221,46 +234,21 @@ class _PairedMarks:
         return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)
 
     def _build_view(self, name: str, trials: list[Trial], missing: int) -> ContrastView:
-        reach = self._limits[1] - self._limits[0]
-        difference = estimate_mean(
-            [self.second[trial] - self.first[trial] for trial in trials],
-            [trial.item for trial in trials],
-            [trial.scenario for trial in trials],
-            seed=SEED,
+        difference = estimate_difference(
+            self.first,
+            self.second,
+            trials,
+            limits=self._limits,
             missing=missing,
-            limits=(-reach, reach),
-            is_difference=True,
             resamples=min(self._resamples, _VIEW_RESAMPLES),
         )
-        assert difference is not None  # noqa: S101 - there is a pair
         means = _average(self.first, trials), _average(self.second, trials)
         return ContrastView(name=name, first=means[0], second=means[1], difference=difference)
-
-
-def _is_identical(first: TrialTable, second: TrialTable, pairs: TrialPairs) -> bool:
-    ours = {row.trial: row.standing for row in first.rows}
-    theirs = {row.trial: row.standing for row in second.rows}
-    return all(ours[trial] == theirs[trial] for trial in pairs.trials)
-
-
-def _group_trials(trials: Iterable[Trial], named: Callable[[Trial], str]) -> dict[str, list[Trial]]:
-    groups: dict[str, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(named(trial), []).append(trial)
-    return groups
 
 
 def _average(marks: TrialMarks, trials: list[Trial]) -> float:
     """Over these trials, of which there is one at least."""
     return sum(marks[trial] for trial in trials) / len(trials)
-
-
-def _get_checkpoint(trial: Trial) -> str:
-    return trial.checkpoint
-
-
-def _get_persona(trial: Trial) -> str:
-    return trial.scenario
 
 
 def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
@@ -356,7 +344,14 @@ def compare_runs(
             raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
     letters = [_name_letter(number) for number in range(len(folders))]
     runs = tuple(
-        _describe_run(letter, folder, summary, _estimate_mean(table.points, resamples, summary))
+        _describe_run(
+            letter,
+            folder,
+            summary,
+            estimate_marks(
+                table.points, limits=POINTS, missing=summary.overall.missing, resamples=resamples
+            ),
+        )
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
     )
     pairs = [pair_trials(tables[0], table) for table in tables[1:]]
@@ -389,7 +384,7 @@ def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -
     for other in folders[1:]:
         if found := find_differences(folders[0].plan, other.plan):
             raise UsageError(
-                f"{folders[0].path} and {other.path} differ in {_join_words(map(str, found))}; run both "
+                f"{folders[0].path} and {other.path} differ in {join_words(map(str, found))}; run both "
                 "alike, or compare what they have in common with --intersect"
             )
 
@@ -397,13 +392,12 @@ def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -
 def _describe_run(
     letter: str, folder: RunFolder, summary: Summary, mean: Estimate | None
 ) -> RunCard:
-    card, judge = folder.plan.system, folder.plan.judge
     tally = summary.overall
     return RunCard(
         letter=letter,
         folder=str(folder.path),
-        system=f"{card.name} {card.version}",
-        judge=f"{judge.name} {judge.version}",
+        system=format_card(folder.plan.system),
+        judge=format_card(folder.plan.judge),
         status=summary.validity.status,
         reason=summary.validity.reason,
         health=None if folder.diagnosis is None else folder.diagnosis.health,
@@ -455,31 +449,12 @@ def _rank_runs(
     ranks = [
         RunRank(letter=letter, mean=mean)
         for letter, marks in zip(letters, shared, strict=True)
-        if (mean := _estimate_mean(marks, resamples)) is not None
+        if (mean := estimate_marks(marks, limits=POINTS, resamples=resamples)) is not None
     ]
     return tuple(sorted(ranks, key=lambda rank: -rank.mean.value))
-
-
-def _estimate_mean(
-    marks: TrialMarks, resamples: int, summary: Summary | None = None
-) -> Estimate | None:
-    return estimate_mean(
-        list(marks.values()),
-        [trial.item for trial in marks],
-        [trial.scenario for trial in marks],
-        seed=SEED,
-        missing=0 if summary is None else summary.overall.missing,
-        limits=POINTS,
-        resamples=resamples,
-    )
 
 
 def _name_letter(number: int) -> str:
     """A to Z, then AA, AB and so on."""
     before, last = divmod(number, 26)
     return (_name_letter(before - 1) if before else "") + chr(ord("A") + last)
-
-
-def _join_words(words: Iterable[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last

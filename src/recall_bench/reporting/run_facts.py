@@ -11,17 +11,16 @@ from recall_bench.core.usage import JudgingCosts, Usage, format_dollars
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.leaks import Refusals
 from recall_bench.metrics.marks import ReviewCounts, ReviewTally, TrialTally
+from recall_bench.reporting.formats import (
+    format_card,
+    format_milliseconds,
+    format_percent,
+    format_quantity,
+)
 from recall_bench.runs.run_folder import DeliveryCounts, RunFolder, ServiceStats
 from recall_bench.runs.summary import BoundaryCounts
 
-NO_DATA = "--"
-
 _DIGEST_LENGTH = 12
-
-
-def format_percent(share: float | None) -> str:
-    """A share of one as people read it."""
-    return NO_DATA if share is None else f"{share * 100:.1f} %"
 
 
 def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
@@ -29,18 +28,17 @@ def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     plan, service = folder.plan, folder.service
     yield "Knows", _describe_knowledge(plan.system)
     if plan.reader is not None:
-        model = f" ({plan.reader.model})" if plan.reader.model else ""
         cost = (
             "" if service.reader_usage == Usage() else f" · {_describe_usage(service.reader_usage)}"
         )
-        yield "Reader", f"{plan.reader.name} {plan.reader.version}{model}{cost}"
+        yield "Reader", f"{format_card(plan.reader, plan.reader.model)}{cost}"
     if service.deliveries.answers:
         yield "Delivered", _describe_deliveries(service.deliveries, plan)
     if (middle := service.compute_latency(0.5)) is not None:
         slow = service.compute_latency(0.95)
         yield (
             "Latency",
-            f"p50 {_format_milliseconds(middle)} · p95 {_format_milliseconds(slow or middle)}",
+            f"p50 {format_milliseconds(middle)} · p95 {format_milliseconds(slow or middle)}",
         )
     if service.metered_total != Usage():
         yield "Spent", _describe_spending(service)
@@ -66,13 +64,9 @@ def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
     )
 
 
-def _format_milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:,.1f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"
-
-
 def _describe_spending(service: ServiceStats) -> str:
     return " · ".join(
-        f"{stage}: {_count_calls(usage.calls)}, {usage.input_tokens:,} tokens in, "
+        f"{stage}: {format_quantity(usage.calls, 'call')}, {usage.input_tokens:,} tokens in, "
         f"{usage.output_tokens:,} out, {_format_price(usage)}"
         for stage in (INGEST, QUERY)
         if (usage := service.metered.get(stage)) is not None
@@ -94,15 +88,13 @@ def describe_costs(costs: JudgingCosts) -> str:
     if total.cached:
         words += f" · {total.cached:,} {'reply' if total.cached == 1 else 'replies'} from the cache"
     if reviewing != Usage():
-        words += (
-            f" · of this for reviews {_count_calls(reviewing.calls)}, {_format_price(reviewing)}"
-        )
+        words += f" · of this for reviews {format_quantity(reviewing.calls, 'call')}, {_format_price(reviewing)}"
     return words
 
 
 def _describe_usage(usage: Usage) -> str:
     return (
-        f"{_count_calls(usage.calls)} · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out · "
+        f"{format_quantity(usage.calls, 'call')} · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out · "
         f"{_format_price(usage)}"
     )
 
@@ -111,12 +103,8 @@ def _format_price(usage: Usage) -> str:
     if usage.unpriced and usage.unpriced == usage.calls:
         return "price unknown"
     return format_dollars(usage) + (
-        f" ({_count_calls(usage.unpriced)} unpriced)" if usage.unpriced else ""
+        f" ({format_quantity(usage.unpriced, 'call')} unpriced)" if usage.unpriced else ""
     )
-
-
-def _count_calls(count: int) -> str:
-    return f"{count:,} call{'' if count == 1 else 's'}"
 
 
 def describe_reviews(reviews: ReviewCounts, plan: Plan, overall: TrialTally) -> str:

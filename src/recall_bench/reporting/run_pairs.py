@@ -216,6 +216,12 @@ class TrialPairs:
         """The marks of these trials."""
         return {trial: mark for trial, mark in marks.items() if trial in self.trials}
 
+    def is_identical(self, first: TrialTable, second: TrialTable) -> bool:
+        """Whether every one of these trials has the same outcome and marks in both runs."""
+        ours = {row.trial: row.standing for row in first.rows}
+        theirs = {row.trial: row.standing for row in second.rows}
+        return all(ours[trial] == theirs[trial] for trial in self.trials)
+
 
 def pair_trials(first: TrialTable, second: TrialTable) -> TrialPairs:
     """The trials that are the same in both runs."""

@@ -1,28 +1,34 @@
-"""The tables of a text report: how each checkpoint went, and the heatmap in letters.
+"""A run as text: what was run, whether it is valid, and how each checkpoint went.
 
-Every mean stands with its interval and the number of different questions behind it.
+It fits 80 columns and more. Where there are more checkpoints than room, an even selection is shown,
+and the text says so. Every mean comes with its interval and its number of questions.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from recall_bench.core.plain_text import NO_DATA, WIDTH, clean_text, pick_evenly
-from recall_bench.metrics.marks import TrialTally
-from recall_bench.reporting.run_facts import format_percent
-from recall_bench.runs.summary import CheckpointSummary, RunStatus, Summary, is_over_budget
-
-if TYPE_CHECKING:
-    # Numbers with intervals need numpy, which a progress bar can do without.
-    from recall_bench.metrics.estimate import Estimate
-    from recall_bench.runs.estimates import Heatmap, HeatmapCell
-from typing import TYPE_CHECKING
-
 from recall_bench.core.event import FeedFailed
-from recall_bench.core.memory import SystemCard
-from recall_bench.core.plain_text import format_fact, format_heading, wrap_text
+from recall_bench.core.plain_text import (
+    NO_DATA,
+    WIDTH,
+    clean_text,
+    format_fact,
+    format_heading,
+    pick_evenly,
+    wrap_text,
+)
 from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.scenario import BOUNDARY, DIFFICULTIES, Disclosure, Item
-from recall_bench.core.verdict import FULL_MARKS, JudgeCard
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.marks import TrialTally
+from recall_bench.reporting.formats import (
+    SMALL_MARK,
+    format_bounds,
+    format_card,
+    format_duration,
+    format_percent,
+    format_range,
+)
 from recall_bench.reporting.run_facts import (
     describe_costs,
     describe_reviews,
@@ -30,16 +36,21 @@ from recall_bench.reporting.run_facts import (
     list_boundary_facts,
     list_system_facts,
 )
+from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import PersonaSummary, list_names
+from recall_bench.runs.summary import (
+    CheckpointSummary,
+    PersonaSummary,
+    RunStatus,
+    Summary,
+    is_over_budget,
+    list_names,
+)
 
 if TYPE_CHECKING:
     # Numbers with intervals need numpy, which a progress bar can do without.
     from recall_bench.metrics.estimate import Estimate
-    from recall_bench.runs.estimates import RunEstimates
-
-SMALL_MARK = "!"
-"""Marks a figure over so few questions that its interval is in doubt."""
+    from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates
 
 _CATEGORY_WIDTH = 27
 _MAX_ROWS = 15
@@ -71,27 +82,52 @@ def render_checkpoint_table(
     of: int | None = None,
     width: int = WIDTH,
 ) -> Iterator[str]:
-    """One line a checkpoint: what became of its trials, and their mean.
+    """One line a checkpoint: the states of its trials, and their mean.
 
-    `of` is how many checkpoints there are, where these are a selection.
+    `of` is the number of all checkpoints, where these are a selection.
     """
-    is_roomy = width >= _WIDE_WIDTH
-    fed = f"{'fed to':>9}" if is_roomy else ""
-    counts = f"{'owed':>6}{'judged':>8}{'unanswered':>12}{'unjudged':>10}{'open':>6}"
-    yield (
-        f"{'checkpoint':<10}{fed}{counts}{'questions':>11} {'of 6':>5}{'95 %':>11}"
-        + (f"{'score':>9}" if is_roomy else "")
+    wide = {"fed to", "score"} if width < _WIDE_WIDTH else frozenset()
+    kept = [place for place, column in enumerate(_CHECKPOINT_COLUMNS) if column.head not in wide]
+    rows = [_list_checkpoint(part, mean, summary) for part, mean in zip(parts, means, strict=True)]
+    table = Table(
+        [_CHECKPOINT_COLUMNS[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        gap="",
     )
-    for part, mean in zip(parts, means, strict=True):
-        tally = part.overall
-        fed = f"{'day ' + str(part.cutoff):>9}" if is_roomy else ""
-        yield (
-            f"{clean_text(part.checkpoint.label)[:9]:<10}{fed}{tally.owed:>6}{tally.judged:>8}"
-            f"{tally.not_answered:>12}{tally.not_judged:>10}{tally.open:>6}"
-            f"{_format_figures(tally, mean, summary, is_roomy=is_roomy)}"
-        )
+    yield from render_text(table)
     if of is not None and len(parts) < of:
         yield f"({len(parts)} of {of} checkpoints shown)"
+
+
+_CHECKPOINT_COLUMNS = (
+    Column("checkpoint", 10, is_text=True),
+    Column("fed to", 9),
+    Column("owed", 6),
+    Column("judged", 8),
+    Column("unanswered", 12),
+    Column("unjudged", 10),
+    Column("open", 6),
+    Column("questions ", 12),
+    Column("of 6", 5),
+    Column("95 %", 11),
+    Column("score", 9),
+)
+
+
+def _list_checkpoint(
+    part: CheckpointSummary, mean: "Estimate | None", summary: Summary
+) -> tuple[str, ...]:
+    tally = part.overall
+    counts = tally.owed, tally.judged, tally.not_answered, tally.not_judged, tally.open
+    start = clean_text(part.checkpoint.label)[:9], f"day {part.cutoff}", *map(str, counts)
+    if mean is None:
+        return (*start, "0 ", NO_DATA, NO_DATA, format_percent(tally.share))
+    start = *start, f"{mean.questions}{_mark_small(mean)}"
+    is_over = summary.validity.status is not RunStatus.UNFINISHED
+    if is_over and is_over_budget(tally, summary.plan.error_budget):
+        return (*start, "", "INVALID", NO_DATA)
+    interval = format_range(mean, digits=2)
+    return (*start, f"{mean.value:.2f}", interval, format_percent(tally.share))
 
 
 def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WIDTH) -> str:
@@ -125,31 +161,11 @@ def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WI
     return "\n".join(line.rstrip() for line in lines)
 
 
-def format_span(estimate: "Estimate | None", *, scale: float = 1, digits: int = 1) -> str:
-    """Both ends of the interval with a dash between them; nothing where there is none."""
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low * scale:.{digits}f}–{estimate.high * scale:.{digits}f}"
-
-
-def _format_figures(
-    tally: TrialTally, mean: "Estimate | None", summary: Summary, *, is_roomy: bool
-) -> str:
-    is_over = summary.validity.status is not RunStatus.UNFINISHED
-    score = f"{format_percent(tally.share):>9}" if is_roomy else ""
-    if mean is None:
-        return f"{0:>11} {NO_DATA:>5}{NO_DATA:>11}{score}"
-    count = f"{mean.questions:>11}{SMALL_MARK if mean.is_small else ' '}"
-    if is_over and is_over_budget(tally, summary.plan.error_budget):
-        return f"{count}{'INVALID':>16}" + (f"{NO_DATA:>9}" if is_roomy else "")
-    return f"{count}{mean.value:>5.2f}{format_span(mean, digits=2):>11}{score}"
-
-
 def _format_points_cell(cell: "HeatmapCell") -> _CellLines:
     mean = cell.mean
     if mean is None:
         return f"{NO_DATA} ", ""
-    return f"{mean.value:.1f} ({mean.questions}){_mark_small(mean)}", f"{format_span(mean)} "
+    return f"{mean.value:.1f} ({mean.questions}){_mark_small(mean)}", f"{format_range(mean)} "
 
 
 def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
@@ -159,7 +175,7 @@ def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
     digits = 1 if rate.high is not None and rate.high < 0.0995 else 0
     return (
         f"{format_percent(rate.value)}{_mark_small(rate)}",
-        f"{format_span(rate, scale=100, digits=digits)} ",
+        f"{format_range(rate, scale=100, digits=digits)} ",
     )
 
 
@@ -213,28 +229,6 @@ def format_progress(part: CheckpointSummary, *, persona: str, index: int, total:
     return line
 
 
-def format_duration(seconds: float) -> str:
-    """`1h 02m 03s`, `2m 03s` or `3s`."""
-    whole = round(seconds)
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    if hours:
-        return f"{hours}h {minutes:02}m {rest:02}s"
-    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
-
-
-_DURATION_UNITS = ((3 * 86_400, 86_400, "d"), (3600, 3600, "h"), (60, 60, "min"), (1, 1, "s"))
-"""From so many seconds on, in units of so many."""
-
-
-def format_round_duration(seconds: float) -> str:
-    """To two figures, as an estimate is known, in the unit that fits: `48 s`, `3.2 h`, `12 d`."""
-    for least, size, unit in _DURATION_UNITS:
-        if seconds >= least:
-            count = seconds / size
-            return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
-    return "< 1 s" if seconds > 0 else "0 s"
-
-
 def describe_verdict(
     summary: Summary,
     overall: "Estimate | None" = None,
@@ -256,7 +250,7 @@ def _render_header(
     folder: RunFolder, summary: Summary, means: "RunEstimates", width: int
 ) -> Iterator[str]:
     yield from format_heading(
-        f"Recall Bench · {_name_card(folder.plan.system)}", rule="═", width=width
+        f"Recall Bench · {format_card(folder.plan.system)}", rule="═", width=width
     )
     if summary.is_stub:
         yield STUB_WARNING
@@ -290,7 +284,7 @@ def list_run_facts(
     plan = folder.plan
     if summary.is_stub:
         yield "", STUB_WARNING
-    yield "System", _name_card(plan.system)
+    yield "System", format_card(plan.system)
     yield from list_system_facts(folder)
     yield "Judge", _describe_judges(plan)
     if rubrics := describe_rubrics(plan.judge, plan.appellate):
@@ -373,18 +367,14 @@ def _describe_score(
     if tally.mean is None:
         return "no score: nothing was measured"
     words = (
-        f"{tally.mean:.2f} of {FULL_MARKS}{_format_ends(overall)}, {format_percent(tally.share)} · "
-        f"hallucination {format_percent(tally.hallucination_rate)}{_format_ends(hallucination, is_rate=True)}"
+        f"{tally.mean:.2f} of {FULL_MARKS}{format_bounds(overall)}, {format_percent(tally.share)} "
+        f"· hallucination {format_percent(tally.hallucination_rate)}{_format_rates(hallucination)}"
     )
     return words if overall is None else f"{words} · {_count_questions(overall)}"
 
 
-def _format_ends(estimate: "Estimate | None", *, is_rate: bool = False) -> str:
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return ""
-    if is_rate:
-        return f" ({100 * estimate.low:.1f} to {format_percent(estimate.high)})"
-    return f" ({estimate.low:.2f} to {estimate.high:.2f})"
+def _format_rates(rate: "Estimate | None") -> str:
+    return format_bounds(rate, scale=100, digits=1, unit=" %")
 
 
 def _count_questions(estimate: "Estimate") -> str:
@@ -405,19 +395,14 @@ def _describe_intervals(overall: "Estimate") -> str:
     return f"{level}, by drawing questions again, for others to the same personas; seed {SEED}"
 
 
-def _name_card(card: SystemCard | JudgeCard) -> str:
-    return f"{card.name} {card.version}"
-
-
 def _describe_judges(plan: Plan) -> str:
-    words = _name_card(plan.judge) + (f" ({plan.judge.model})" if plan.judge.model else "")
+    words = format_card(plan.judge, plan.judge.model)
     if plan.judge.rules_digest is not None:
         words += f", rules {plan.judge.rules_digest[:8]}"
     if plan.judge_memory_window:
         words += f", shown ±{plan.judge_memory_window} days around the evidence"
     if plan.appellate is not None:
-        words += f" · appellate {_name_card(plan.appellate)}"
-        words += f" ({plan.appellate.model})" if plan.appellate.model else ""
+        words += f" · appellate {format_card(plan.appellate, plan.appellate.model)}"
     return words
 
 
@@ -429,10 +414,9 @@ def _describe_import(card: ImportCard) -> str:
 
 
 def _describe_digests(plan: Plan) -> str:
-    return (
-        f"dataset {plan.dataset_digest[:_DIGEST_LENGTH]} · questions {plan.questions_digest[:_DIGEST_LENGTH]}"
-        f" · plan {plan.digest[:_DIGEST_LENGTH]}"
-    )
+    digests = plan.dataset_digest, plan.questions_digest, plan.digest
+    dataset, questions, whole = (digest[:_DIGEST_LENGTH] for digest in digests)
+    return f"dataset {dataset} · questions {questions} · plan {whole}"
 
 
 def _describe_counts(tally: TrialTally) -> str:
@@ -473,7 +457,7 @@ def _describe_disclosures(means: "RunEstimates", persona: str | None = None) -> 
     found = means.estimate_by(_get_disclosure, persona)
     return " · ".join(
         f"{kind.value} {_format_mean(mean)}, hallucination "
-        f"{format_percent(None if rate is None else rate.value)}{_format_ends(rate, is_rate=True)}"
+        f"{format_percent(None if rate is None else rate.value)}{_format_rates(rate)}"
         for kind in Disclosure
         if kind.value in found
         for mean, rate in [found[kind.value]]
@@ -488,7 +472,7 @@ def _get_disclosure(item: Item) -> str | None:
 def _format_mean(estimate: "Estimate | None") -> str:
     if estimate is None:
         return NO_DATA
-    return f"{estimate.value:.2f}{_format_ends(estimate)} over {_count_questions(estimate)}"
+    return f"{estimate.value:.2f}{format_bounds(estimate)} over {_count_questions(estimate)}"
 
 
 def _describe_feed_failure(failure: FeedFailed) -> str:

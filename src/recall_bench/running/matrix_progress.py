@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered, NotJudged
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
 from recall_bench.core.usage import Usage, format_dollars
-from recall_bench.reporting.run_text import format_round_duration
+from recall_bench.reporting.formats import format_round_duration
 from recall_bench.running.matrix_cells import CellOutcome, CellStage, MatrixCell
 
 

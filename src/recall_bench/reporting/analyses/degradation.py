@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recall_bench.metrics.bootstrap import RESAMPLES, Floats, Ints
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, estimate_mean
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.survival import RESAMPLES as SURVIVAL_RESAMPLES
 from recall_bench.metrics.trend import Trend, estimate_trend
 from recall_bench.reporting.analyses.fact_survival import (
@@ -18,6 +18,7 @@ from recall_bench.reporting.analyses.fact_survival import (
     estimate_survivals,
     follow_facts,
 )
+from recall_bench.reporting.groups import estimate_marks
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -193,15 +194,9 @@ def describe_cohort(stretch: CheckpointSpan, rows: Sequence[TrialRow]) -> Cohort
 
 
 def _average_points(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> Estimate | None:
-    counted = [(float(points), row.trial) for row in rows if (points := row.points) is not None]
-    return estimate_mean(
-        [points for points, _ in counted],
-        [trial.item for _, trial in counted],
-        [trial.scenario for _, trial in counted],
-        seed=seed,
-        missing=len(rows) - len(counted),
-        limits=POINTS,
-        resamples=resamples,
+    marks = {row.trial: float(points) for row in rows if (points := row.points) is not None}
+    return estimate_marks(
+        marks, limits=POINTS, missing=len(rows) - len(marks), resamples=resamples, seed=seed
     )
 
 

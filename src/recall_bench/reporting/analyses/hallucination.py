@@ -3,7 +3,7 @@
 The first, the row under the heatmap, is part of the heatmap; canaries have a file of their own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -17,6 +17,7 @@ from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.trend import FAR_DAYS, Coefficient, Trend, estimate_trend
 from recall_bench.reporting.formats import format_delta
+from recall_bench.reporting.groups import group_by
 from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -182,7 +183,7 @@ def analyse_hallucination(
     """
     samples = [_sample_trial(row) for row in table.rows]
     views = _ViewBuilder(seed, resamples, headline)
-    personas = _group_samples(samples, lambda sample: sample.persona)
+    personas = group_by(samples, lambda sample: sample.persona)
     return HallucinationViews(
         categories=views.estimate_categories(samples),
         overall=views.build_course(None, samples),
@@ -281,7 +282,7 @@ class _ViewBuilder:
     """The estimates of moments. Few answers make something up, so many moments are alike."""
 
     def estimate_categories(self, samples: Iterable[_TrialSample]) -> tuple[CategoryRate, ...]:
-        groups = _group_samples(samples, lambda sample: sample.category)
+        groups = group_by(samples, lambda sample: sample.category)
         return tuple(
             CategoryRate(
                 name=name,
@@ -296,7 +297,7 @@ class _ViewBuilder:
         # The headline is drawn as often as wherever else it stands.
         headline = self if name is not None else replace(self, resamples=self.headline)
         rate = headline.estimate_mean(made_up, samples)
-        groups = _group_samples(samples, lambda sample: sample.checkpoint)
+        groups = group_by(samples, lambda sample: sample.checkpoint)
         # At one checkpoint sizes differ only because stories do, and so does all else.
         grows = len(groups) > 1
         hallucination = self._fit_line(made_up) if grows else None
@@ -363,15 +364,6 @@ def _list_band_days(days: Sequence[float]) -> tuple[float, ...]:
     """Sizes within what was measured, where a band is drawn."""
     first, last = min(days, default=0.0), max(days, default=0.0)
     return tuple(first + (last - first) * step / _BAND_STEPS for step in range(_BAND_STEPS + 1))
-
-
-def _group_samples(
-    samples: Iterable[_TrialSample], name: Callable[[_TrialSample], str]
-) -> dict[str, list[_TrialSample]]:
-    groups: dict[str, list[_TrialSample]] = {}
-    for sample in samples:
-        groups.setdefault(name(sample), []).append(sample)
-    return groups
 
 
 def _order_categories(categories: Iterable[str]) -> list[str]:

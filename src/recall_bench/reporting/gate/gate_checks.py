@@ -9,10 +9,11 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES, WallTime
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.comparison import TrialMarks
-from recall_bench.metrics.estimate import Estimate, estimate_mean
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.formats import format_bounds
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
+from recall_bench.reporting.groups import estimate_marks, split_marks
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import TrialTable
 
@@ -126,16 +127,9 @@ def list_scores(table: TrialTable) -> dict[Trial, float]:
     return {trial: FULL_SCORE * points / FULL_MARKS for trial, points in table.points.items()}
 
 
-def estimate_marks(marks: TrialMarks, *, missing: int = 0) -> Estimate | None:
+def estimate_scores(marks: TrialMarks, *, missing: int = 0) -> Estimate | None:
     """The mean of marks from 0 to 100; None where there is none."""
-    return estimate_mean(
-        list(marks.values()),
-        [trial.item for trial in marks],
-        [trial.scenario for trial in marks],
-        seed=SEED,
-        missing=missing,
-        limits=(0.0, FULL_SCORE),
-    )
+    return estimate_marks(marks, limits=(0.0, FULL_SCORE), missing=missing)
 
 
 def check_values(
@@ -149,7 +143,7 @@ def check_values(
     if rules.max_hallucination is not None:
         rates = {trial: FULL_SCORE * made_up for trial, made_up in table.hallucinations.items()}
         yield _check_maximum(
-            "max-hallucination", rules.max_hallucination, estimate_marks(rates), rules
+            "max-hallucination", rules.max_hallucination, estimate_scores(rates), rules
         )
     if rules.max_leaks is not None:
         yield _check_leaks(rules.max_leaks, table)
@@ -161,9 +155,7 @@ def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck
         *CATEGORIES,
         *(item.truth.category for items in table.items.values() for item in items),
     }
-    marks: dict[str, dict[Trial, float]] = {}
-    for trial, mark in list_scores(table).items():
-        marks.setdefault(category[trial], {})[trial] = mark
+    marks = split_marks(list_scores(table), category.__getitem__)
     for name, least in rules.min_category.items():
         if name not in known:
             raise UsageError(
@@ -171,7 +163,7 @@ def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck
                 f"the run has {', '.join(sorted(marks))}"
             )
         yield _check_minimum(
-            "min-category", name, least, estimate_marks(marks.get(name, {})), rules
+            "min-category", name, least, estimate_scores(marks.get(name, {})), rules
         )
 
 
@@ -183,7 +175,7 @@ def _check_minimum(
     low = found.low if rules.confident else found.value
     is_kept = low is not None and low >= least - _SUM_TOLERANCE
     of_what = "the score" if of == OVERALL else f"the score of {of}"
-    said = f"{of_what} is {found.value:.1f}{format_bounds(found)} of 100"
+    said = f"{of_what} is {found.value:.1f}{_format_level(found)} of 100"
     said += _describe_limit(is_kept, least, rules, "at least")
     return _build_check(rule, of, found, is_kept, least).replace(said=said)
 
@@ -195,7 +187,7 @@ def _check_maximum(rule: str, most: float, found: Estimate | None, rules: GateRu
         )
     high = found.high if rules.confident else found.value
     is_kept = high is not None and high <= most + _SUM_TOLERANCE
-    said = f"{found.value:.1f} %{format_bounds(found)} of judged answers made something up"
+    said = f"{found.value:.1f} %{_format_level(found)} of judged answers made something up"
     said += _describe_limit(is_kept, most, rules, "at most")
     return _build_check(rule, OVERALL, found, is_kept, most).replace(said=said, is_least=False)
 
@@ -227,11 +219,8 @@ def make_undecided_check(
     )
 
 
-def format_bounds(found: Estimate) -> str:
-    """Both ends in brackets; nothing where there is none."""
-    if found.low is None or found.high is None:
-        return ""
-    return f" (95 % {found.low:.1f} to {found.high:.1f})"
+def _format_level(found: Estimate) -> str:
+    return format_bounds(found, digits=1, level="95 % ")
 
 
 def _build_check(rule: str, of: str, found: Estimate, is_kept: bool, limit: float) -> GateCheck:

@@ -16,9 +16,10 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED, Floats, ResampledUnit, group_trials
 from recall_bench.metrics.comparison import TrialMarks, adjust_p_values, compute_sign_flip_p
-from recall_bench.metrics.estimate import Estimate, estimate_mean
+from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA, POWER, find_fewest_questions
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE
+from recall_bench.reporting.groups import estimate_difference, split_marks
 
 MAX_DRAWS: Final = 1000
 """How often a loss is planted; a share of them is known to 1.6 in 100."""
@@ -237,7 +238,14 @@ def measure_loss(
     questions = _sum_questions(baseline, run, trials)
     found = GateLoss(
         margin=margin,
-        difference=_estimate_difference(baseline, run, trials, resamples),
+        difference=estimate_difference(
+            baseline,
+            run,
+            trials,
+            limits=(0.0, FULL_SCORE),
+            missing=len(baseline.keys() ^ run.keys()),
+            resamples=resamples,
+        ),
         more_p=_compute_one_sided_p(-questions.add_margin(margin)),
         power=None,
     )
@@ -262,7 +270,7 @@ def measure_losses(
     resamples: int = RESAMPLES,
 ) -> dict[str, GateLoss]:
     """The loss in each category that has a pair, adjusted for being several."""
-    ours, theirs = _split_by_category(baseline, category), _split_by_category(run, category)
+    ours, theirs = split_marks(baseline, category), split_marks(run, category)
     both = [name for name in ours if ours[name].keys() & theirs.get(name, {}).keys()]
     found: dict[str, GateLoss] = {}
     for name in both:
@@ -280,24 +288,6 @@ def measure_losses(
     return {name: each.replace(more_adjusted=adjusted[name]) for name, each in found.items()}
 
 
-def _estimate_difference(
-    baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial], resamples: int
-) -> Estimate:
-    """As every comparison shows it."""
-    found = estimate_mean(
-        [run[trial] - baseline[trial] for trial in trials],
-        [trial.item for trial in trials],
-        [trial.scenario for trial in trials],
-        seed=SEED,
-        missing=len(baseline.keys() ^ run.keys()),
-        limits=(-FULL_SCORE, FULL_SCORE),
-        is_difference=True,
-        resamples=resamples,
-    )
-    assert found is not None  # noqa: S101 - there is a trial
-    return found
-
-
 def _sum_questions(baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial]) -> QuestionSums:
     marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
     groups = group_trials([trial.item for trial in trials], [trial.scenario for trial in trials])
@@ -312,12 +302,3 @@ def _compute_one_sided_p(sums: Floats) -> float:
     """
     half = compute_sign_flip_p(sums, seed=SEED) / 2
     return half if float(sums.sum()) > 0 else 1 - half
-
-
-def _split_by_category(
-    marks: TrialMarks, category: Callable[[Trial], str]
-) -> dict[str, dict[Trial, float]]:
-    parts: dict[str, dict[Trial, float]] = {}
-    for trial, mark in marks.items():
-        parts.setdefault(category(trial), {})[trial] = mark
-    return parts

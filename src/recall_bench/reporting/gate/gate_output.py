@@ -1,9 +1,8 @@
-"""A gate's figures as people read them, and names that can steer nothing."""
+"""A gate as text for a terminal, as Markdown for a pull request, and as JUnit XML for CI."""
 
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from recall_bench.core import plain_text
 from recall_bench.core.plain_text import (
     NO_DATA,
     WIDTH,
@@ -12,9 +11,18 @@ from recall_bench.core.plain_text import (
     format_heading,
     wrap_text,
 )
-from recall_bench.reporting.formats import format_delta, format_p
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting import tables
+from recall_bench.reporting.formats import (
+    format_bounds,
+    format_delta,
+    format_interval,
+    format_p,
+    format_quantity,
+)
 from recall_bench.reporting.gate.gate_checks import CheckOutcome, GateCheck, GateReport, GateRun
 from recall_bench.reporting.gate.run_gate import CATEGORY_RULE, HALLUCINATION_RULE, MARGIN_RULE
+from recall_bench.reporting.tables import Column, Table, make_table, render_text
 from recall_bench.runs.summary import RunStatus
 
 _MAX_LENGTH = 500
@@ -23,8 +31,8 @@ _DIFFERENCE_RULES = (MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE)
 
 
 def clip_text(words: str) -> str:
-    """Names and messages come from elsewhere: one printable line of them, and not endless."""
-    line = plain_text.clean_text(words)
+    """One printable line of limited length: names and messages come from elsewhere."""
+    line = clean_text(words)
     return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"
 
 
@@ -52,24 +60,9 @@ def format_check_interval(check: GateCheck) -> str:
     """Both ends of the interval."""
     if check.low is None or check.high is None:
         return NO_DATA
-    ends = check.low, check.high
-    low, high = (format_delta(end, 1) if is_difference(check) else f"{end:.1f}" for end in ends)
-    return f"{low} to {high}"
-
-
-def format_p_value(check: GateCheck) -> str:
-    """How likely it is by chance."""
-    return NO_DATA if check.p_value is None else format_p(check.p_value)
-
-
-def format_notice(check: GateCheck) -> str:
-    """The smallest loss that would be noticed."""
-    return NO_DATA if check.noticed is None else f"{check.noticed:.1f}"
-
-
-def format_questions(check: GateCheck) -> str:
-    """How many different ones stand behind it."""
-    return NO_DATA if check.questions is None else f"{check.questions:,}"
+    if is_difference(check):
+        return format_interval(check, 1) or NO_DATA
+    return f"{check.low:.1f} to {check.high:.1f}"
 
 
 def is_difference(check: GateCheck) -> bool:
@@ -83,10 +76,11 @@ def describe_run(run: GateRun) -> Iterator[str]:
     if run.score is None:
         yield "no score: nothing was measured"
     else:
-        ends = run.score.low, run.score.high
-        within = "" if None in ends else f" ({run.score.low:.1f} to {run.score.high:.1f})"
-        yield f"{run.score.value:.1f}{within} of 100"
-        yield f"{run.score.questions:,} questions, {run.score.trials:,} trials"
+        yield f"{_format_score(run.score)} of 100"
+        yield (
+            f"{format_quantity(run.score.questions, 'question')}, "
+            f"{format_quantity(run.score.trials, 'trial')}"
+        )
     if run.status is not RunStatus.VALID:
         yield clip_text(f"{run.status.value.upper()} ({run.reason})")
     yield clip_text(f"judge {run.judge}")
@@ -121,34 +115,44 @@ def render_gate(gate: GateReport) -> str:
         lines += format_fact("Strength", gate.strength)
     for warning in gate.warnings:
         lines += format_fact("Warning", warning)
-    lines += ["", _format_head(), "─" * WIDTH, *map(_format_check, gate.checks)]
+    lines += ["", *_render_checks(gate)]
     lines += _explain_failures(gate)
     if gate.strength is not None:
         lines += ["", *_render_notes()]
     return "\n".join(lines)
 
 
-def _format_head() -> str:
-    cells = "outcome", "rule", "of", "value", "limit", "95 % interval", "p"
-    return _format_cells(*cells)
+_CHECK_COLUMNS = (
+    Column("outcome", 11, is_text=True),
+    Column("rule", 21, is_text=True),
+    Column("of", _NAME_WIDTH + 1, is_text=True),
+    Column("value", 7),
+    Column("limit", 9),
+    Column("95 % interval", 17),
+    Column("p", 8),
+)
 
 
-def _format_check(check: GateCheck) -> str:
-    return _format_cells(
-        "not shown" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
-        check.rule,
-        clean_text(check.of)[:_NAME_WIDTH],
+def _render_checks(gate: GateReport) -> list[str]:
+    rows = [
+        (
+            "not shown" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
+            check.rule,
+            clean_text(check.of)[:_NAME_WIDTH],
+            *_list_figures(check),
+        )
+        for check in gate.checks
+    ]
+    return render_text(Table(_CHECK_COLUMNS, rows, gap=""), rule="─" * WIDTH)
+
+
+def _list_figures(check: GateCheck) -> tuple[str, ...]:
+    return (
         format_value(check),
         format_limit(check),
         format_check_interval(check),
-        format_p_value(check),
+        NO_DATA if check.p_value is None else format_p(check.p_value),
     )
-
-
-def _format_cells(*cells: str) -> str:
-    widths = (-11, -21, -_NAME_WIDTH - 1, 7, 9, 17, 8)
-    shown = [f"{c:<{-w}}" if w < 0 else f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)]
-    return "".join(shown).rstrip()
 
 
 def _explain_failures(gate: GateReport) -> Iterator[str]:
@@ -181,30 +185,35 @@ _CODE_REPLACEMENTS = str.maketrans({"`": "'", "|": "¦"})
 
 
 def render_markdown(gate: GateReport) -> str:
-    """The whole summary."""
-    parts = [[f"### Recall Bench gate: {gate.verdict.value}"], [_describe_counts(gate)]]
-    parts.append(list(_render_runs(gate)))
+    """The gate for a pull request: the verdict, every rule, every category.
+
+    Names are shown as code, where Markdown, HTML, links and mentions mean nothing.
+    """
     rules = [each for each in gate.checks if each.rule != CATEGORY_RULE]
     categories = [each for each in gate.checks if each.rule == CATEGORY_RULE]
-    parts.append(list(_render_rules(rules)))
+    parts = [
+        f"### Recall Bench gate: {gate.verdict.value}",
+        _describe_counts(gate),
+        _render_runs(gate),
+        _render_rules(rules),
+    ]
     if categories:
-        parts.append(["#### By category, in points of 100"])
-        parts.append(list(_render_categories(categories)))
-    wanting = [each for each in gate.checks if each.outcome is not CheckOutcome.PASSED]
+        parts += ["#### By category, in points of 100", _render_categories(categories)]
     parts.append(
-        [
+        "\n".join(
             f"- {_format_code(f'{each.rule} ({each.of})')}: {_format_code(each.said)}"
-            for each in wanting
-        ]
+            for each in gate.checks
+            if each.outcome is not CheckOutcome.PASSED
+        )
     )
     if gate.strength is not None:
-        parts.append([f"**Strength**: {gate.strength}."])
-    parts.append([f"- **Warning**: {warning}." for warning in gate.warnings])
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+        parts.append(f"**Strength**: {gate.strength}.")
+    parts.append("\n".join(f"- **Warning**: {warning}." for warning in gate.warnings))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _describe_counts(gate: GateReport) -> str:
-    """The verdict in a sentence that names nothing."""
+    """The verdict in a sentence without names."""
     found = [each.outcome for each in gate.checks]
     if gate.verdict is CheckOutcome.PASSED:
         return f"All {len(found)} checks passed."
@@ -212,76 +221,69 @@ def _describe_counts(gate: GateReport) -> str:
     return f"{found.count(gate.verdict)} of {len(found)} checks {word}."
 
 
-def _render_runs(gate: GateReport) -> Iterator[str]:
-    yield from _render_table_head("", "system", "score of 100", "questions", "status", "folder")
+def _render_runs(gate: GateReport) -> str:
+    rows = []
     for name, run in (("run", gate.run), ("baseline", gate.baseline)):
         if run is not None:
-            yield _render_markdown_row(
-                name, _format_code(run.system), *_format_score(run), _format_code(run.folder)
+            valid = run.status is RunStatus.VALID
+            rows.append(
+                (
+                    name,
+                    _format_code(run.system),
+                    NO_DATA if run.score is None else _format_score(run.score),
+                    NO_DATA if run.score is None else f"{run.score.questions:,}",
+                    run.status.value if valid else run.status.value.upper(),
+                    _format_code(run.folder),
+                )
             )
+    heads = ("", "system", "score of 100", "questions", "status", "folder")
+    return tables.render_markdown(make_table(heads, rows, text=(1, 4, 5)))
 
 
-def _format_score(run: GateRun) -> tuple[str, str, str]:
-    status = run.status.value if run.status is RunStatus.VALID else run.status.value.upper()
-    if run.score is None:
-        return NO_DATA, NO_DATA, status
-    score = f"{run.score.value:.1f}"
-    if run.score.low is not None and run.score.high is not None:
-        score += f" ({run.score.low:.1f} to {run.score.high:.1f})"
-    return score, f"{run.score.questions:,}", status
+def _format_score(score: Estimate) -> str:
+    return f"{score.value:.1f}{format_bounds(score, digits=1)}"
 
 
 def _mark_check(check: GateCheck) -> str:
     return "➖ not shown" if is_inconclusive(check) else _MARKDOWN_MARKS[check.outcome]
 
 
-def _render_rules(checks: Sequence[GateCheck]) -> Iterator[str]:
-    yield from _render_table_head("", "rule", "of", "value", "limit", "95 % interval", "p")
-    for check in checks:
-        yield _render_markdown_row(
+def _render_rules(checks: Sequence[GateCheck]) -> str:
+    heads = ("", "rule", "of", "value", "limit", "95 % interval", "p")
+    rows = [
+        (
             _mark_check(check),
             _format_code(check.rule),
             _format_code(check.of),
-            format_value(check),
-            format_limit(check),
-            format_check_interval(check),
-            _escape_p(check),
+            *_escape_figures(check),
         )
+        for check in checks
+    ]
+    return tables.render_markdown(make_table(heads, rows, text=(1, 2)))
 
 
-def _render_categories(checks: Sequence[GateCheck]) -> Iterator[str]:
-    yield from _render_table_head(
-        "", "category", "n", "change", "limit", "95 % interval", "p", "noticed"
-    )
-    for check in checks:
-        yield _render_markdown_row(
+def _render_categories(checks: Sequence[GateCheck]) -> str:
+    heads = ("", "category", "n", "change", "limit", "95 % interval", "p", "noticed")
+    rows = [
+        (
             _mark_check(check),
             _format_code(check.of),
-            format_questions(check),
-            format_value(check),
-            format_limit(check),
-            format_check_interval(check),
-            _escape_p(check),
-            format_notice(check),
+            NO_DATA if check.questions is None else f"{check.questions:,}",
+            *_escape_figures(check),
+            NO_DATA if check.noticed is None else f"{check.noticed:.1f}",
         )
+        for check in checks
+    ]
+    return tables.render_markdown(make_table(heads, rows, text=(1,)))
 
 
-def _render_table_head(*names: str) -> Iterator[str]:
-    yield _render_markdown_row(*names)
-    yield "|" + "---|" * len(names)
-
-
-def _render_markdown_row(*cells: str) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _escape_p(check: GateCheck) -> str:
+def _escape_figures(check: GateCheck) -> Iterator[str]:
     # `<` begins no tag where no letter follows, but a summary is read by more than one tool.
-    return format_p_value(check).replace("<", "&lt;")
+    return (figure.replace("<", "&lt;") for figure in _list_figures(check))
 
 
 def _format_code(name: str) -> str:
-    """As code: what stands in it is shown and never obeyed."""
+    """A name as code, in which nothing is interpreted."""
     shown = clip_text(name).translate(_CODE_REPLACEMENTS).strip()
     return f"`{shown}`" if shown else NO_DATA
 
@@ -291,7 +293,10 @@ _JUNIT_CLASS = "recall_bench.gate"
 
 
 def render_junit(gate: GateReport) -> bytes:
-    """The whole file. The same gate is the same bytes."""
+    """JUnit XML in the strict schema of Ant: one test case a check.
+
+    A failed check is a failure, an undecided one an error. The same gate gives the same bytes.
+    """
     outcomes = [check.outcome for check in gate.checks]
     root = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(

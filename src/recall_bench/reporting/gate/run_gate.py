@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
-from recall_bench.core.scenario import CATEGORIES
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.power import POWER
-from recall_bench.reporting.formats import format_delta, format_interval, format_p
+from recall_bench.reporting.formats import format_card, format_delta, format_interval, format_p
 from recall_bench.reporting.gate.gate_checks import (
     OVERALL,
     CheckOutcome,
@@ -18,13 +17,14 @@ from recall_bench.reporting.gate.gate_checks import (
     check_values,
     decide_verdict,
     describe_verdict,
-    estimate_marks,
+    estimate_scores,
     list_scores,
     make_undecided_check,
     map_categories,
 )
 from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
+from recall_bench.reporting.groups import order_categories
 from recall_bench.reporting.run_pairs import TrialPairs, find_differences, pair_trials
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB, RunStatus, summarise
@@ -61,15 +61,7 @@ class BaselineComparison:
         found = measure_losses(
             ours, theirs, category.__getitem__, margin=margin, notice=rules.get_notice(margin)
         )
-        usual = [name for name in CATEGORIES if name in found]
-        others = sorted(name for name in found if name not in CATEGORIES)
-        self._categories = {name: found[name] for name in (*usual, *others)}
-
-    @property
-    def is_identical(self) -> bool:
-        """Whether every trial that both owe stands exactly alike in both."""
-        ours, theirs = ({row.trial: row.standing for row in each.rows} for each in self._tables)
-        return all(ours[trial] == theirs[trial] for trial in self._pairs.trials)
+        self._categories = {name: found[name] for name in order_categories(found)}
 
     def check_all(self) -> Iterator[GateCheck]:
         """One overall, one a category, one of hallucination where a limit is set."""
@@ -132,7 +124,7 @@ class BaselineComparison:
     def _check_proof(self, found: GateLoss) -> GateCheck:
         """Passed only where it is shown that no more than the margin was lost."""
         check = _check_loss(MARGIN_RULE, OVERALL, found)
-        if self.is_identical:
+        if self._pairs.is_identical(*self._tables):
             return check.replace(said="every trial came to the same, so nothing was lost")
         words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
         p_value = 1.0 if found.less_p is None else found.less_p
@@ -286,16 +278,15 @@ class _GateSide:
         self.table: TrialTable = read_trials(folder)
         if folder.plan.dataset is not None and (why := explain_missing_marks(self.table)):
             raise UsageError(f"{folder.path}: {why} to go by")
-        card, judge = folder.plan.system, folder.plan.judge
         self.subject = GateRun(
             folder=str(folder.path),
-            system=f"{card.name} {card.version}",
-            judge=f"{judge.name} {judge.version}",
+            system=format_card(folder.plan.system),
+            judge=format_card(folder.plan.judge),
             started=folder.started,
             status=summary.validity.status,
             reason=summary.validity.reason,
             health=None if folder.diagnosis is None else folder.diagnosis.health,
-            score=estimate_marks(list_scores(self.table), missing=summary.overall.missing),
+            score=estimate_scores(list_scores(self.table), missing=summary.overall.missing),
         )
 
     @property

@@ -1,0 +1,85 @@
+"""Trials, groups, estimates: how every report gets from marks to figures with intervals."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from recall_bench.core.plan import Trial
+from recall_bench.core.scenario import CATEGORIES
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED
+from recall_bench.metrics.comparison import TrialMarks
+from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by key, keys in the order they first occur."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def split_marks(marks: TrialMarks, key: Callable[[Trial], Key]) -> dict[Key, dict[Trial, float]]:
+    """The marks of each group of trials."""
+    return {
+        name: {trial: marks[trial] for trial in trials}
+        for name, trials in group_by(marks, key).items()
+    }
+
+
+def order_categories(names: Iterable[str]) -> list[str]:
+    """Our categories in the order of every table, then any others by name."""
+    place = {name: number for number, name in enumerate(CATEGORIES)}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+
+
+def estimate_marks(
+    marks: TrialMarks,
+    *,
+    limits: Limits,
+    missing: int = 0,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Estimate | None:
+    """The mean of marks with its interval; None where there is none."""
+    return estimate_mean(
+        list(marks.values()),
+        [trial.item for trial in marks],
+        [trial.scenario for trial in marks],
+        seed=seed,
+        missing=missing,
+        limits=limits,
+        resamples=resamples,
+    )
+
+
+def estimate_difference(
+    first: TrialMarks,
+    second: TrialMarks,
+    trials: Iterable[Trial],
+    *,
+    limits: Limits,
+    missing: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """The mean of second less first over trials that both have; ValueError where there are none.
+
+    `limits` are the least and the most a mark can be.
+    """
+    differences = {trial: second[trial] - first[trial] for trial in trials}
+    reach = limits[1] - limits[0]
+    found = estimate_mean(
+        list(differences.values()),
+        [trial.item for trial in differences],
+        [trial.scenario for trial in differences],
+        seed=SEED,
+        missing=missing,
+        limits=(-reach, reach),
+        is_difference=True,
+        resamples=resamples,
+    )
+    if found is None:
+        raise ValueError("there is no trial to compare")
+    return found
