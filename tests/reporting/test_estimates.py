@@ -230,7 +230,7 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         drawn.append(resamples)
         return estimate_mean(*trials, resamples=resamples, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("recall_bench.runs.estimates.mean_estimate", counting)
+    monkeypatch.setattr("recall_bench.runs.estimates.estimate_mean", counting)
     story = ada_story(tmp_path)
     for each in ("cat", "dog"):
         story.both(trial(each))

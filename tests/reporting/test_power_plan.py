@@ -8,8 +8,8 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
+from recall_bench.metrics.power import find_fewest_questions
 from recall_bench.reporting.power_plan import (
-    count_fewest,
     measure_pilot,
     plan_power,
     render_power,
@@ -106,7 +106,7 @@ def test_below_six_questions_no_difference_can_be_shown() -> None:
     """Five that all go one way do so by chance once in sixteen times."""
     found = plan_power(state_basis(0.01, None, None), difference=5.0, questions=5)
 
-    assert count_fewest() == 6
+    assert find_fewest_questions() == 6
     assert found.needed is not None
     assert found.needed.questions == 6
     assert found.shown is not None
