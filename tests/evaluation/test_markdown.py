@@ -165,7 +165,7 @@ def test_an_invalid_run_says_so_before_its_figures(report: EvalReport) -> None:
     )
 
     assert "**These figures are invalid: too many failures.**" in page
-    assert page.index("These figures are invalid") < page.index("| --- |")
+    assert page.index("These figures are invalid") < page.index("|---|")
     assert "5 answered, 2 failed" in page
 
 

@@ -1,7 +1,7 @@
 """What each variant scored, found and cost, and how far it differs from the base."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
@@ -12,6 +12,9 @@ from recall_bench.core.words import estimate_tokens
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting import tables
+from recall_bench.reporting.formats import format_card, format_delta
+from recall_bench.reporting.tables import escape_markdown, make_table
 from recall_bench.runs.estimates import POINTS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
@@ -123,7 +126,7 @@ def compare_variants(
         base=dict(base_config),
         personas=tuple(card.id for card in base.plan.scenarios),
         checkpoints=tuple(checkpoint.label for checkpoint in base.plan.checkpoints),
-        judge=f"{base.plan.judge.name} {base.plan.judge.version}",
+        judge=format_card(base.plan.judge),
         questions=len(
             {(trial.scenario, trial.item) for trial in measures[variants[0].name].points}
         ),
@@ -223,7 +226,6 @@ HEADS = (
     "ms",
 )
 _NOTHING = "–"
-_GAP = "  "
 
 
 def format_cells(row: AblationRow) -> tuple[str, ...]:
@@ -233,18 +235,13 @@ def format_cells(row: AblationRow) -> tuple[str, ...]:
     return (
         row.variant + (" !" if row.caveat else ""),
         _NOTHING if row.mean is None else f"{row.mean:.2f}",
-        _NOTHING if difference is None else _format_signed(difference.mean),
+        _NOTHING if difference is None else format_delta(difference.mean),
         _NOTHING if interval is None else f"{interval[0]:+.2f} to {interval[1]:+.2f}",
         describe_change(row),
         _NOTHING if row.hit_share is None else f"{row.hit_share:.1%}",
         _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
         _NOTHING if row.query_ms is None else f"{row.query_ms:.1f}",
     )
-
-
-def _format_signed(number: float) -> str:
-    shown = f"{number:+.2f}"
-    return shown if shown.strip("+-0.") else "0.00"
 
 
 def describe_change(row: AblationRow) -> str:
@@ -291,30 +288,26 @@ def list_notes(comparison: AblationReport) -> Iterator[str]:
 
 def render_text(comparison: AblationReport) -> str:
     """Columns of letters."""
-    table = [HEADS, *(format_cells(row) for row in comparison.rows)]
-    widths = [max(len(line[n]) for line in table) for n in range(len(HEADS))]
     lines = [format_title(comparison), "═" * len(format_title(comparison))]
-    lines += [_format_line(line, widths) for line in table]
+    lines += tables.render_text(_build_table(comparison))
     return "\n".join([*lines, "", *list_notes(comparison)])
-
-
-def _format_line(line: Sequence[str], widths: Sequence[int]) -> str:
-    parts = [
-        f"{word:<{width}}" if n in (0, 4) else f"{word:>{width}}"
-        for n, (word, width) in enumerate(zip(line, widths, strict=True))
-    ]
-    return _GAP.join(parts).rstrip()
 
 
 def render_markdown(comparison: AblationReport) -> str:
     """A Markdown table."""
-    rule = "|".join("---" if n in (0, 4) else "--:" for n in range(len(HEADS)))
-    lines = [f"{format_title(comparison)}.", "", f"| {' | '.join(HEADS)} |", f"|{rule}|"]
-    for row in comparison.rows:
-        words = (word.replace("|", "\\|").replace("*", "\\*") for word in format_cells(row))
-        lines.append(f"| {' | '.join(words)} |")
-    paragraphs = (f"\n{note}".replace("*", "\\*") for note in list_notes(comparison))
-    return "\n".join([*lines, *paragraphs])
+    table = _build_table(comparison)
+    rows = [[escape_markdown(cell) for cell in row] for row in table.rows]
+    notes = [note.replace("*", "\\*") for note in list_notes(comparison)]
+    page = [
+        f"{format_title(comparison)}.",
+        tables.render_markdown(replace(table, rows=rows)),
+        *notes,
+    ]
+    return "\n\n".join(page)
+
+
+def _build_table(comparison: AblationReport) -> tables.Table:
+    return make_table(HEADS, [format_cells(row) for row in comparison.rows], text=(4,))
 
 
 def render_table(comparison: AblationReport) -> "Table":

@@ -9,8 +9,6 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
-from recall_bench.core.memory import ReaderCard
-from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 from recall_bench.reporting.eval_estimates import (
@@ -21,6 +19,8 @@ from recall_bench.reporting.eval_estimates import (
 )
 from recall_bench.reporting.eval_report import KEYWORDS, ControlReport, EvalReport
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
+from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.tables import make_table, render_markdown
 
 COUNTED = "## How it was counted"
 """Where the figures end and their circumstances begin."""
@@ -71,7 +71,7 @@ class _EvalPage:
 
     def _render_title(self) -> Iterator[str]:
         report, counts = self._report, self._report.counts
-        yield f"# {report.title}: {report.system.name} {report.system.version}"
+        yield f"# {report.title}: {format_card(report.system)}"
         unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
         yield (
             f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
@@ -301,10 +301,16 @@ class _EvalPage:
         report, service = self._report, self._report.service
         yield "## What ran"
         rows: list[_Row] = [
-            ["system", f"{report.system.name} {report.system.version}"],
+            ["system", format_card(report.system)],
             ["its settings", _format_settings(report.system.config)],
-            ["reader", _DASH if report.reader is None else _format_card(report.reader)],
-            ["judge", _DASH if report.judge is None else _format_card(report.judge)],
+            [
+                "reader",
+                _DASH if report.reader is None else format_card(report.reader, report.reader.model),
+            ],
+            [
+                "judge",
+                _DASH if report.judge is None else format_card(report.judge, report.judge.model),
+            ],
             ["asked for", _format_settings(report.asked)],
             ["took in everything in", f"{service.ingest_s:,.1f} s"],
             [
@@ -375,10 +381,6 @@ def _format_interval(found: EvalEstimate) -> str:
     return f"{low:.3f} to {high:.3f}"
 
 
-def _format_card(card: ReaderCard | JudgeCard) -> str:
-    return f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "")
-
-
 def _format_settings(settings: Mapping[str, object]) -> str:
     said = {key: value for key, value in settings.items() if value is not None and value != []}
     return ", ".join(f"{key}={value}" for key, value in said.items()) or _DASH
@@ -399,15 +401,7 @@ def _format_delivery(report: EvalReport) -> str:
 
 
 def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:
-    if not rows:
-        return ""
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(_escape_cell, line))} |" for line in lines)
-
-
-def _escape_cell(text: str) -> str:
-    """What neither a bar nor a new line in a name or a setting can tear."""
-    return " ".join(text.replace("|", "\\|").split())
+    return render_markdown(make_table(head, rows)) if rows else ""
 
 
 _RUN = re.compile(r"run-(\d+)")

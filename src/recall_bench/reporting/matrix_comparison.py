@@ -20,6 +20,7 @@ from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import PairedComparison, TrialMarks, adjust_p_values, compare
 from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import estimate_marks
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
@@ -159,7 +160,7 @@ def build_matrix_report(
         baseline=baseline,
         seeds=seeds,
         personas=() if some is None else tuple(card.id for card in some.plan.scenarios),
-        judge=None if some is None else f"{some.plan.judge.name} {some.plan.judge.version}",
+        judge=None if some is None else format_card(some.plan.judge),
         missing=tuple(missing),
         settings=tuple(compared.report_setting(each) for each in settings),
         between=compared.compare_settings(settings),

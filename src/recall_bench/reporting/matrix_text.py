@@ -1,14 +1,21 @@
 """A matrix's report in words and tables, before it is set for a terminal or a page."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from recall_bench.core.plain_text import NO_DATA, clean_text, format_heading, wrap_text
+from recall_bench.core.plain_text import NO_DATA, format_heading, wrap_text
 from recall_bench.core.usage import format_dollars
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.comparison import PairedComparison
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
-from recall_bench.reporting.formats import format_delta, format_interval, format_p
+from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
+from recall_bench.reporting import tables
+from recall_bench.reporting.formats import (
+    format_delta,
+    format_interval,
+    format_p,
+    format_quantity,
+    format_range,
+)
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,
@@ -18,6 +25,7 @@ from recall_bench.reporting.matrix_report import (
 )
 from recall_bench.reporting.run_comparison import is_significant
 from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.reporting.tables import Table, escape_markdown, make_table
 from recall_bench.runs.summary import STUB
 
 _OF_100 = 100 / FULL_MARKS
@@ -30,20 +38,12 @@ _SEEDS_SHARE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixTable:
-    """A table: what each column is called, and the words of each row, the name first."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixSection:
     """A heading with what stands below it, in this order."""
 
     title: str
     said: tuple[str, ...] = ()
-    grid: MatrixTable | None = None
+    grid: Table | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -66,8 +66,8 @@ def format_headline(report: MatrixReport) -> str:
     """What was compared on what."""
     systems = {each.system for setting in report.settings for each in setting.systems}
     words = [
-        _format_count(len(systems), "system"),
-        f"{len(report.settings)} setting{'' if len(report.settings) == 1 else 's'}",
+        format_quantity(len(systems), "system"),
+        format_quantity(len(report.settings), "setting"),
         f"seeds {', '.join(map(str, report.seeds))}"
         if len(report.seeds) > 1
         else f"seed {report.seeds[0]}",
@@ -92,7 +92,7 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
     yield (
         "Differences are paired by trial, as `compare` makes them; what is drawn again are "
         "questions, each with all its trials. p adj.: by Holm's steps over "
-        f"{_format_count(report.comparisons, 'comparison')} with the baseline in all settings; "
+        f"{format_quantity(report.comparisons, 'comparison')} with the baseline in all settings; "
         "*: at most 0.05. The ranking goes by these; systems that are not the baseline are tested "
         "with each other, and adjusted over all such pairs."
     )
@@ -116,7 +116,7 @@ def _build_missing(report: MatrixReport) -> MatrixSection:
     return MatrixSection(
         title="Missing",
         said=(f"{one} missing or may not be quoted, and {_choose_verb(rows)} in no figure below.",),
-        grid=MatrixTable(heads=("cell", "why"), rows=rows),
+        grid=_build_table(("cell", "why"), rows),
     )
 
 
@@ -135,12 +135,12 @@ def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[Mat
         yield _build_widest(setting)
 
 
-def _build_scores(setting: SettingReport) -> MatrixTable:
+def _build_scores(setting: SettingReport) -> Table:
     heads = (
         *("system", "score", "95 %", "hallucin.", "95 %", "p50", "p95"),
         *("ingest", "cost", "errors", "questions"),
     )
-    return MatrixTable(heads=heads, rows=tuple(_make_score_row(each) for each in setting.systems))
+    return _build_table(heads, [_make_score_row(each) for each in setting.systems])
 
 
 def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
@@ -148,9 +148,9 @@ def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
     return (
         each.system,
         f"{each.score.value * _OF_100:.1f}",
-        _format_span(each.score, _OF_100),
+        format_range(each.score, scale=_OF_100) or NO_DATA,
         NO_DATA if each.hallucination is None else f"{each.hallucination.value:.1%}",
-        NO_DATA if each.hallucination is None else _format_span(each.hallucination, 100),
+        format_range(each.hallucination, scale=100) or NO_DATA,
         _format_seconds(each.p50_s),
         _format_seconds(each.p95_s),
         _format_seconds(each.ingest_s),
@@ -168,7 +168,7 @@ def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSectio
     heads = ("system", "difference", "95 %", "p", "p adj.", "better/same/worse", "hallucin.")
     return MatrixSection(
         title=f"Setting {setting.name}: against {report.baseline}",
-        grid=MatrixTable(heads=heads, rows=rows),
+        grid=_build_table(heads, rows),
         notes=tuple(footnotes),
     )
 
@@ -223,7 +223,7 @@ def _build_widest(setting: SettingReport) -> MatrixSection:
     )
     return MatrixSection(
         title=f"Setting {setting.name}: where systems differ most",
-        grid=MatrixTable(heads=("where", "kind", "best", "worst", "apart"), rows=rows),
+        grid=_build_table(("where", "kind", "best", "worst", "apart"), rows),
         notes=("The widest of many gaps: to look at, and to decide nothing by.",),
     )
 
@@ -235,7 +235,7 @@ def _build_between(report: MatrixReport) -> MatrixSection:
     return MatrixSection(
         title="Settings against each other",
         said=("Over the trials that are the same in both, so scores above may differ otherwise.",),
-        grid=MatrixTable(heads=heads, rows=rows),
+        grid=_build_table(heads, rows),
         notes=tuple(footnotes),
     )
 
@@ -263,7 +263,7 @@ def _build_seeds(report: MatrixReport) -> Iterator[MatrixSection]:
             heads = ("system", *(f"seed {seed}" for seed in report.seeds), "spread", "± interval")
             yield MatrixSection(
                 title=f"Setting {setting.name}: by seed",
-                grid=MatrixTable(heads=heads, rows=rows),
+                grid=_build_table(heads, rows),
                 notes=(_SEEDS_SHARE,),
             )
 
@@ -280,12 +280,6 @@ def _make_seed_row(each: SystemFigures, seeds: Sequence[int]) -> tuple[str, ...]
     )
 
 
-def _format_span(estimate: Estimate, scale: float) -> str:
-    if estimate.low is None or estimate.high is None:
-        return NO_DATA
-    return f"{estimate.low * scale:.1f}–{estimate.high * scale:.1f}"
-
-
 def _format_seconds(seconds: float | None) -> str:
     if seconds is None:
         return NO_DATA
@@ -294,11 +288,6 @@ def _format_seconds(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
 
 
-def _format_count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-_GAP = "  "
 _WORDS = frozenset({"why", "where", "kind", "best", "worst", "settings", "cell"})
 """Columns that hold words, not figures."""
 
@@ -317,16 +306,16 @@ def render_text(report: MatrixReport) -> str:
 
 def render_markdown(report: MatrixReport, *, picture: str | None = None) -> str:
     """A page; `picture` is the file of its overview, beside it."""
-    parts = [f"# {_escape_markdown(report.name)}", f"{_escape_markdown(format_headline(report))}."]
+    parts = [f"# {escape_markdown(report.name)}", f"{escape_markdown(format_headline(report))}."]
     if picture is not None:
         parts.append(f"![The score of every system in every category]({picture})")
     for section in build_sections(report):
-        parts.append(f"## {_escape_markdown(section.title)}")
-        parts += [_escape_markdown(line) for line in section.said]
+        parts.append(f"## {escape_markdown(section.title)}")
+        parts += [escape_markdown(line) for line in section.said]
         if section.grid is not None:
-            parts.append("\n".join(_render_markdown_rows(section.grid)))
-        parts += [_escape_markdown(note) for note in section.notes]
-    parts += [_escape_markdown(note) for note in list_notes(report)]
+            parts.append(_render_markdown_table(section.grid))
+        parts += [escape_markdown(note) for note in section.notes]
+    parts += [escape_markdown(note) for note in list_notes(report)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -334,31 +323,15 @@ def _render_section(section: MatrixSection) -> Iterator[str]:
     for line in section.said:
         yield from wrap_text(line)
     if section.grid is not None:
-        yield from _render_rows(section.grid)
+        yield from tables.render_text(section.grid)
     for note in section.notes:
         yield from wrap_text(note, subsequent="    " if note.startswith("[") else "")
 
 
-def _render_rows(grid: MatrixTable) -> Iterator[str]:
-    table = [grid.heads, *grid.rows]
-    widths = [max(len(clean_text(row[n])) for row in table) for n in range(len(grid.heads))]
-    for row in table:
-        words = [
-            f"{clean_text(word):<{width}}"
-            if n == 0 or head in _WORDS
-            else f"{clean_text(word):>{width}}"
-            for n, (word, width, head) in enumerate(zip(row, widths, grid.heads, strict=True))
-        ]
-        yield _GAP.join(words).rstrip()
+def _build_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    return make_table(heads, rows, text=[n for n, head in enumerate(heads) if head in _WORDS])
 
 
-def _render_markdown_rows(grid: MatrixTable) -> Iterator[str]:
-    yield f"| {' | '.join(_escape_markdown(head) for head in grid.heads)} |"
-    rules = ("---" if n == 0 or head in _WORDS else "--:" for n, head in enumerate(grid.heads))
-    yield f"|{'|'.join(rules)}|"
-    for row in grid.rows:
-        yield f"| {' | '.join(_escape_markdown(word).replace('|', chr(92) + '|') for word in row)} |"
-
-
-def _escape_markdown(words: str) -> str:
-    return clean_text(words).replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")
+def _render_markdown_table(table: Table) -> str:
+    rows = [[escape_markdown(cell) for cell in row] for row in table.rows]
+    return tables.render_markdown(replace(table, rows=rows))

@@ -22,6 +22,7 @@ from recall_bench.reporting.analyses.costs import (
 from recall_bench.reporting.analyses.degradation import measure_degradation
 from recall_bench.reporting.analyses.fact_survival import Degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
+from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.run_pairs import find_differences
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.runs.estimates import (
@@ -174,8 +175,8 @@ def _watch_canaries(table: TrialTable, file: Path | None) -> CanaryWatch:
 def _build_header(folder: RunFolder, summary: Summary) -> ReportHeader:
     plan, validity, means = folder.plan, summary.validity, RunEstimates(folder)
     return ReportHeader(
-        system=f"{plan.system.name} {plan.system.version}",
-        judge=f"{plan.judge.name} {plan.judge.version}",
+        system=format_card(plan.system),
+        judge=format_card(plan.judge),
         status=validity.status,
         reason=validity.reason or "",
         is_stub=summary.is_stub,

@@ -18,6 +18,7 @@ from recall_bench.datasets.selection.result_file import (
 )
 from recall_bench.datasets.selection.suite import Suite
 from recall_bench.metrics.selection import EVAL_VERSION, SelectionOutcome
+from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.selection_summary import (
     MemoryGroup,
     ScoredTest,
@@ -95,7 +96,7 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
     found = report.summary
     repeats = f", {report.repeats} repeats" if report.repeats > 1 else ""
     yield (
-        f"{report.selector.name} {report.selector.version}: {_format_count(found.tests, 'test')}, "
+        f"{format_card(report.selector)}: {_format_count(found.tests, 'test')}, "
         f"{_format_count(report.memories, 'memory', 'memories')}{repeats}"
     )
     if report.validity != "valid":
@@ -220,7 +221,7 @@ def _render_result(report: SelectionReport, repeat: int, *, is_compat: bool) -> 
     presearch = report.selector.config.get("presearch")
     is_searched = presearch if isinstance(presearch, bool) else None
     headers = (
-        ("Selector", f"{report.selector.name} {report.selector.version}"),
+        ("Selector", format_card(report.selector)),
         ("Corpus", report.corpus_digest),
         ("Plan", report.plan_digest),
     )

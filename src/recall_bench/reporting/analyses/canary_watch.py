@@ -27,6 +27,7 @@ from recall_bench.reporting.analyses.canaries import (
     digest_items,
     select_reliable,
 )
+from recall_bench.reporting.formats import format_card
 from recall_bench.runs.trials import TrialTable
 
 FILE_VERSION: Final = 1
@@ -101,8 +102,8 @@ def _describe_source(table: TrialTable) -> CanarySource:
     plan, marks = table.plan, table.hallucinations
     return CanarySource(
         plan=plan.digest[:16],
-        system=f"{plan.system.name} {plan.system.version}",
-        judge=f"{plan.judge.name} {plan.judge.version}",
+        system=format_card(plan.system),
+        judge=format_card(plan.judge),
         judged=len(marks),
         hallucinated=int(sum(marks.values())),
     )

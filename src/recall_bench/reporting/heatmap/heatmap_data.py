@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recall_bench.core.memory import Asker
-from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
+from recall_bench.reporting.formats import format_card
 from recall_bench.runs.estimates import Heatmap, RunEstimates
 from recall_bench.runs.estimates import HeatmapCell as Measured
 from recall_bench.runs.run_folder import RunFolder
@@ -183,10 +183,12 @@ def _build_caption(
     plan = folder.plan
     planned = tuple(card.id for card in plan.scenarios)
     return HeatmapCaption(
-        system=f"{plan.system.name} {plan.system.version}",
+        system=format_card(plan.system),
         personas=planned if persona is None else (persona,),
-        judge=_name_judge(plan.judge),
-        appellate=None if plan.appellate is None else _name_judge(plan.appellate),
+        judge=format_card(plan.judge, plan.judge.model),
+        appellate=None
+        if plan.appellate is None
+        else format_card(plan.appellate, plan.appellate.model),
         at=folder.started,
         dataset=plan.dataset_digest,
         plan=plan.digest,
@@ -198,10 +200,6 @@ def _build_caption(
         knows_asker=plan.system.asker is not Asker.UNTOLD,
         is_dry_run=plan.dry_run,
     )
-
-
-def _name_judge(card: JudgeCard) -> str:
-    return f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "")
 
 
 def _convert_cell(cell: Measured, *, scale: float = 1) -> PictureCell:
