@@ -102,6 +102,7 @@ def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> Non
 
     data = load_heatmap(source)
     folder = source if source.is_dir() else source.parent
-    for path in output or (folder / "heatmap.png", folder / "heatmap.svg"):
-        draw_picture(data, path, ColourScale(colours))
+    paths = output or (folder / "heatmap.png", folder / "heatmap.svg")
+    draw_picture(data, *paths, scale=ColourScale(colours))
+    for path in paths:
         click.echo(str(path))

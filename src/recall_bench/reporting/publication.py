@@ -17,6 +17,7 @@ from recall_bench.generate.story_lookup import load_day_texts
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import Summary, summarise
 from recall_bench.runs.trials import TrialTable, read_trials
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def publish_report(
     table = read_trials(folder)
     others = [RunFolder.open(path) for path in beside]
     stories, missing = _load_stories(folder, data, building)
-    report = build_report(folder, table, beside=others, canaries=canaries)
+    summary = summarise(folder)
+    report = build_report(folder, table, beside=others, canaries=canaries, summary=summary)
     target = _check_folder(run / "report" if into is None else into)
     figures = target / FIGURES_FILE
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
@@ -66,7 +68,9 @@ def publish_report(
         _draw_charts(figures, target / PICTURES_FOLDER) if pictures else nullcontext(list) as drawn
     ):
         page = _write_page(target / PAGE_FILE, report, folder, table, stories)
-        heatmaps = _draw_heatmaps(report, folder, target / PICTURES_FOLDER) if pictures else ()
+        heatmaps = (
+            _draw_heatmaps(report, folder, summary, target / PICTURES_FOLDER) if pictures else ()
+        )
         files = (page, figures, *heatmaps, *drawn())
     return PublishedReport(report=report, files=files, notes=() if missing is None else (missing,))
 
@@ -106,22 +110,20 @@ def _load_stories(
         return {}, f"the days that evidence points into are not shown: {missing}"
 
 
-def _draw_heatmaps(report: RunReport, folder: RunFolder, target: Path) -> Iterator[Path]:
+def _draw_heatmaps(
+    report: RunReport, folder: RunFolder, summary: Summary, target: Path
+) -> Iterator[Path]:
     """One of all personas, and one of each where there are several."""
     from recall_bench.reporting.heatmap.heatmap_data import build_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
-    from recall_bench.runs.summary import summarise
 
-    summary = summarise(folder)
     for number, heatmap in enumerate(report.heatmaps):
         name = (
             "heatmap" if number == 0 else f"heatmap-{number}-{_format_file_name(heatmap.persona)}"
         )
-        data = build_heatmap(folder, summary, heatmap)
-        for suffix in (".png", ".svg"):
-            path = target / f"{name}{suffix}"
-            draw_picture(data, path)
-            yield path
+        paths = target / f"{name}.png", target / f"{name}.svg"
+        draw_picture(build_heatmap(folder, summary, heatmap), *paths)
+        yield from paths
 
 
 def _format_file_name(persona: str | None) -> str:

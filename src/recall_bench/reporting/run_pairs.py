@@ -1,7 +1,7 @@
 """In what two runs differ beside the system: the reasons not to compare them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.memory import ReaderCard
@@ -35,6 +35,12 @@ def find_differences(first: Plan, second: Plan) -> tuple[RunDifference, ...]:
         *_compare_scenarios(first, second),
         *_compare_conditions(first, second),
     )
+
+
+def list_differences(found: Sequence[RunDifference], most: int = 3) -> str:
+    """The first differences in words, the others counted."""
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return " and ".join(map(str, found[:most])) + more
 
 
 def list_visits(plan: Plan) -> tuple[Checkpoint, ...]:

@@ -14,7 +14,6 @@ from recall_bench.reporting.analyses.canaries import CanaryWatch
 from recall_bench.reporting.analyses.canary_watch import watch_file
 from recall_bench.reporting.analyses.costs import (
     Pareto,
-    PricedRun,
     RunCosts,
     build_paretos,
     measure_costs,
@@ -23,7 +22,7 @@ from recall_bench.reporting.analyses.degradation import measure_degradation
 from recall_bench.reporting.analyses.fact_survival import Degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.run_pairs import find_differences
+from recall_bench.reporting.run_pairs import find_differences, list_differences
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.runs.estimates import (
     Heatmap,
@@ -80,7 +79,6 @@ class RunReport(Record, frozen=True, kw_only=True):
 
 _COMPARABLE_CONDITIONS: Final = ("ingest", "passages looked at", "reader")
 """Ways of running a system that may be weighed against each other, as systems may."""
-_MAX_DIFFERENCES = 3
 
 
 def build_report(
@@ -89,25 +87,28 @@ def build_report(
     *,
     beside: Sequence[RunFolder] = (),
     canaries: Path | None = None,
+    summary: Summary | None = None,
 ) -> RunReport:
-    """Everything there is to say about the run whose table this is.
+    """Everything a report says about a run.
 
-    `beside` are runs to weigh its score and costs against; `canaries` is the file to watch. A run
-    without marks, and one beside it that cannot be weighed against it, is refused with UsageError.
+    `beside` are runs to compare its score and costs with, `canaries` is the file to watch, and
+    `summary` the run's, if it was computed before. UsageError for a run without marks, or for one
+    beside it that cannot be compared with it.
     """
     _require_marks(folder, table)
-    summary = summarise(folder)
+    summary = summary or summarise(folder)
+    means = RunEstimates(folder)
     _check_others(folder, summary, beside)
     taken = measure_costs(folder, table)
     return RunReport(
-        header=_build_header(folder, summary),
+        header=_build_header(folder, summary, means),
         categories=summary.asked_categories,
-        heatmaps=build_heatmaps(folder),
+        heatmaps=build_heatmaps(folder, means),
         hallucination=analyse_hallucination(table),
         degradation=measure_degradation(table, seed=SEED),
         attribution=count_causes(table),
         costs=taken,
-        paretos=_compare_costs(folder, [*_price_others(beside)], taken),
+        paretos=_compare_costs(folder, means, taken, beside),
         canaries=_watch_canaries(table, canaries),
         seed=SEED,
     )
@@ -139,15 +140,9 @@ def _check_others(folder: RunFolder, summary: Summary, beside: Sequence[RunFolde
             if each.what not in _COMPARABLE_CONDITIONS
         ]
         if found:
-            differs = " and ".join(str(each) for each in found[:_MAX_DIFFERENCES])
-            more = (
-                f" and {len(found) - _MAX_DIFFERENCES} more"
-                if len(found) > _MAX_DIFFERENCES
-                else ""
-            )
             raise UsageError(
-                f"--beside {other.path}: differs from {folder.path} in {differs}{more}; run both "
-                "alike to weigh them"
+                f"--beside {other.path}: differs from {folder.path} in {list_differences(found)}; "
+                "run both alike to compare them"
             )
 
 
@@ -172,8 +167,8 @@ def _watch_canaries(table: TrialTable, file: Path | None) -> CanaryWatch:
     )
 
 
-def _build_header(folder: RunFolder, summary: Summary) -> ReportHeader:
-    plan, validity, means = folder.plan, summary.validity, RunEstimates(folder)
+def _build_header(folder: RunFolder, summary: Summary, means: RunEstimates) -> ReportHeader:
+    plan, validity = folder.plan, summary.validity
     return ReportHeader(
         system=format_card(plan.system),
         judge=format_card(plan.judge),
@@ -199,22 +194,19 @@ def _list_notices(folder: RunFolder) -> Iterator[str]:
 
 
 def _compare_costs(
-    folder: RunFolder, beside: Sequence[PricedRun], taken: RunCosts
+    folder: RunFolder, means: RunEstimates, costs: RunCosts, others: Sequence[RunFolder]
 ) -> tuple[Pareto, ...]:
-    if not beside:
+    if not others:
         return ()
-    return build_paretos([*_price_run(folder, taken), *beside])
-
-
-def _price_others(folders: Sequence[RunFolder]) -> Iterator[PricedRun]:
-    for folder in folders:
-        table = read_trials(folder)
-        _require_marks(folder, table)
-        yield from _price_run(folder, measure_costs(folder, table))
-
-
-def _price_run(folder: RunFolder, taken: RunCosts) -> Iterator[PricedRun]:
-    score = estimate_overall(folder)
-    if score is not None:
-        card = folder.plan.system
-        yield f"{card.name} {card.version}", folder.path, score, taken
+    runs = [(folder, means.estimate_overall(), costs)]
+    for other in others:
+        table = read_trials(other)
+        _require_marks(other, table)
+        runs.append((other, estimate_overall(other), measure_costs(other, table)))
+    return build_paretos(
+        [
+            (format_card(each.plan.system), each.path, score, taken)
+            for each, score, taken in runs
+            if score is not None
+        ]
+    )

@@ -119,8 +119,7 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     )
     if settings.heatmap_png:
         picture = build_run_heatmap(folder, summary)
-        for name in PICTURES:
-            draw_picture(picture, folder.path / name)
+        draw_picture(picture, *(folder.path / name for name in PICTURES))
 
 
 def write_progress_file(job: Job) -> None:

@@ -79,9 +79,9 @@ class Heatmap(Record, frozen=True, kw_only=True):
         )
 
 
-def build_heatmaps(folder: RunFolder) -> tuple[Heatmap, ...]:
+def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[Heatmap, ...]:
     """All personas together first where there are several, then each."""
-    means = RunEstimates(folder)
+    means = means or RunEstimates(folder)
     each = tuple(means.build_heatmap(name) for name in folder.scenarios)
     return (means.build_heatmap(), *each) if len(each) > 1 else each
 

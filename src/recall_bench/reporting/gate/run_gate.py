@@ -25,7 +25,12 @@ from recall_bench.reporting.gate.gate_checks import (
 from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
 from recall_bench.reporting.groups import order_categories
-from recall_bench.reporting.run_pairs import TrialPairs, find_differences, pair_trials
+from recall_bench.reporting.run_pairs import (
+    TrialPairs,
+    find_differences,
+    list_differences,
+    pair_trials,
+)
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB, RunStatus, summarise
 from recall_bench.runs.trials import (
@@ -343,9 +348,7 @@ def _check_baseline(baseline: _GateSide, run: _GateSide) -> Iterator[GateCheck]:
     yield baseline.check_status()
     found = find_differences(baseline.folder.plan, run.folder.plan)
     if found:
-        differs = " and ".join(str(each) for each in found[:3])
-        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-        why = f"baseline and run differ in {differs}{more}; run both alike"
+        why = f"baseline and run differ in {list_differences(found)}; run both alike"
         yield make_undecided_check("alike", "baseline", why)
     else:
         yield GateCheck(

@@ -74,12 +74,12 @@ _DETAIL_LINES = {CellText.LINE: 1, CellText.LINES: 2, CellText.COUNT: 1, CellTex
 
 
 def draw_picture(
-    data: HeatmapData, output: Path, scale: ColourScale = ColourScale.STANDARD
+    data: HeatmapData, *paths: Path, scale: ColourScale = ColourScale.STANDARD
 ) -> None:
-    """Write the picture as PNG, SVG or PDF, as the file's name says."""
+    """Write the picture as PNG, SVG or PDF, as the names of the files say."""
     spec = build_heatmap_spec(data, scale)
     title, _, summary = str(spec["description"]).partition("\n")
-    write_picture(spec, output, title=title, summary=summary)
+    write_picture(spec, *paths, title=title, summary=summary)
 
 
 def build_heatmap_spec(data: HeatmapData, scale: ColourScale = ColourScale.STANDARD) -> View:
