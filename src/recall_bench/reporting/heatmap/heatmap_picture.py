@@ -47,7 +47,7 @@ from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell
 from recall_bench.reporting.pictures import estimate_width, wrap_lines, write_picture
 
 _WIDTH, _MOST_WIDTH = 1120.0, 2400.0
-_LEAST_TEXT_WIDTH = 720.0
+_LEAST_TEXT_WIDTH = 900.0
 """Titles are broken at this width, or at that of the picture if it is wider."""
 _LABELS_WIDTH = 180.0
 """About what the names of the rows take."""
