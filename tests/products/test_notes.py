@@ -51,10 +51,10 @@ def test_a_note_is_what_the_built_ins_search_and_quote() -> None:
 
     notes = cut()
 
-    assert [note.searched for note in notes] == [
+    assert [note.search_text for note in notes] == [
         found.search_text for found in split_chunks(episode)
     ]
-    assert [note.quoted for note in notes] == [
+    assert [note.quote for note in notes] == [
         format_quote(found.text, date(2026, 1, 31), found.session)
         for found in split_chunks(episode)
     ]
@@ -65,7 +65,7 @@ def test_a_note_knows_its_day_its_session_and_its_headings() -> None:
 
     assert (rain.day, rain.date, rain.session, rain.context) == (7, "2026-01-31", None, "")
     assert (rent.session, rent.context) == ("principal", "principal\nMoney")
-    assert rent.quoted.startswith("On 2026-01-31 (principal): The rent is 900 euros.")
+    assert rent.quote.startswith("On 2026-01-31 (principal): The rent is 900 euros.")
 
 
 def test_ids_are_the_same_for_the_same_day_and_differ_between_days() -> None:
@@ -79,7 +79,7 @@ def test_what_is_kept_fits_any_store_and_is_enough_to_give_the_note_back() -> No
     assert rain.metadata["session"] == NO_SESSION
     assert all(isinstance(value, str | int) for value in rain.metadata.values())
     assert build_note_passage(rent.metadata, 0.5) == {
-        "text": rent.quoted,
+        "text": rent.quote,
         "day": 7,
         "source": rent.id,
         "score": 0.5,

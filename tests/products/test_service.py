@@ -60,7 +60,11 @@ class Away(Exception):
 
 
 FAULTS = ServiceErrors(
-    product="Shelf", key="k-1", late=(Late,), unreachable=(Away,), refused=(Refused,)
+    product="Shelf",
+    key="k-1",
+    timeouts=(Late,),
+    connection_errors=(Away,),
+    status_errors=(Refused,),
 )
 
 
@@ -86,7 +90,7 @@ def test_no_piece_is_longer_than_a_service_takes_and_nothing_is_lost(most: int) 
     assert max(len(piece.text) for piece in pieces) <= most
     whole = "".join("".join(piece.text.split()) for piece in pieces)
     for note in split_notes(7, content, told):
-        assert "".join(note.searched.removeprefix(f"{note.context}\n").split()) in whole
+        assert "".join(note.search_text.removeprefix(f"{note.context}\n").split()) in whole
 
 
 def test_a_piece_is_dated_with_a_zone_and_marked_with_its_session() -> None:

@@ -183,7 +183,7 @@ class McpMemory:
                 "date": note.date,
                 "session": note.session or "",
                 "context": note.context,
-                "text": note.quoted,
+                "text": note.quote,
             }
             for note in split_notes(episode.day, episode.text, told)
         ]

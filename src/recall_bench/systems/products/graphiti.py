@@ -67,7 +67,7 @@ class Graphiti:
         self._sent: set[str] = set()
         self._driver: Any = None
         self._graph: Any = None
-        self._faults: Any = None
+        self._errors: Any = None
 
     async def setup(self) -> None:
         """Open the graph in the folder, which is there already in a copy."""
@@ -79,12 +79,12 @@ class Graphiti:
         from graphiti_core.driver.kuzu_driver import KuzuDriver
         from graphiti_core.llm_client.errors import RateLimitError
 
-        self._faults = ServiceErrors(
+        self._errors = ServiceErrors(
             product="the model endpoint",
             key=None,
-            late=(openai.APITimeoutError, RateLimitError),
-            unreachable=(openai.APIConnectionError,),
-            refused=(openai.APIStatusError,),
+            timeouts=(openai.APITimeoutError, RateLimitError),
+            connection_errors=(openai.APIConnectionError,),
+            status_errors=(openai.APIStatusError,),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -101,7 +101,7 @@ class Graphiti:
         for piece in split_pieces(day, content, metadata, most=_MAX_CHARS):
             if piece.id in self._sent:
                 continue
-            with self._faults.told():
+            with self._errors.translate():
                 await self._graph.add_episode(
                     name=piece.id,
                     episode_body=piece.text,
@@ -124,7 +124,7 @@ class Graphiti:
         seen = list_visible_labels(context) if self.honours_sessions else None
         # Graphiti's plain search is this one without the scores.
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": context.top_k or self._k})
-        with self._faults.told():
+        with self._errors.translate():
             results = await self._graph.search_(
                 _PUNCTUATION.sub(" ", question),
                 config=config,

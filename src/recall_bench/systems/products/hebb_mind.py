@@ -162,7 +162,7 @@ class HebbMind:
         session_id = f"{note.date}/{note.day}/{note.session or NO_SESSION}"
         place = {"session_id": session_id, "turn": turn, "timestamp": note.date}
         return {
-            "content": note.quoted if self._consolidates else note.searched,
+            "content": note.quote if self._consolidates else note.search_text,
             "partition_id": partition,
             "metadata": {**note.metadata, **place},
         }

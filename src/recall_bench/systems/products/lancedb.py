@@ -1,53 +1,33 @@
 """LanceDB: a table of vectors in columnar files, inside the process.
 
 True limits: it finds by meaning alone, going through every row (no index is built: there are too
-few for one to pay); the date decides nothing, it comes back with the note. A question without a
-word finds nothing, for its vector has no direction.
+few rows for one to pay); the date decides nothing, it comes back with the note. A question without
+a word finds nothing, because its vector is zero.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.products.notes import (
-    build_note_passage,
-    list_visible_sessions,
-    split_notes,
-)
-from recall_bench.systems.products.product import Product, ProductEmbedder, measure_folder
-from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.product import Product, StoreAdapter
 
 
-class LanceDB:
+class LanceDB(StoreAdapter):
     """LanceDB, in process: finds notes by their meaning."""
 
     name = "lancedb"
-    clock = "native"
-    answers = False
+    package = "lancedb"
 
-    def __init__(
-        self,
-        *,
-        state_dir: Path,
-        k: int = 10,
-        respect_sessions: bool = False,
-        endpoint: str | None = None,
-    ) -> None:
-        self.version = version("lancedb")
-        self.honours_sessions = respect_sessions
-        self._folder = state_dir
-        self._k = k
-        self._vectors = ProductEmbedder(endpoint)
-        self._table: Any = None
+    _table: Any = None
 
     def setup(self) -> None:
-        """Open the table in the folder, which is there already in a copy."""
+        """Open the table in the folder; a copied folder already holds one."""
         import lancedb
         import pyarrow as pa
 
         columns = {
-            "vector": pa.list_(pa.float32(), self._vectors.dimensions),
+            "vector": pa.list_(pa.float32(), self._embedder.dimensions),
             "searched": pa.string(),
             "note": pa.string(),
             "day": pa.int64(),
@@ -59,20 +39,18 @@ class LanceDB:
             "notes", schema=pa.schema(columns), exist_ok=True
         )
 
-    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
-        """Add the day's notes."""
-        notes = split_notes(day, content, metadata)
-        vectors = self._vectors.embed([note.searched for note in notes])
-        if notes:
-            self._table.add(
-                [
-                    {"vector": vector, "searched": note.searched, **note.metadata}
-                    for note, vector in zip(notes, vectors, strict=True)
-                ]
-            )
+    def add_notes(self, notes: Sequence[DayNote]) -> None:
+        """Add a row for each."""
+        vectors = self._embedder.embed([note.search_text for note in notes])
+        self._table.add(
+            [
+                {"vector": vector, "searched": note.search_text, **note.metadata}
+                for note, vector in zip(notes, vectors, strict=True)
+            ]
+        )
 
     def finalize_ingestion(self) -> None:
-        """Make one file of the many that adding day by day leaves, and drop the old ones."""
+        """Compact the many small files that adding day by day leaves."""
         import warnings
 
         with warnings.catch_warnings():
@@ -80,24 +58,22 @@ class LanceDB:
             warnings.simplefilter("ignore", UserWarning)
             self._table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
 
-    def query(self, question: str, context: QueryContext) -> dict[str, object]:
+    def find_passages(
+        self, question: str, limit: int, sessions: Sequence[str] | None
+    ) -> list[dict[str, object]]:
         """The nearest notes; the score is the cosine."""
-        search = self._table.search(self._vectors.embed([question])[0]).distance_type("cosine")
-        seen = list_visible_sessions(context) if self.honours_sessions else None
-        if seen is not None:
-            named = ", ".join("'" + session.replace("'", "''") + "'" for session in seen)
-            search = search.where(f"session in ({named})", prefilter=True)
-        found = search.limit(context.top_k or self._k).to_list()
-        return {"passages": [build_note_passage(row, 1 - row["_distance"]) for row in found]}
+        search = self._table.search(self._embedder.embed([question])[0]).distance_type("cosine")
+        if sessions is not None:
+            names = ", ".join("'" + session.replace("'", "''") + "'" for session in sessions)
+            search = search.where(f"session in ({names})", prefilter=True)
+        return [
+            build_note_passage(row, 1 - row["_distance"]) for row in search.limit(limit).to_list()
+        ]
 
     def stored_days(self) -> set[int]:
         """The days of the rows in the table."""
         rows = self._table.search().select(["day"]).limit(self._table.count_rows()).to_list()
         return {row["day"] for row in rows}
-
-    def stored_bytes(self) -> int:
-        """What its folder takes."""
-        return measure_folder(self._folder)
 
 
 product = Product(LanceDB, needs=("lancedb", "pyarrow"))

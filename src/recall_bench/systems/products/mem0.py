@@ -4,50 +4,40 @@ Raw, every note is a memory. With `infer` a language model reads each session of
 down what it thinks is worth keeping, so that a score is that model's as much as mem0's.
 
 True limits: the open-source memory refuses a timestamp and stamps what it keeps with the wall
-clock, which it also tells the model that infers; so a note's date stands in its text. It drops
+clock, which it also gives the model that infers; so a note's date stands in its text. It drops
 what has a cosine below 0.1. Its keyword and entity signals need models from a hub and are off, so
 it finds by meaning alone. It embeds one note at a time, and Qdrant's local mode waits for the disk
 after each. A reply of the model that is not the JSON it asked for counts as nothing to remember.
-A day taken in twice is kept twice.
+A day ingested twice is kept twice.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.builtin.passage_index import format_quote
-from recall_bench.systems.products.notes import (
-    DayNote,
-    build_note_passage,
-    list_visible_sessions,
-    split_notes,
-)
-from recall_bench.systems.products.product import (
-    ENDPOINT_MODEL,
-    Product,
-    ProductEmbedder,
-    measure_folder,
-)
-from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.product import ENDPOINT_MODEL, Product, StoreAdapter
 
 _USER = "principal"
-"""Whose memories they are: every memory of ours has a folder of its own."""
+"""Whose memories they are: each of our memories has a folder of its own."""
 
 _KEY = "unused"
-"""The client of OpenAI insists on one, and the endpoint does not look at it."""
+"""OpenAI's client insists on a key, and the endpoint ignores it."""
 
 
-class Mem0:
+class Mem0(StoreAdapter):
     """mem0, open source and in process: finds notes, or what a model made of them, by meaning."""
 
     name = "mem0"
+    package = "mem0ai"
     clock = "in-text"
-    answers = False
+
+    _memory: Any = None
 
     def __init__(
         self,
@@ -60,20 +50,18 @@ class Mem0:
     ) -> None:
         if infer and os.environ.get("OPENROUTER_API_KEY"):
             raise RuntimeError(
-                "mem0 asks OpenRouter rather than the run's model where OPENROUTER_API_KEY is set; "
+                "mem0 asks OpenRouter instead of the run's model if OPENROUTER_API_KEY is set; "
                 "unset it"
             )
-        self.version = version("mem0ai")
-        self.honours_sessions = respect_sessions
-        self._folder = state_dir
+        super().__init__(
+            state_dir=state_dir, k=k, respect_sessions=respect_sessions, endpoint=endpoint
+        )
         self._endpoint = endpoint
         self._infers = infer
-        self._k = k
-        self._memory: Any = None
 
     def setup(self) -> None:
-        """Open the memory in the folder, which is filled already in a copy."""
-        # Read at the first import only: without them it reports home, and keeps files there.
+        """Open the memory in the folder; a copied folder is filled already."""
+        # Read at the first import only: they stop telemetry and files in the home folder.
         os.environ["MEM0_TELEMETRY"] = "False"
         os.environ["MEM0_DIR"] = str(self._folder / "mem0")
         from mem0 import Memory
@@ -81,31 +69,31 @@ class Mem0:
         with _translate_errors():
             self._memory = Memory.from_config(self._build_config())
 
-    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
-        """Add each note as it is, or each session of the day to be read by the model."""
-        notes = split_notes(day, content, metadata)
+    def add_notes(self, notes: Sequence[DayNote]) -> None:
+        """Add each note as it is, or let the model read each session."""
+        if self._infers:
+            groups = [list(group) for _, group in groupby(notes, key=lambda note: note.session)]
+        else:
+            groups = [[note] for note in notes]
         with _translate_errors():
-            if not self._infers:
-                for note in notes:
-                    self._add([note], infer=False)
-                return
-            for _, together in groupby(notes, key=lambda note: note.session):
-                self._add(list(together), infer=True)
+            for group in groups:
+                self._add(group)
 
-    def query(self, question: str, context: QueryContext) -> dict[str, object]:
+    def find_passages(
+        self, question: str, limit: int, sessions: Sequence[str] | None
+    ) -> list[dict[str, object]]:
         """The nearest memories; the score is the cosine."""
         filters: dict[str, object] = {"user_id": _USER}
-        seen = list_visible_sessions(context) if self.honours_sessions else None
-        if seen is not None:
-            filters["session"] = {"in": list(seen)}
+        if sessions is not None:
+            filters["session"] = {"in": list(sessions)}
         with _translate_errors():
-            found = self._memory.search(question, filters=filters, top_k=context.top_k or self._k)
-        return {"passages": [self._build_passage(each) for each in found["results"]]}
+            found = self._memory.search(question, filters=filters, top_k=limit)
+        return [self._build_passage(memory) for memory in found["results"]]
 
     def stored_days(self) -> set[int] | None:
-        """The days of the notes kept; what a model made of them, and made over, may be of several.
+        """The days of the notes; None with `infer`, where a memory may come from several days.
 
-        The store is asked, for mem0 lists no more than it is told to and does not say how many.
+        Asks the store, because mem0 does not say how many memories it would list.
         """
         if self._infers:
             return None
@@ -114,18 +102,14 @@ class Mem0:
         points = client.scroll(store, limit=count, with_payload=["day"])[0] if count else []
         return {point.payload["day"] for point in points}
 
-    def stored_bytes(self) -> int:
-        """What its folder takes, the history it keeps of itself included."""
-        return measure_folder(self._folder)
-
     def teardown(self) -> None:
-        """Close the history, and let go of the lock on the vectors, which mem0 leaves open."""
+        """Close the history, and the vector store, which mem0 leaves locked."""
         if self._memory is not None:
             self._memory.close()
             self._memory.vector_store.client.close()
 
     def _build_config(self) -> dict[str, object]:
-        size = ProductEmbedder(self._endpoint).dimensions
+        size = self._embedder.dimensions
         served = {"model": ENDPOINT_MODEL, "openai_base_url": self._endpoint, "api_key": _KEY}
         store = {
             "path": str(self._folder / "qdrant"),
@@ -140,25 +124,30 @@ class Mem0:
             "history_db_path": str(self._folder / "history.db"),
         }
 
-    def _add(self, notes: list[DayNote], *, infer: bool) -> None:
-        """Notes of one session: what mem0 makes of them is kept beside what they have in common."""
-        first = notes[0].metadata
-        kept = {key: first[key] for key in ("day", "date", "session")} if infer else first
-        said = [{"role": "user", "content": f"On {note.date}\n{note.searched}"} for note in notes]
-        self._memory.add(said, user_id=_USER, metadata=kept, infer=infer)
+    def _add(self, notes: list[DayNote]) -> None:
+        """Notes of one session: what mem0 infers is stored with what they have in common."""
+        metadata = notes[0].metadata
+        if self._infers:
+            metadata = {key: metadata[key] for key in ("day", "date", "session")}
+        messages = [
+            {"role": "user", "content": f"On {note.date}\n{note.search_text}"} for note in notes
+        ]
+        self._memory.add(messages, user_id=_USER, metadata=metadata, infer=self._infers)
 
     def _build_passage(self, found: Mapping[str, Any]) -> dict[str, object]:
-        kept = found["metadata"]
+        metadata = found["metadata"]
         if not self._infers:
-            return build_note_passage(kept, found["score"])
-        on = date.fromisoformat(kept["date"])
-        said = format_quote(found["memory"], on, kept["session"] or None)
-        return build_note_passage({**kept, "note": found["id"], "quoted": said}, found["score"])
+            return build_note_passage(metadata, found["score"])
+        on = date.fromisoformat(metadata["date"])
+        quote = format_quote(found["memory"], on, metadata["session"] or None)
+        return build_note_passage(
+            {**metadata, "note": found["id"], "quoted": quote}, found["score"]
+        )
 
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """What the client of OpenAI raises, perhaps wrapped by mem0, as an adapter says it."""
+    """Raise the errors of OpenAI's client, which mem0 may wrap, as an adapter should."""
     try:
         yield
     except Exception as error:

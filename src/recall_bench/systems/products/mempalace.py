@@ -4,101 +4,93 @@ A note is a drawer, a session its room, and the day it was told the day it was f
 written through the palace's own collection; the miner, which cuts files into drawers by itself,
 is not used, nor are closets, the knowledge graph and the agents that write to it.
 
-True limits: words only put candidates that vectors found in another order, so what no vector is
-near is not found; the date decides between equals alone. A room is the only filter, so a question
-that is kept to its session is two searches, and which of their best comes first is decided by the
-cosine. Long texts that are the same on several days are given back once. Its settings are
-variables of the process: all palaces in one process have one embedder. It locks a palace by a
-file in the home folder, which is removed when the memory is closed; the folder for it stays.
+True limits: words only reorder candidates that vectors found, so a note that no vector is near is
+not found; the date decides between equals alone. A room is the only filter, so a question that is
+kept to its session is two searches, whose results are merged by cosine. Long texts that are the
+same on several days come back once. Its settings are variables of the process: all palaces in one
+process have one embedder. It locks a palace by a file in the home folder, which is removed when
+the memory is closed; the folder for it stays.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.products.notes import (
-    NO_SESSION,
-    DayNote,
-    build_note_passage,
-    list_visible_sessions,
-    split_notes,
+from recall_bench.systems.products.notes import NO_SESSION, DayNote, build_note_passage
+from recall_bench.systems.products.product import (
+    ENDPOINT_MODEL,
+    Product,
+    StoreAdapter,
+    split_batches,
 )
-from recall_bench.systems.products.product import ENDPOINT_MODEL, Product, measure_folder
-from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _WING = "record"
 _NO_SESSION_ROOM = "outside any session"
-"""The room of what a day says outside any session: an empty name would be any room."""
+"""The room of text outside any session: an empty name would mean any room."""
 
 _BATCH = 256
 """Drawers in one write."""
 
 
-class MemPalace:
+class MemPalace(StoreAdapter):
     """MemPalace in process: finds notes by their meaning and puts those with the words first."""
 
     name = "mempalace"
-    clock = "native"
-    answers = False
+    package = "mempalace"
+
+    _drawers: Any = None
 
     def __init__(
         self, *, state_dir: Path, endpoint: str, k: int = 10, respect_sessions: bool = False
     ) -> None:
-        self.version = version("mempalace")
-        self.honours_sessions = respect_sessions
-        self._palace = str(state_dir / "palace")
-        self._k = k
+        super().__init__(
+            state_dir=state_dir / "palace",
+            k=k,
+            respect_sessions=respect_sessions,
+            endpoint=endpoint,
+        )
+        self._palace = str(self._folder)
         self._endpoint = endpoint
-        self._drawers: Any = None
 
     def setup(self) -> None:
-        """Open the palace in the folder, which is there already in a copy."""
+        """Open the palace in the folder; a copied folder already holds one."""
         os.environ.update(
             MEMPALACE_EMBEDDING_MODEL="openai-compat",
             MEMPALACE_EMBEDDING_API_URL=self._endpoint,
             MEMPALACE_EMBEDDING_API_MODEL=ENDPOINT_MODEL,
             MEMPALACE_BACKEND="chroma",
-            # There is no such folder, so that nobody's own settings are found.
-            MEMPALACE_CONFIG_DIR=str(Path(self._palace).with_name("settings")),
+            # No such folder exists, so that no settings of the user are found.
+            MEMPALACE_CONFIG_DIR=str(self._folder.with_name("settings")),
         )
         from mempalace.palace import get_collection
 
         self._drawers = get_collection(self._palace, create=True)
 
-    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
-        """File the day's notes under its date."""
-        for notes in _split_batches(split_notes(day, content, metadata)):
+    def add_notes(self, notes: Sequence[DayNote]) -> None:
+        """File them under their date."""
+        for batch in split_batches(notes, _BATCH):
             self._drawers.upsert(
-                ids=[note.id for note in notes],
-                documents=[note.searched for note in notes],
-                metadatas=[_build_drawer_metadata(note) for note in notes],
+                ids=[note.id for note in batch],
+                documents=[note.search_text for note in batch],
+                metadatas=[_build_drawer_metadata(note) for note in batch],
             )
 
-    def query(self, question: str, context: QueryContext) -> dict[str, object]:
+    def find_passages(
+        self, question: str, limit: int, sessions: Sequence[str] | None
+    ) -> list[dict[str, object]]:
         """The best drawers in the palace's own order; the score is the cosine."""
-        limit = context.top_k or self._k
-        seen = list_visible_sessions(context) if self.honours_sessions else None
-        rooms = [None] if seen is None else [_name_room(session) for session in seen]
+        rooms = [None] if sessions is None else [_name_room(session) for session in sessions]
         found = _merge_rankings([self._search_room(question, limit, room) for room in rooms])[
             :limit
         ]
-        kept = self._fetch_metadata([hit["drawer_id"] for hit in found])
-        return {
-            "passages": [
-                build_note_passage(kept[hit["drawer_id"]], hit["similarity"]) for hit in found
-            ]
-        }
+        metadata = self._fetch_metadata([hit["drawer_id"] for hit in found])
+        return [build_note_passage(metadata[hit["drawer_id"]], hit["similarity"]) for hit in found]
 
     def stored_days(self) -> set[int]:
         """The days of the drawers."""
-        return {kept["day"] for kept in self._drawers.get(include=["metadatas"]).metadatas}
-
-    def stored_bytes(self) -> int:
-        """What the palace takes."""
-        return measure_folder(Path(self._palace))
+        return {row["day"] for row in self._drawers.get(include=["metadatas"]).metadatas}
 
     def teardown(self) -> None:
         """Close the palace, which its backend would keep open, and remove its lock."""
@@ -121,7 +113,7 @@ class MemPalace:
         return found
 
     def _fetch_metadata(self, ids: Sequence[str]) -> dict[str, dict[str, object]]:
-        """What lies beside the text in drawers: a search does not give it back."""
+        """The metadata of drawers, which a search does not return."""
         if not ids:
             return {}
         opened = self._drawers.get(ids=list(ids), include=["metadatas"])
@@ -129,7 +121,7 @@ class MemPalace:
 
 
 def _build_drawer_metadata(note: DayNote) -> dict[str, str | int]:
-    """A note as MemPalace labels a drawer, and what we keep beside it."""
+    """A note's metadata, and the labels that MemPalace gives a drawer."""
     return {
         **note.metadata,
         "wing": _WING,
@@ -144,13 +136,8 @@ def _name_room(session: str) -> str:
     return session or _NO_SESSION_ROOM
 
 
-def _split_batches(notes: Sequence[DayNote]) -> Iterator[Sequence[DayNote]]:
-    for start in range(0, len(notes), _BATCH):
-        yield notes[start : start + _BATCH]
-
-
 def _merge_rankings(rankings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Several rankings as one that keeps the order of each."""
+    """One ranking that keeps the order of each."""
     merged = []
     while waiting := [ranking for ranking in rankings if ranking]:
         nearest = max(waiting, key=lambda ranking: ranking[0]["similarity"])

@@ -1,7 +1,7 @@
-"""A day as notes: what every product here is given to keep, so that all keep the same.
+"""A day as notes: the same units for every product, so that products can be compared.
 
-Notes are cut as the built-in systems cut their passages. A product indexes `searched` and keeps
-`kept` beside it, in its own store; what it finds, it gives back with `passage`.
+Notes are the chunks of the built-in systems. A product indexes `search_text` and keeps `metadata`
+beside it in its own store; `build_note_passage` makes a passage of what it finds.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 NO_SESSION = ""
-"""The session, as it is kept, of what a day says outside any: stores know no missing value."""
+"""The stored session of text outside any session: not every store knows missing values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,27 +22,27 @@ class DayNote:
     """A few neighbouring sentences of one day."""
 
     id: str
-    """The same whenever the same day is cut, so that taking it in twice keeps it once."""
+    """The same whenever the same day is cut, so that ingesting it twice stores it once."""
     day: int
     date: str
     """ISO 8601, as in 2026-01-31."""
     session: str | None
     context: str
-    """The session and the headings it stands under."""
-    searched: str
-    """What is indexed: the text after its context."""
-    quoted: str
+    """The session and the headings above it."""
+    search_text: str
+    """What is indexed: the context and the text."""
+    quote: str
     """What is given back: the text after its date and session."""
 
     @property
     def metadata(self) -> dict[str, str | int]:
-        """What a product keeps beside the indexed text, in values any store can hold."""
+        """What a product stores beside the indexed text, in types that any store can hold."""
         return {
             "note": self.id,
             "day": self.day,
             "date": self.date,
             "session": NO_SESSION if self.session is None else self.session,
-            "quoted": self.quoted,
+            "quoted": self.quote,
         }
 
 
@@ -55,28 +55,28 @@ def split_notes(day: int, content: str, metadata: DayMetadata) -> tuple[DayNote,
             id=f"{day:04}-{number:03}",
             day=day,
             date=metadata.date,
-            session=excerpt.session,
-            context=excerpt.context,
-            searched=excerpt.search_text,
-            quoted=format_quote(excerpt.text, on, excerpt.session),
+            session=chunk.session,
+            context=chunk.context,
+            search_text=chunk.search_text,
+            quote=format_quote(chunk.text, on, chunk.session),
         )
-        for number, excerpt in enumerate(split_chunks(episode), start=1)
+        for number, chunk in enumerate(split_chunks(episode), start=1)
     )
 
 
 def list_visible_sessions(context: QueryContext) -> tuple[str, ...] | None:
-    """The sessions, as they are kept, that a question may see: its own and none.
+    """The stored sessions that a question may see: its own, and text outside any session.
 
-    None where it may see all, as the principal may.
+    None if it may see all, as the principal may.
     """
     return None if context.session == PRINCIPAL else (NO_SESSION, context.session)
 
 
-def build_note_passage(kept: Mapping[str, object], score: float | None) -> dict[str, object]:
-    """A note that was found, from what the product kept beside it, as an adapter returns it."""
+def build_note_passage(metadata: Mapping[str, object], score: float | None) -> dict[str, object]:
+    """A found note as an adapter returns it, from the metadata stored beside it."""
     return {
-        "text": kept["quoted"],
-        "day": kept["day"],
-        "source": kept["note"],
+        "text": metadata["quoted"],
+        "day": metadata["day"],
+        "source": metadata["note"],
         "score": score,
     }

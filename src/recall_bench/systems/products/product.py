@@ -1,14 +1,17 @@
-"""The folder a product keeps its data in."""
+"""What in-process products share: registration, embedder, and the base of their adapters."""
 
 import inspect
 import os
 import shutil
+import sqlite3
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
@@ -16,104 +19,28 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem
+from recall_bench.systems.products.notes import DayNote, list_visible_sessions, split_notes
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 
-
-def measure_folder(folder: Path) -> int:
-    """What the files below a folder add up to, by their lengths."""
-    size = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            # A database may drop a file of its own in between, and that takes no room then.
-            with suppress(FileNotFoundError):
-                size += Path(place, name).lstat().st_size
-    return size
-
-
 ENDPOINT_MODEL = "recall-bench"
-"""The model asked for: an endpoint made for the run has one embedder, whatever it is called."""
+"""The model asked for: the run's endpoint has one embedder and ignores the name."""
 
 EMBEDDING_BATCH = 256
 """Texts in one request."""
 
 EMBEDDING_TIMEOUT_S = 120.0
 
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+BUSY_STATUSES = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
+T = TypeVar("T")
 
-class _EmbeddingRow(msgspec.Struct):
-    index: int
-    embedding: list[float]
-
-
-class _EmbeddingReply(msgspec.Struct):
-    data: list[_EmbeddingRow]
-
-
-class ProductEmbedder:
-    """Embeds in this process, or through an endpoint in OpenAI's manner if one is given."""
-
-    def __init__(self, endpoint: str | None = None) -> None:
-        self._endpoint = endpoint
-        self._dimensions: int | None = None
-
-    @property
-    def dimensions(self) -> int:
-        """How long each vector is."""
-        if self._dimensions is None:
-            self._dimensions = len(self.embed(["length"])[0])
-        return self._dimensions
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text. ConnectionError or TimeoutError where the endpoint does not serve."""
-        if self._endpoint is not None:
-            url = f"{self._endpoint}/embeddings"
-            return [
-                vector
-                for batch in _split_batches(texts)
-                for vector in _request_embeddings(url, batch)
-            ]
-        from recall_bench.models.static_embedding import embed
-
-        found: list[list[float]] = embed(texts).tolist()
-        return found
-
-
-def _split_batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(texts), EMBEDDING_BATCH):
-        yield texts[start : start + EMBEDDING_BATCH]
-
-
-def _request_embeddings(url: str, texts: Sequence[str]) -> list[list[float]]:
-    replied = _post(url, msgspec.json.encode({"model": ENDPOINT_MODEL, "input": list(texts)}))
-    try:
-        rows = msgspec.json.decode(replied, type=_EmbeddingReply).data
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{url} did not reply with embeddings: {error}") from error
-    if sorted(row.index for row in rows) != list(range(len(texts))):
-        raise ValueError(f"{url} gave {len(rows)} vectors for {len(texts)} texts")
-    return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-
-
-def _post(url: str, body: bytes) -> bytes:
-    # The endpoint is on this machine, where no proxy leads.
-    opener = build_opener(ProxyHandler({}))
-    request = Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  the run's own
-    try:
-        with opener.open(request, timeout=EMBEDDING_TIMEOUT_S) as reply:
-            replied: bytes = reply.read()
-            return replied
-    except HTTPError as error:
-        said = error.read().decode("utf-8", "replace")[:500]
-        if error.code in _BUSY:
-            raise TimeoutError(f"{url} is busy: {said}") from error
-        raise RuntimeError(f"{url} refused to embed (HTTP {error.code}): {said}") from error
-    except URLError as error:
-        raise ConnectionError(f"{url} cannot be reached: {error.reason}") from error
+Passages = dict[str, object]
+"""An adapter's reply: the key `passages` and a list of mappings."""
 
 
 class Product:
-    """Makes the system of a product from its settings, and says what is missing for it.
+    """Builds the system of a product from its settings, or says what is missing for it.
 
     Nothing of the product is imported before it is called.
     """
@@ -130,24 +57,24 @@ class Product:
         self.adapter = adapter
         self.name: str = getattr(adapter, "name", adapter.__name__)
         self.needs = needs
-        """The modules it imports that the base install does not bring."""
+        """The modules it imports that the base install lacks."""
         self.programs = programs
         """The programs it starts, which no extra installs."""
         self.extra = self.name if extra is None else extra
-        """The extra of ours that installs them."""
+        """The extra of recall-bench that installs the modules."""
         self.wants_endpoint = wants_endpoint
-        """Whether it cannot do without a model endpoint, so that one must be started for it."""
+        """Whether it needs a model endpoint, so that one must be started for it."""
         self.__doc__ = adapter.__doc__
 
     @property
     def takes_endpoint(self) -> bool:
-        """Whether it can make use of a model endpoint: its adapter has a parameter for it."""
+        """Whether its adapter has a parameter for a model endpoint."""
         return "endpoint" in inspect.signature(self.adapter).parameters
 
     @property
     def is_installed(self) -> bool:
         """Whether every module it needs can be imported here."""
-        return all(_is_importable(module) for module in self.needs)
+        return all(map(_is_importable, self.needs))
 
     def __call__(
         self, config: Mapping[str, object], *, endpoint: str | None = None
@@ -167,17 +94,151 @@ class Product:
         if endpoint is not None and not self.takes_endpoint:
             raise UsageError(f"{self.name} has no use for a model endpoint; start none for it")
         given = {"endpoint": endpoint} if self.takes_endpoint else {}
-        return build_python_system(
-            self.adapter, {**self._collect_defaults(given), **config}, given=given
-        )
-
-    def _collect_defaults(self, given: Mapping[str, object]) -> dict[str, object]:
-        """The settings unsaid: they too decide what is found, so they belong on the card."""
-        return {
+        # Default settings also decide what is found, so they belong on the card.
+        defaults = {
             name: parameter.default
             for name, parameter in inspect.signature(self.adapter).parameters.items()
             if name not in given and parameter.default is not inspect.Parameter.empty
         }
+        return build_python_system(self.adapter, {**defaults, **config}, given=given)
+
+
+class ProductEmbedder:
+    """Embeds in this process, or through an OpenAI-compatible endpoint if one is given."""
+
+    def __init__(self, endpoint: str | None = None) -> None:
+        self._endpoint = endpoint
+        self._dimensions: int | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """The length of each vector."""
+        if self._dimensions is None:
+            self._dimensions = len(self.embed(["length"])[0])
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector per text. ConnectionError or TimeoutError if the endpoint does not serve."""
+        if self._endpoint is not None:
+            url = f"{self._endpoint}/embeddings"
+            return [
+                vector
+                for batch in split_batches(texts, EMBEDDING_BATCH)
+                for vector in _request_embeddings(url, batch)
+            ]
+        from recall_bench.models.static_embedding import embed
+
+        found: list[list[float]] = embed(texts).tolist()
+        return found
+
+
+class StoreAdapter:
+    """Base of the adapters whose product keeps notes in a folder, inside this process.
+
+    A subclass opens its store in `setup` and implements `add_notes` and `find_passages`.
+    """
+
+    name: ClassVar[str]
+    package: ClassVar[str]
+    """The distribution whose version is recorded."""
+    clock = "native"
+    answers = False
+
+    def __init__(
+        self,
+        *,
+        state_dir: Path,
+        k: int = 10,
+        respect_sessions: bool = False,
+        endpoint: str | None = None,
+    ) -> None:
+        self.version = version(self.package)
+        self.honours_sessions = respect_sessions
+        self._folder = state_dir
+        self._k = k
+        self._embedder = ProductEmbedder(endpoint)
+
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> Awaitable[None] | None:
+        """Store the day's notes."""
+        if notes := split_notes(day, content, metadata):
+            self.add_notes(notes)
+        return None
+
+    def query(self, question: str, context: QueryContext) -> Passages | Awaitable[Passages]:
+        """The notes found, best first."""
+        sessions = self._list_sessions(context)
+        return {"passages": self.find_passages(question, context.top_k or self._k, sessions)}
+
+    def stored_bytes(self) -> int:
+        """The size of the product's folder."""
+        return measure_folder(self._folder)
+
+    def add_notes(self, notes: Sequence[DayNote]) -> None:
+        """Store at least one note."""
+        raise NotImplementedError
+
+    def find_passages(
+        self, question: str, limit: int, sessions: Sequence[str] | None
+    ) -> list[dict[str, object]]:
+        """The best passages, of these sessions unless that is None."""
+        raise NotImplementedError
+
+    def _list_sessions(self, context: QueryContext) -> tuple[str, ...] | None:
+        return list_visible_sessions(context) if self.honours_sessions else None
+
+
+def split_batches(entries: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The entries in order, at most `size` at a time."""
+    for start in range(0, len(entries), size):
+        yield entries[start : start + size]
+
+
+def measure_folder(folder: Path) -> int:
+    """The sum of the lengths of all files below a folder."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            # A database may remove one of its files while we count.
+            with suppress(FileNotFoundError):
+                size += Path(place, name).lstat().st_size
+    return size
+
+
+class _EmbeddingRow(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _EmbeddingReply(msgspec.Struct):
+    data: list[_EmbeddingRow]
+
+
+def _request_embeddings(url: str, texts: Sequence[str]) -> list[list[float]]:
+    reply = _post(url, msgspec.json.encode({"model": ENDPOINT_MODEL, "input": list(texts)}))
+    try:
+        rows = msgspec.json.decode(reply, type=_EmbeddingReply).data
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{url} did not reply with embeddings: {error}") from error
+    if sorted(row.index for row in rows) != list(range(len(texts))):
+        raise ValueError(f"{url} gave {len(rows)} vectors for {len(texts)} texts")
+    return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
+
+
+def _post(url: str, body: bytes) -> bytes:
+    # The endpoint is on this machine, where no proxy leads.
+    opener = build_opener(ProxyHandler({}))
+    request = Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  the run's own
+    try:
+        with opener.open(request, timeout=EMBEDDING_TIMEOUT_S) as reply:
+            content: bytes = reply.read()
+            return content
+    except HTTPError as error:
+        text = error.read().decode("utf-8", "replace")[:500]
+        if error.code in BUSY_STATUSES:
+            raise TimeoutError(f"{url} is busy: {text}") from error
+        raise RuntimeError(f"{url} refused to embed (HTTP {error.code}): {text}") from error
+    except URLError as error:
+        raise ConnectionError(f"{url} cannot be reached: {error.reason}") from error
 
 
 def _is_importable(module: str) -> bool:
@@ -187,3 +248,9 @@ def _is_importable(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
+
+
+def require_sqlite_extensions() -> None:
+    """RuntimeError if this Python's sqlite3 cannot load extensions."""
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        raise RuntimeError("this Python's sqlite3 loads no extensions; use another, as Debian's")

@@ -1,21 +1,22 @@
-"""A product that is a service: its key, a place of our own in it, its refusals and its readiness.
+"""What products that are services share: pieces of a day, errors, and the base of their adapters.
 
-What a service is given are pieces: all that one session said on one day, cut only where the
-service takes no more at once. It cuts or condenses them itself.
+A service is given pieces: all that one session said on one day, split only where the service takes
+no more at once. It cuts or condenses them itself.
 
-Every memory has a place of its own under a name that nobody else has, on whatever machine it was
-opened. So any number of workers is kept apart in one service, and none of these declares a
-`max_shards`; how much they may ask of it together is for the run to limit.
+Every memory has a place of its own in the service, under a unique name. So any number of workers
+may share one service, and no adapter declares `max_shards`; the run limits how much they ask of it
+together.
 """
 
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from http import HTTPStatus
+from importlib.metadata import version
 from itertools import groupby
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import anyio
@@ -28,12 +29,9 @@ from recall_bench.systems.products.notes import (
     list_visible_sessions,
     split_notes,
 )
+from recall_bench.systems.products.product import BUSY_STATUSES, Passages
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
-SERVICE_CONCURRENCY = 8
-"""How many questions a service is asked at once."""
-
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _QUOTE_CHARS = 500
 
 
@@ -50,27 +48,27 @@ class SessionPiece:
 
     @property
     def label(self) -> str:
-        """The session as a tag or a value that is never empty."""
+        """The session as a tag that is never empty."""
         return label_session(self.session)
 
     @property
     def at(self) -> datetime:
-        """The day's beginning in UTC: services want a zone, and none is told of a story."""
+        """Midnight in UTC: services require a time zone, and a story has none."""
         return datetime.fromisoformat(self.date).replace(tzinfo=UTC)
 
     @property
     def metadata(self) -> dict[str, str | int]:
-        """What a service keeps beside the text, in values any can hold."""
+        """What a service stores beside the text, in types that any service can hold."""
         return {"piece": self.id, "day": self.day, "date": self.date, "session": self.label}
 
 
 def split_pieces(day: int, content: str, metadata: DayMetadata, *, most: int) -> list[SessionPiece]:
-    """A day by sessions, no piece of more than so many characters, no sentence left out."""
-    said: dict[str | None, list[DayNote]] = {}
+    """A day by sessions, each piece at most `most` characters; no sentence is left out."""
+    sessions: dict[str | None, list[DayNote]] = {}
     for note in split_notes(day, content, metadata):
-        said.setdefault(note.session, []).append(note)
+        sessions.setdefault(note.session, []).append(note)
     texts = [
-        (session, text) for session, notes in said.items() for text in _pack_texts(notes, most)
+        (session, text) for session, notes in sessions.items() for text in _pack_texts(notes, most)
     ]
     return [
         SessionPiece(
@@ -81,34 +79,35 @@ def split_pieces(day: int, content: str, metadata: DayMetadata, *, most: int) ->
 
 
 def label_session(session: str | None) -> str:
-    """A session as pieces are marked with it."""
+    """The tag of a session."""
     return f"session:{session or NO_SESSION}"
 
 
 def list_visible_labels(context: QueryContext) -> list[str] | None:
-    """The marks of the sessions that a question may see; None where it may see all."""
-    seen = list_visible_sessions(context)
-    return None if seen is None else [label_session(session) for session in seen]
+    """The tags of the sessions that a question may see; None if it may see all."""
+    sessions = list_visible_sessions(context)
+    return None if sessions is None else [label_session(session) for session in sessions]
 
 
 def build_service_passage(
-    text: str, kept: Mapping[str, object], score: float | None, *, result_id: str | None = None
+    text: str, metadata: Mapping[str, object], score: float | None, *, result_id: str | None = None
 ) -> dict[str, object]:
-    """A passage from what a service kept beside it, as an adapter returns it."""
-    session = str(kept.get("session", label_session(None))).removeprefix(label_session(None))
-    day = kept.get("day")
-    on = kept.get("date")
+    """A passage as an adapter returns it, from the metadata a service stored beside it."""
+    session = str(metadata.get("session", label_session(None))).removeprefix(label_session(None))
+    day = metadata.get("day")
+    on = metadata.get("date")
     return {
         "text": format_quote(text, date.fromisoformat(str(on)), session) if on else text,
         "id": result_id,
+        # Some services make a float or a text of a number.
         "day": int(str(day).partition(".")[0]) if day is not None else None,
-        "source": kept.get("piece"),
+        "source": metadata.get("piece"),
         "score": score,
     }
 
 
 def make_unique_name() -> str:
-    """A name nobody else has, now or later, for what a memory keeps in a service."""
+    """A name for what a memory keeps in a service; no other memory has it, now or later."""
     return f"recall-bench-{uuid4().hex}"
 
 
@@ -120,76 +119,191 @@ def read_api_key(product: str, variable: str) -> str:
     return key
 
 
-@asynccontextmanager
-async def undo_on_failure(undo: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Where opening fails, what was created for it is deleted, for nobody else will."""
-    try:
-        yield
-    except (SystemFault, OSError, RuntimeError):
-        # Why it failed is what matters, also where deleting fails for the same reason.
-        with suppress(SystemFault, OSError, RuntimeError):
-            await undo()
-        raise
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceErrors:
-    """What the errors of a service's SDK mean to a run. The key is in none of them."""
+    """Translates the errors of a service's SDK into those of an adapter, without the key."""
 
     product: str
     key: str | None
-    late: tuple[type[Exception], ...]
-    """Raised where no reply came in time,"""
-    unreachable: tuple[type[Exception], ...]
-    """where there is nobody to reply,"""
-    refused: tuple[type[Exception], ...]
-    """and where the reply was a refusal, with its status."""
+    timeouts: tuple[type[Exception], ...]
+    """Raised if no reply came in time."""
+    connection_errors: tuple[type[Exception], ...]
+    """Raised if the service cannot be reached."""
+    status_errors: tuple[type[Exception], ...]
+    """Raised if the service refused, with its HTTP status."""
 
     @contextmanager
     def translate(self) -> Iterator[None]:
-        """Within it, a busy service is SystemBusy, one that is not there ConnectionError.
+        """Inside, a busy service raises SystemBusy, an unreachable one ConnectionError.
 
-        Other refusals are RuntimeError. None is chained to the SDK's own error, for that one
-        holds the request and with it the key.
+        Other refusals are RuntimeError. None is chained to the SDK's own error, which holds the
+        request and with it the key.
         """
         try:
             yield
-        except self.late as error:
+        except self.timeouts as error:
             raise TimeoutError(self._redact_key(f"{self.product} did not reply: {error}")) from None
-        except self.unreachable as error:
-            said = str(error) or type(error).__name__
+        except self.connection_errors as error:
+            reason = str(error) or type(error).__name__
             raise ConnectionError(
-                self._redact_key(f"{self.product} cannot be reached: {said}")
+                self._redact_key(f"{self.product} cannot be reached: {reason}")
             ) from None
-        except self.refused as error:
+        except self.status_errors as error:
             raise self._translate_refusal(error) from None
 
     def _translate_refusal(self, error: Exception) -> Exception:
         status = get_http_status(error)
         body = getattr(error, "body", None)
-        said = self._redact_key(str(error if body is None else body))[:_QUOTE_CHARS]
-        if status not in _BUSY:
-            return RuntimeError(f"{self.product} refused (HTTP {status}): {said}")
-        busy = SystemBusy(f"{self.product} is busy (HTTP {status}): {said}")
+        text = self._redact_key(str(error if body is None else body))[:_QUOTE_CHARS]
+        if status not in BUSY_STATUSES:
+            return RuntimeError(f"{self.product} refused (HTTP {status}): {text}")
+        busy = SystemBusy(f"{self.product} is busy (HTTP {status}): {text}")
         busy.retry_after_s = _read_retry_after(error)
         return busy
 
-    def _redact_key(self, said: str) -> str:
-        return said.replace(self.key, "…") if self.key else said
+    def _redact_key(self, text: str) -> str:
+        return text.replace(self.key, "…") if self.key else text
 
 
 def get_http_status(error: Exception) -> int | None:
-    """The HTTP status an SDK's error is about."""
+    """The HTTP status in an SDK's error."""
     status = getattr(error, "status_code", None) or getattr(error, "status", None)
     return int(status) if status else None
+
+
+class ServiceAdapter:
+    """Base of the adapters whose product is a service behind an SDK with an API key.
+
+    A subclass connects its client, creates and deletes a place for one memory, adds pieces and
+    finds passages. Its methods run with the SDK's errors translated.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """The product's name in messages."""
+    package: ClassVar[str]
+    """The distribution of the SDK, whose version is recorded."""
+    key_variable: ClassVar[str]
+    """The environment variable that holds the API key."""
+    place: ClassVar[str]
+    """What the product calls the place of one memory."""
+    max_chars: ClassVar[int] = 50_000
+    """The longest piece."""
+    clock = "native"
+    answers = False
+    can_snapshot = False
+    max_concurrency = 8
+
+    def __init__(
+        self,
+        *,
+        k: int,
+        respect_sessions: bool,
+        settle_timeout_s: float = 3600.0,
+        poll_s: float = 5.0,
+    ) -> None:
+        self.version = version(self.package)
+        self.honours_sessions = respect_sessions
+        self._k = k
+        self._settle_timeout_s = settle_timeout_s
+        self._poll_s = poll_s
+        self._key = read_api_key(self.title, self.key_variable)
+        self._name = make_unique_name()
+        self._sent: set[str] = set()
+        self._client: Any = None
+        self._errors: ServiceErrors | None = None
+
+    async def setup(self) -> None:
+        """Create a place for this memory, and check that it is empty."""
+        self._errors = self.connect()
+        async with _undo_on_failure(self.teardown):
+            with self._errors.translate():
+                is_empty = await self.create_place()
+        if not is_empty:
+            raise RuntimeError(f"{self.title}'s {self.place} {self._name} is not empty")
+
+    async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
+        """Add a piece for each session of the day; what was added already is not sent again."""
+        for piece in split_pieces(day, content, metadata, most=self.max_chars):
+            if piece.id not in self._sent:
+                with self._translate():
+                    await self.add_piece(piece)
+                self._sent.add(piece.id)
+
+    async def finalize_ingestion(self) -> None:
+        """Wait until the service has processed everything."""
+
+        async def count() -> int:
+            with self._translate():
+                return await self.count_waiting()
+
+        await wait_for_processing(
+            self.title, count, timeout_s=self._settle_timeout_s, poll_s=self._poll_s
+        )
+
+    async def query(self, question: str, context: QueryContext) -> Passages:
+        """What the service ranks first."""
+        labels = list_visible_labels(context) if self.honours_sessions else None
+        with self._translate():
+            found = await self.find_passages(
+                question, limit=context.top_k or self._k, labels=labels, today=context.date
+            )
+        return {"passages": found}
+
+    async def teardown(self) -> None:
+        """Delete the place, and close the client."""
+        if self._client is None:
+            return
+        try:
+            with self._translate():
+                await self.delete_place()
+        finally:
+            await self.close_client()
+
+    def connect(self) -> ServiceErrors:
+        """Build the client without retries of its own: the run retries, and counts it."""
+        raise NotImplementedError
+
+    async def create_place(self) -> bool:
+        """Create the place; whether it is empty."""
+        raise NotImplementedError
+
+    async def add_piece(self, piece: SessionPiece) -> None:
+        """Send one piece."""
+        raise NotImplementedError
+
+    async def count_waiting(self) -> int:
+        """How many pieces the service is still processing; RuntimeError if one failed."""
+        return 0
+
+    async def find_passages(
+        self, question: str, *, limit: int, labels: Sequence[str] | None, today: date
+    ) -> list[dict[str, object]]:
+        """The best passages, of the sessions with these tags unless that is None."""
+        raise NotImplementedError
+
+    async def delete_place(self) -> None:
+        """Delete the place, if it was created."""
+        raise NotImplementedError
+
+    async def close_client(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+    @contextmanager
+    def _translate(self) -> Iterator[None]:
+        if self._errors is None:
+            raise AssertionError("setup comes first")
+        with self._errors.translate():
+            yield
 
 
 async def wait_for_processing(
     product: str, waiting: Callable[[], Awaitable[int]], *, timeout_s: float, poll_s: float
 ) -> None:
-    """Return when nothing is waiting any more; RuntimeError if it takes longer than that.
+    """Return when nothing is waiting any more; RuntimeError when time is up.
 
-    A service that is busy is asked again when it said, or at the next poll.
+    A busy service is asked again after the time it names, or at the next poll.
     """
     until = time.monotonic() + timeout_s
     while True:
@@ -208,6 +322,17 @@ async def wait_for_processing(
         await anyio.sleep(pause)
 
 
+@asynccontextmanager
+async def _undo_on_failure(undo: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    try:
+        yield
+    except (SystemFault, OSError, RuntimeError):
+        # The first failure matters, even if undoing fails for the same reason.
+        with suppress(SystemFault, OSError, RuntimeError):
+            await undo()
+        raise
+
+
 def _pack_texts(notes: list[DayNote], most: int) -> Iterator[str]:
     text = ""
     for block in _iterate_blocks(notes):
@@ -222,12 +347,12 @@ def _pack_texts(notes: list[DayNote], most: int) -> Iterator[str]:
 
 
 def _iterate_blocks(notes: list[DayNote]) -> Iterator[str]:
-    """Notes line by line, under headings that are said once for those which share them."""
+    """Notes line by line, after their headings; notes with the same headings share them."""
     for context, group in groupby(notes, lambda note: note.context):
         if context:
             yield context
         for note in group:
-            yield note.searched.removeprefix(f"{context}\n") if context else note.searched
+            yield note.search_text.removeprefix(f"{context}\n") if context else note.search_text
 
 
 def _read_retry_after(error: Exception) -> float:
