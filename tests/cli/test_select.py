@@ -10,7 +10,7 @@ from recall_bench.datasets.selection.result_file import parse_result
 from recall_bench.metrics.selection import SelectionOutcome
 from recall_bench.reporting.prompt_log import read_log
 from tests.commands import Invoke, Shown
-from tests.selection.suites import write_suite
+from tests.datasets.selection.suites import write_suite
 
 PICKS = '''
 def select(prompt, memories):

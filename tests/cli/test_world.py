@@ -15,7 +15,7 @@ from recall_bench.generate import shipped_personas, worlds
 from recall_bench.generate.shipped_personas import ShippedCorpus, digest_folder, write_catalogue
 from recall_bench.generate.worlds import build_world, find_worlds, verify_and_lint
 from tests.commands import Invoke
-from tests.world.conftest import BAKERY, questions
+from tests.generate.world.conftest import BAKERY, questions
 
 DAYS = 60
 

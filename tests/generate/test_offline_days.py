@@ -28,7 +28,7 @@ from recall_bench.generate.world_folder import WorldFolder, WorldRecipe, open_wo
 
 DAYS = 20
 ARCS = f"arcs-{DAYS}d.yaml"
-BAKERY = Path(__file__).parents[1] / "world" / "bakery"
+BAKERY = Path(__file__).parent / "world" / "bakery"
 
 
 def nothing(_: str) -> None:

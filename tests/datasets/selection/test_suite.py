@@ -8,7 +8,7 @@ from recall_bench.core.errors import DataError, Problems, UsageError
 from recall_bench.core.scenario import Expects
 from recall_bench.datasets.selection.bench_file import BenchTest, write_bench
 from recall_bench.datasets.selection.suite import NO_RECALL, RECALL, open_suite
-from tests.selection.suites import write_suite
+from tests.datasets.selection.suites import write_suite
 
 
 def test_memories_are_called_after_their_place_below_memory(tmp_path: Path) -> None:
