@@ -30,7 +30,7 @@ def test_a_report_is_printed_and_numbered(run: Run) -> None:
 
     assert shown.code == 0, shown.err
     assert shown.out.startswith("# LoCoMo, ten long chats between two friends: bm25")
-    assert "beside it: oracle" in shown.err
+    assert "for comparison: oracle" in shown.err
     assert "report: reports/locomo/strict-1/run-1" in shown.err
     written = Path("reports/locomo/strict-1/run-1/locomo.md").read_text()
     assert written.strip() == shown.out.strip()

@@ -144,7 +144,7 @@ def test_a_finished_run_asks_nobody_again(select: Select, tmp_path: Path) -> Non
 
     again = select("--into", "run", "--json")
 
-    assert "nobody was asked anything" in again.err
+    assert "nothing was asked" in again.err
     assert json.loads(again.out) == json.loads(first.out)
     assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal
 

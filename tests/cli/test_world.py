@@ -94,7 +94,7 @@ def test_build_writes_a_persona_and_says_where(invoke: Invoke) -> None:
     assert shown.code == 0
     assert shown.out == f"{Path('mine', 'bakery')}\n"
     assert len(list(Path("mine/bakery/memories-12d").glob("day-*.md"))) > 8
-    assert shown.err == "playing bakery, 12 days\n"
+    assert shown.err == "simulating bakery, 12 days\n"
 
 
 def test_the_knobs_change_what_is_built(invoke: Invoke) -> None:
@@ -150,7 +150,7 @@ def test_a_changed_value_is_found_and_ends_with_3(bakery: Path, invoke: Invoke) 
     assert shown.code == 3
     assert f"{count} of {count} answers" not in shown.out
     assert f"question {changed}: " in shown.out
-    assert "error: not proved: bakery" in shown.err
+    assert "error: not verified: bakery" in shown.err
     assert max(map(len, shown.out.splitlines())) <= 100
 
 
@@ -206,7 +206,7 @@ def test_a_folder_of_personas_is_checked_one_by_one(bakery: Path, invoke: Invoke
 
     assert shown.code == 3
     assert re.findall(r"^(\w+) +\d+ days", shown.out, re.MULTILINE) == ["bakery", "twin"]
-    assert "error: not proved: bakery;" in shown.err
+    assert "error: not verified: bakery;" in shown.err
 
 
 def test_what_cannot_be_checked_ends_with_2(data: Path, bakery: Path, invoke: Invoke) -> None:
@@ -232,7 +232,7 @@ def test_without_a_name_every_shipped_persona_is_played_and_checked(
     assert (first.code, again.code) == (0, 0)
     assert first.out == again.out
     assert first.out.startswith("bakery arcs-12d.yaml  ")
-    assert "playing bakery, 12 days\n" in first.err
+    assert "simulating bakery, 12 days\n" in first.err
     assert "playing" not in again.err
     assert len(list(release.rglob("lexicon.json"))) == 1
 

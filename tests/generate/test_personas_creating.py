@@ -505,7 +505,7 @@ def test_the_command_makes_a_persona_with_a_model_of_ones_own(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--prompt", "x", "--prompt-file", "y"), "--prompt and --prompt-file say the same thing"),
+        (("--prompt", "x", "--prompt-file", "y"), "--prompt and --prompt-file exclude each other"),
         (("--prompt-file", "nowhere.txt"), "nowhere.txt cannot be read"),
         (("--prompt", "x", "--epoch", "soon"), "--epoch: soon is no date; write year-month-day"),
         (("--prompt", "x", "--epoch", "2026-02-30"), "2026-02-30 is no date"),

@@ -79,7 +79,7 @@ def test_what_is_missing_is_said_and_done_by_the_ordinary_command(
 
     assert merged.code == 4
     assert "missing: part 1/3, 3/3" in merged.err
-    assert "goes on with them" in merged.err
+    assert "continues" in merged.err
     assert "nobody was asked" not in said
     assert result("all") == result("one")
 
@@ -134,7 +134,7 @@ def test_a_part_with_nothing_to_ask_is_merged_all_the_same(
     merged = invoke("merge", "p1", "p2", "--into", "all", "--no-heatmap-png")
 
     assert "part 1/2: 19 of 19 trials" in first
-    assert "part 2/2: 0 of 0 trials; the plan has fewer shards than parts" in second
+    assert "part 2/2: 0 of 0 trials; the plan has fewer work units than shards" in second
     assert merged.code == 0
 
 

@@ -1,4 +1,4 @@
-"""`ablate`: what each part of a system is worth."""
+"""The command `ablate`: the contribution of each part of a system."""
 
 import sys
 from pathlib import Path
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--grid",
     multiple=True,
     metavar="KEY=VALUE,VALUE",
-    help="A setting to vary, and its values [each part of hybrid off or on].",
+    help="A setting to vary and its values [each part of hybrid off and on].",
 )
 @click.option(
     "--one-at-a-time/--full",
@@ -54,10 +54,10 @@ def ablate_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> None:
-    """Run variants of a system on the same questions, and print how far each differs.
+    """Run variants of a system on the same questions, and compare them with the base.
 
-    Without --grid every part of the built-in hybrid is turned the other way round, one at a time.
-    Each variant is a run of its own; what is finished is not run again.
+    Without --grid each part of the built-in hybrid is switched, one at a time. Each variant is a
+    run of its own; finished runs are not repeated.
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.core.errors import UsageError
@@ -65,17 +65,17 @@ def ablate_command(
     from recall_bench.running.ablation import plan_ablation, read_grid, run_ablation
 
     if as_json and as_markdown:
-        raise UsageError("--json and --markdown are two shapes of one table; say one")
+        raise UsageError("--json and --markdown exclude each other; give one")
     if not one_at_a_time and not grid:
-        raise UsageError("--full: combines what --grid names; name the settings to vary")
+        raise UsageError("--full combines the settings of --grid; give some")
     settings = read_flags(profile, flags)
     ablation = plan_ablation(settings, read_grid(grid) or None, full=not one_at_a_time)
     for note in ablation.notes:
         click.echo(f"note: {note}", err=True)
     click.echo(f"runs: {ablation.folder}", err=True)
-    with forward_to_stderr(), show_activity() as telling:
-        done = run_ablation(ablation, telling, show_build)
-        telling("comparing")
+    with forward_to_stderr(), show_activity() as show:
+        done = run_ablation(ablation, show, show_build)
+        show("comparing")
         comparison = compare_variants(
             ablation.variants,
             done.folders,

@@ -1,4 +1,4 @@
-"""`canaries`: questions that hallucinate reliably, kept in a file and watched on every run."""
+"""The command `canaries`: a file of questions that hallucinate reliably, checked on every run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,14 +19,14 @@ _FILE = click.option(
     type=PATH,
     default=Path("canaries.json"),
     show_default=True,
-    help="The file that canaries are kept in.",
+    help="The file of canaries.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 
 
 @click.group("canaries")
 def canaries_command() -> None:
-    """Keep the questions that hallucinate reliably, and watch what becomes of them."""
+    """Keep a file of questions that hallucinate reliably, and check runs against it."""
 
 
 @canaries_command.command("update")
@@ -34,10 +34,10 @@ def canaries_command() -> None:
 @_FILE
 @_JSON
 def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None:
-    """Find the canaries of RUNS, taken together, and keep them in the file.
+    """Find the canaries of RUNS, taken together, and update the file.
 
-    Of those on file already, the healed and those whose question has changed are taken out; those
-    that the runs did not ask, or too seldom to tell, stay.
+    Canaries that are healed or whose question has changed are removed; those that the runs asked
+    too rarely are kept.
     """
     from recall_bench.reporting.analyses.canary_watch import (
         compare_canaries,
@@ -59,7 +59,7 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
 @_FILE
 @_JSON
 def check_command(run: Path, *, file: Path, as_json: bool) -> None:
-    """Name the canaries that are new in RUN, healed or changed. The file stays as it is."""
+    """List new, healed and changed canaries of RUN. The file is not changed."""
     from recall_bench.reporting.analyses.canary_watch import watch_file
 
     (table,) = _read_runs([run])
@@ -67,7 +67,7 @@ def check_command(run: Path, *, file: Path, as_json: bool) -> None:
 
 
 def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
-    """The runs; UsageError where answers are there twice, or nobody graded them."""
+    """The trials of the runs; UsageError for repeated or ungraded answers."""
     from recall_bench.runs.run_folder import RunFolder
     from recall_bench.runs.summary import STUB
     from recall_bench.runs.trials import identify_answers, read_trials
@@ -76,7 +76,7 @@ def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
     tables = []
     for path in paths:
         folder = RunFolder.open(path)
-        # The same answers taken twice, or judged twice, would pass for evidence over two runs.
+        # The same answers twice would look like evidence from two runs.
         answers = identify_answers(folder)
         if answers in first:
             raise UsageError(
@@ -87,7 +87,7 @@ def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
         table = read_trials(folder)
         if folder.plan.judge.name == STUB or not table.hallucinations:
             raise UsageError(
-                f"{path}: none of its answers was judged for what it makes up; judge them with "
+                f"{path}: no answer was judged for grounding; judge them with "
                 "`recall-bench rejudge`"
             )
         tables.append(table)

@@ -1,4 +1,4 @@
-"""`list` and `ranges`: what there is to run."""
+"""The commands `list` and `ranges`: available personas and checkpoints."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from recall_bench.cli.console import format_json
 @click.option("--data", type=click.Path(path_type=Path), help="Folder that holds the personas.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(data: Path | None, as_json: bool) -> None:
-    """List the personas in a data folder, or those that come with the package."""
+    """List the personas of a data folder, or those of the package."""
     from recall_bench.library import list_personas
 
     found = list_personas(data)
@@ -30,7 +30,7 @@ def list_command(data: Path | None, as_json: bool) -> None:
 @click.command("ranges")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def ranges_command(as_json: bool) -> None:
-    """List the names of checkpoints and how many days each covers."""
+    """List the named checkpoints with their days."""
     from recall_bench.core.plan import FULL, NAMED_RANGES
 
     if as_json:

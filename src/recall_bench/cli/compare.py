@@ -1,4 +1,4 @@
-"""`compare`: which of several runs is better, and whether that can be told."""
+"""The commands `compare` and `power`: differences between runs, and questions they need."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--intersect",
     is_flag=True,
-    help="Compare what the runs have in common, even if they are unlike, unfinished or invalid.",
+    help="Compare common trials even if the runs differ, are unfinished or invalid.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def compare_command(
@@ -27,8 +27,8 @@ def compare_command(
 ) -> None:
     """Compare runs with BASELINE, paired by trial: OTHERS are the folders of one run or more.
 
-    Prints which is better and how sure that is, by category, checkpoint and persona; or that no
-    difference can be told, and how large one would have had to be.
+    Prints differences with intervals by category, checkpoint and persona, and the smallest
+    difference that the runs could have shown.
     """
     from recall_bench.reporting.comparison_text import render_comparison
     from recall_bench.reporting.run_comparison import compare_runs
@@ -44,28 +44,36 @@ _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
 
 @click.command("power", cls=MultiValueCommand)
-@option("--difference", type=_ABOVE_ZERO, metavar="POINTS", help="How many questions it takes.")
-@option("--questions", type=COUNT, help="The smallest difference that so many show.")
+@option(
+    "--difference",
+    type=_ABOVE_ZERO,
+    metavar="POINTS",
+    help="The difference to detect; prints the questions it takes.",
+)
+@option("--questions", type=COUNT, help="Number of questions; prints the difference they detect.")
 @click.option(
     "--runs",
     type=PATH,
     multiple=True,
-    help="Folders of one run, or two, to take from how far differences vary.",
+    help="Folders of one run, or two, to measure the variance from.",
 )
 @option(
-    "--sd", type=_ABOVE_ZERO, metavar="POINTS", help="Or how far one varies, from trial to trial."
+    "--sd",
+    type=_ABOVE_ZERO,
+    metavar="POINTS",
+    help="The standard deviation of differences, instead of --runs.",
 )
 @option(
     "--correlation",
     type=click.FloatRange(min=0, max=1),
     metavar="SHARE",
-    help="How alike the differences on one question are, with --sd [1: re-asks add nothing].",
+    help="Correlation of the differences on one question, with --sd [1: repeats add nothing].",
 )
 @option(
     "--asks",
     type=click.FloatRange(min=1),
     metavar="N",
-    help="How often each question is put [as in --runs, or once].",
+    help="How often each question is asked [as in --runs, or once].",
 )
 @click.option(
     "--power",
@@ -73,14 +81,14 @@ _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
     type=_SHARE,
     default=0.8,
     metavar="SHARE",
-    help="How often it is to be noticed [0.8].",
+    help="Wanted power [0.8].",
 )
 @click.option(
     "--alpha",
     type=_SHARE,
     default=0.05,
     metavar="SHARE",
-    help="How often there may be a false alarm [0.05].",
+    help="Significance level [0.05].",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def power_command(
@@ -95,10 +103,10 @@ def power_command(
     alpha: float,
     as_json: bool,
 ) -> None:
-    """Say how many questions a difference between two systems takes, in points of 6.
+    """Compute how many questions a difference between two systems takes, in points of 6.
 
-    Two systems are put to the same questions, so what counts is how much their difference varies
-    from question to question: a pilot of two runs says it best.
+    Both systems get the same questions, so the variance of their difference from question to
+    question counts: two pilot runs estimate it best.
     """
     from recall_bench.reporting.power_plan import plan_power, render_power
 
@@ -118,7 +126,8 @@ def _use_stated_sd(sd: float | None, correlation: float | None, asks: float | No
 
     if sd is None:
         raise UsageError(
-            "how far differences vary is not known; name one run or two with --runs, or say --sd"
+            "the variance of differences is not known; name one or two runs with --runs, or give "
+            "--sd"
         )
     return state_basis(sd, correlation, asks)
 
@@ -131,6 +140,6 @@ def _measure_runs(
     from recall_bench.runs.trials import read_trials
 
     if sd is not None or correlation is not None:
-        raise UsageError("--sd and --correlation are taken from --runs; say one or the other")
+        raise UsageError("--sd and --correlation are measured from --runs; give one or the other")
     tables = [read_trials(RunFolder.open(path)) for path in runs]
     return measure_pilot(tables, [str(path) for path in runs], asks)

@@ -1,4 +1,4 @@
-"""Standard output holds a command's answer and nothing else."""
+"""Output of commands: results go to stdout, progress to stderr."""
 
 import contextlib
 import sys
@@ -9,12 +9,12 @@ import click
 
 
 def forward_to_stderr() -> contextlib.AbstractContextManager[object]:
-    """While it lasts, what an adapter or a judge prints goes to stderr, whatever it meant."""
+    """Redirect what an adapter or a judge prints to stderr: stdout is for the result."""
     return contextlib.redirect_stdout(sys.stderr)
 
 
 def format_json(content: object) -> str:
-    """Any of our records, or several, as JSON that people can read."""
+    """Records as indented JSON."""
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
@@ -25,7 +25,7 @@ _LINE = 79
 
 @contextmanager
 def show_activity() -> Iterator[Callable[[str], None]]:
-    """Show what is being done on one line of the terminal; a log gets a line for each thing."""
+    """A function that shows the current activity: on one line of a terminal, or as log lines."""
     if not sys.stderr.isatty():
         yield lambda what: click.echo(what, err=True)
         return
@@ -37,12 +37,12 @@ def show_activity() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def show_build(persona: str, days: int) -> Iterator[Callable[[int], None]]:
-    """Show at a terminal how far the play is; a log gets one line."""
+    """A function that shows the day that a simulation has reached: as a bar at a terminal."""
     if not sys.stderr.isatty():
-        click.echo(f"playing {persona}, {days} days", err=True)
+        click.echo(f"simulating {persona}, {days} days", err=True)
         yield lambda _: None
         return
-    with click.progressbar(length=days, label=f"playing {persona}", file=sys.stderr) as bar:
+    with click.progressbar(length=days, label=f"simulating {persona}", file=sys.stderr) as bar:
         reached = 0
 
         def update(day: int) -> None:

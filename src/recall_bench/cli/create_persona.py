@@ -1,4 +1,4 @@
-"""`create-persona`: a persona and its story from a description."""
+"""The command `create-persona`: a persona and its story from a description."""
 
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -18,26 +18,30 @@ from recall_bench.generate.creation.trades import TRADES
 
 
 @click.command("create-persona")
-@option("--prompt", metavar="TEXT", help="Whom the persona serves, and in which trade.")
-@option("--prompt-file", type=PATH, help="The same, from a file.")
+@option(
+    "--prompt", metavar="TEXT", help="Description: whom the persona serves, and in which trade."
+)
+@option("--prompt-file", type=PATH, help="A file with the description.")
 @option("--persona", type=PATH, help="The persona's folder; its name becomes the persona's id.")
-@option("--days", type=COUNT, help="How long the story is; it is written to arcs-Nd.yaml [1000].")
+@option("--days", type=COUNT, help="Length of the story, written to arcs-Nd.yaml [1000].")
 @option(
     "--epoch",
     metavar="YYYY-MM-DD",
-    help="The calendar date of day 1 [the persona's; of a new one the seed's offline, else "
+    help="Date of day 1 [that of the persona; for a new one that of the seed offline, else "
     "2024-01-01].",
 )
-@click.option("--arcs-only", is_flag=True, help="New arcs for the persona that is there.")
-@click.option("--overwrite", is_flag=True, help="Write anew what is there; cut short, it goes on.")
+@click.option("--arcs-only", is_flag=True, help="Write new arcs for an existing persona.")
+@click.option(
+    "--overwrite", is_flag=True, help="Write existing files again; repeat the command to continue."
+)
 @option(
     "--trade",
     type=click.Choice(list(TRADES)),
     metavar="NAME",
-    help=f"In which trade: {', '.join(TRADES)}; with --model offline alone [the one that --prompt "
+    help=f"The trade: {', '.join(TRADES)}; only with --model offline [the one that --prompt "
     "names].",
 )
-@option("--seed", type=int, help="Which persona of the trade; with --model offline alone [0].")
+@option("--seed", type=int, help="Seed of the persona; only with --model offline [0].")
 @model_options
 def create_persona_command(
     as_json: bool,
@@ -46,10 +50,10 @@ def create_persona_command(
     epoch: str | None,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Make persona.yaml and the arcs of a story of N days, checked and mended until sound.
+    """Write persona.yaml and the arcs of a story of N days, corrected until they are valid.
 
-    Each file is written the moment it is sound; the same command goes on where it was stopped.
-    Exits with 10 if one is missing.
+    Each file is written as soon as it is valid; the same command continues an interrupted one.
+    Exits with 10 if a file is missing.
     """
     from recall_bench.generate.creation.persona_writer import create_persona
     from recall_bench.generate.pass_request import CreateRequest
@@ -75,7 +79,7 @@ def _read_description(prompt: str | None, file: Path | None) -> str:
     if file is None:
         return prompt or ""
     if prompt is not None:
-        raise UsageError("--prompt and --prompt-file say the same thing; give one of them")
+        raise UsageError("--prompt and --prompt-file exclude each other; give one")
     from recall_bench.core.yaml12 import decode_text
 
     try:

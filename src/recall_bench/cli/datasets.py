@@ -1,4 +1,4 @@
-"""`datasets`: what there is, what is here, how to get it, and what it holds."""
+"""The command `datasets`: list, download and describe the public datasets."""
 
 import signal
 import sys
@@ -37,7 +37,7 @@ _HEADS: tuple[str, ...] = (
 )
 
 _LARGE = 50_000_000
-"""From this size on a log is told of every tenth."""
+"""Larger files get a log line for every tenth."""
 
 
 @click.group("datasets")
@@ -48,7 +48,7 @@ def datasets_command() -> None:
 @datasets_command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
-    """List the datasets, and how much of each is here."""
+    """List the datasets and how much of each is downloaded."""
     from recall_bench.datasets.dataset_card import list_entries
     from recall_bench.datasets.dataset_folder import get_datasets_folder
 
@@ -70,22 +70,22 @@ def list_command(as_json: bool) -> None:
     "--from",
     "own",
     type=click.Path(path_type=Path),
-    help="A file or folder you have; it is checked, and linked or copied. Nothing is fetched.",
+    help="Your own file or folder: it is checked, and linked or copied instead of fetched.",
 )
 @click.option(
     "--mirror", metavar="URL", help="Try URL/<dataset>/<file> before the published addresses."
 )
 @click.option(
-    "--unpinned", is_flag=True, help="Take files whose sha-256 nobody has published, and print it."
+    "--unpinned", is_flag=True, help="Accept files without a published sha-256, and print it."
 )
 def download_command(
     names: tuple[str, ...], own: Path | None, mirror: str | None, *, unpinned: bool
 ) -> None:
-    """Bring datasets here, whole and as published.
+    """Download datasets and check them.
 
-    What was interrupted goes on where it ended when the same command is given again. Every file is
-    checked against the sha-256 on record. Exits with 9 if a file could not be had, with 3 if a file
-    of yours is not the published one, with 2 if there is nothing to check a file against.
+    The same command continues an interrupted download. Every file is checked against its published
+    sha-256. Exits with 9 if a file could not be downloaded, with 3 if your file is not the
+    published one, with 2 if there is no sha-256 to check.
     """
     from recall_bench.core.errors import Interrupted
     from recall_bench.datasets.download import DownloadOptions, download
@@ -105,19 +105,18 @@ def download_command(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_command(name: str, data: Path | None, as_json: bool) -> None:
-    """Show a dataset's card.
+    """Show a dataset's card: licence, notes, errata, published corrections.
 
-    Its licence, what to know before quoting a number, its errata, corrections that others published
-    and, if it is here or given with --data, what it holds.
+    If it is downloaded or given with --data, also what it contains.
     """
     from recall_bench.cli.console import show_activity
     from recall_bench.datasets.dataset_card import build_card
     from recall_bench.datasets.methodologies import list_denominators
 
-    with show_activity() as telling:
-        # A dataset may have tens of thousands of scenarios, which no log wants to hear of.
-        heard = telling if sys.stderr.isatty() else None
-        card = build_card(name, data, denominators=list_denominators, telling=heard)
+    with show_activity() as show:
+        # A dataset may have tens of thousands of scenarios: too many lines for a log.
+        on_progress = show if sys.stderr.isatty() else None
+        card = build_card(name, data, denominators=list_denominators, telling=on_progress)
     click.echo(format_json(card) if as_json else "\n".join(_render_card(card)))
 
 
@@ -150,7 +149,7 @@ def open_watch() -> "Iterator[DownloadProgress]":
 
 
 class _DownloadLines:
-    """Plain lines on stderr, and of large files every tenth."""
+    """Plain lines on stderr; for large files one per tenth."""
 
     def __init__(self) -> None:
         self._told: tuple[str, int] = ("", 0)
@@ -229,7 +228,7 @@ def _render_card(card: "DatasetDescription") -> Iterator[str]:
 
 
 def _render_files(entry: "DatasetEntry") -> Iterator[str]:
-    """The files by name; of a tree of them, how many there are."""
+    """The files by name; of many files only their number."""
     if len(entry.files) > 30:
         here = sum(file.state == "complete" for file in entry.files)
         yield _format_field("files", f"{len(entry.files):,}, of which {here:,} are here")
@@ -258,7 +257,7 @@ def _explain_download(entry: "DatasetEntry") -> str:
 
 def _describe_origin(card: "DatasetDescription") -> str:
     if card.is_published is None:
-        return "nobody can say whether as published" if card.entry.state else "your own"
+        return "not known whether as published" if card.entry.state else "your own"
     return "as published" if card.is_published else "NOT the published bytes"
 
 

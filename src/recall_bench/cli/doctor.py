@@ -1,4 +1,4 @@
-"""`doctor`: whether what a run would say about a system can be believed."""
+"""The commands `doctor` and `check-adapter`: whether a system can be measured."""
 
 from collections.abc import Callable
 from textwrap import wrap
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 UNHEALTHY = 1
-"""The exit code of a system whose numbers would mean nothing."""
+"""The exit code for a system whose scores would be meaningless."""
 
 
 @click.command("doctor")
@@ -30,12 +30,12 @@ UNHEALTHY = 1
 def doctor_command(
     *, adapter: str, config: tuple[str, ...], timeout_s: float, strict: bool, as_json: bool
 ) -> int:
-    """Examine a system before its numbers are believed.
+    """Diagnose a system before its scores are used.
 
-    ADAPTER is what `run --adapter` takes. It is put through the contract, asked about a story it
-    was never told, told a small one, told it with its days shuffled, and compared with controls
-    that know nothing, guess, and know everything. The verdict is `valid`, `suspect` or `invalid`;
-    later runs of the same system carry it. Exits with 1 if it is `invalid`.
+    ADAPTER is as for `run --adapter`. The system is checked against the contract, asked about a
+    story it does not know, about a small story, about the same with shuffled days, and compared
+    with controls that know nothing, guess, and know everything. The verdict is `valid`, `suspect`
+    or `invalid`; later runs of the same system show it. Exits with 1 for `invalid`.
     """
     from recall_bench.core.diagnosis import save_diagnosis
 
@@ -45,9 +45,9 @@ def doctor_command(
     else:
         click.echo(_render_diagnosis(examined))
     if examined.contract.system.version == UNDECLARED:
-        click.echo("not kept for later runs: the system does not say its version", err=True)
+        click.echo("not saved for later runs: the system declares no version", err=True)
     else:
-        click.echo(f"kept for later runs: {save_diagnosis(examined.diagnosis)}", err=True)
+        click.echo(f"saved for later runs: {save_diagnosis(examined.diagnosis)}", err=True)
     health = examined.diagnosis.health
     if health is SystemHealth.VALID or (health is SystemHealth.SUSPECT and not strict):
         return 0
@@ -69,14 +69,12 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
     from recall_bench.testing.doctor import build_doctor_setup, examine_system, track_footprint
 
     clinic = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
-    with track_footprint() as files, forward_to_stderr(), show_activity() as telling:
+    with track_footprint() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=config))
 
         async def run_examination() -> "DoctorResult":
             try:
-                return await examine_system(
-                    system, clinic, files, timeout_s=timeout_s, telling=telling
-                )
+                return await examine_system(system, clinic, files, timeout_s=timeout_s, telling=show)
             finally:
                 await system.close()
 
@@ -103,15 +101,15 @@ def _render_diagnosis(examined: "DoctorResult") -> str:
 
 
 BROKEN = 1
-"""The exit code of a system that breaks the contract."""
+"""The exit code for a system that breaks the contract."""
 
 
 @click.command("check-adapter")
 @click.argument("adapter")
 @CONFIG
-@click.option("--only", multiple=True, metavar="NAME", help="Make this check; may be repeated.")
+@click.option("--only", multiple=True, metavar="NAME", help="Run only this check; can be repeated.")
 @CALL_TIMEOUT
-@click.option("--seed", type=int, default=42, metavar="N", help="Tell other facts [42].")
+@click.option("--seed", type=int, default=42, metavar="N", help="Seed of the facts [42].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_adapter_command(
     *,
@@ -122,21 +120,19 @@ def check_adapter_command(
     seed: int,
     as_json: bool,
 ) -> int:
-    """Check that a system keeps the contract that every run relies on.
+    """Check that a system satisfies the contract that every run relies on.
 
-    ADAPTER is what `run --adapter` takes. The checks tell it facts whose values are made-up words,
-    ask about them, and look for the words in what comes back; no judge and no key is needed.
-    Exits with 1 if the contract is broken.
+    ADAPTER is as for `run --adapter`. The checks ingest facts with made-up words, ask about them,
+    and look for the words in the reply; no judge and no API key is needed. Exits with 1 if the
+    contract is broken.
     """
     from recall_bench.cli.console import show_activity
     from recall_bench.core.settings import Settings
     from recall_bench.systems.resolver import resolve_system
 
-    with forward_to_stderr(), show_activity() as telling:
+    with forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=parse_config(config)))
-        report = _run_checks(
-            system, only, timeout_s, seed, lambda name: telling(f"checking {name}")
-        )
+        report = _run_checks(system, only, timeout_s, seed, lambda name: show(f"checking {name}"))
     if as_json:
         click.echo(format_json(report))
     else:
@@ -149,7 +145,7 @@ def _run_checks(
     only: tuple[str, ...],
     timeout_s: float,
     seed: int,
-    telling: Callable[[str], None],
+    show: Callable[[str], None],
 ) -> "ContractReport":
     import anyio
 
@@ -157,9 +153,7 @@ def _run_checks(
 
     async def run_and_close() -> "ContractReport":
         try:
-            return await check_system(
-                system, only=only, seed=seed, timeout_s=timeout_s, telling=telling
-            )
+            return await check_system(system, only=only, seed=seed, timeout_s=timeout_s, telling=show)
         finally:
             await system.close()
 

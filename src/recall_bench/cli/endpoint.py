@@ -1,4 +1,4 @@
-"""`endpoint`: the model endpoint on its own, for products that are set up by hand."""
+"""The command `endpoint`: the model endpoint by itself, for products that are set up by hand."""
 
 import signal
 import threading
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 @option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="Where to listen on 127.0.0.1 [any port that is free].",
+    help="Port on 127.0.0.1 [any free port].",
 )
-@option("--model", metavar="MODEL", help="What chats are passed on to, as provider:model [none].")
+@option("--model", metavar="MODEL", help="Model for chats, as provider:model [none].")
 @option(
     "--embedder",
     metavar="MODEL",
-    help="What embeds: provider:model, sentence-transformers:MODEL or fastembed:MODEL "
+    help="Model for embeddings: provider:model, sentence-transformers:MODEL or fastembed:MODEL "
     "[the embedded word vectors].",
 )
 def endpoint_command(port: int | None, model: str | None, embedder: str | None) -> None:
     """Serve embeddings and chats to products on this machine, until interrupted.
 
-    Prints the environment variables that a product needs, and what was spent in the end.
+    Prints the environment variables for a product, and at the end the cost.
     """
     from recall_bench.core.settings import Settings
     from recall_bench.systems.endpoint.model_endpoint import UNUSED_KEY, build_endpoint
@@ -47,9 +47,9 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
             click.echo(f"export OPENAI_BASE_URL={serving.url}")
             click.echo(f"export OPENAI_API_KEY={UNUSED_KEY}")
             size = f"{serving.dimensions} dimensions"
-            click.echo(f"embeds with {serving.embedder}, {size}", err=True)
-            click.echo(f"passes chats on to {serving.model or 'nobody'}", err=True)
-            # With a limit, because a wait without one holds up signals on Windows.
+            click.echo(f"embeddings: {serving.embedder}, {size}", err=True)
+            click.echo(f"chats: {serving.model or 'none'}", err=True)
+            # With a timeout: a wait without one blocks signals on Windows.
             while not asked_to_stop.wait(0.5):
                 continue
     finally:

@@ -1,4 +1,4 @@
-"""`eval`: public datasets."""
+"""The command `eval`: a system on a public dataset."""
 
 import sys
 from dataclasses import replace
@@ -34,47 +34,49 @@ if TYPE_CHECKING:
     from recall_bench.running.evaluation import EvalResult
 
 _PARTS = (
-    ("--keyword/--no-keyword", "keyword", "Look for passages by their words."),
-    ("--vector/--no-vector", "vector", "Look for passages by their meaning."),
-    ("--temporal-boost/--no-temporal-boost", "temporal_boost", "Prefer dates that are named."),
-    ("--lexical-boost/--no-lexical-boost", "lexical_boost", "Prefer what is quoted or named."),
-    ("--rerank/--no-rerank", "rerank", "Rank the best again, word by word."),
+    ("--keyword/--no-keyword", "keyword", "Search passages by words."),
+    ("--vector/--no-vector", "vector", "Search passages by meaning."),
+    ("--temporal-boost/--no-temporal-boost", "temporal_boost", "Prefer named dates."),
+    ("--lexical-boost/--no-lexical-boost", "lexical_boost", "Prefer quoted words and names."),
+    ("--rerank/--no-rerank", "rerank", "Rerank the best passages word by word."),
 )
-"""Parts of the built-in hybrid that can be switched by themselves: flag, setting and help."""
+"""The parts of the built-in hybrid that can be switched: flag, setting and help."""
 
 
 def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
     for flag, name, text in reversed(_PARTS):
         command = click.option(flag, name, default=None, help=f"Hybrid memory: {text}")(command)
     neighbours = option(
-        "--neighbours", type=NUMBER, help="Hybrid memory: passages shown either side of each."
+        "--neighbours", type=NUMBER, help="Hybrid memory: passages to add before and after each."
     )
     return neighbours(command)
 
 
 @click.command("eval", cls=MultiValueCommand)
 @click.option(
-    "--dataset", required=True, metavar="NAME", help="As `datasets list` names it: locomo."
+    "--dataset", required=True, metavar="NAME", help="Its name in `datasets list`, such as locomo."
 )
-@option("--data", type=PATH, help="Its file or folder [the one that was downloaded].")
+@option("--data", type=PATH, help="Its file or folder [the download].")
 @option(
     "--protocol",
-    help="How it is measured: strict, official, or a variant that `datasets show` names [strict].",
+    help="Protocol: strict, official, or a variant of `datasets show` [strict].",
 )
-@option("--errata", multiple=True, help="Corrections to lay over the gold, as name or name=FILE.")
+@option("--errata", multiple=True, help="Corrections of the ground truth, as name or name=FILE.")
 @option("--categories", multiple=True, help="Only questions of these categories [all].")
-@option("--max-scenarios", type=COUNT, help="Only so many histories [all].")
-@option("--scenario-offset", type=NUMBER, help="Skip so many histories first [0].")
-@option("--mode", type=click.Choice(["raw", "consolidated"]), help="What is searched [raw].")
-@option("--skip-qa/--no-skip-qa", help="Measure what is found, and read and judge nothing.")
-@option("--floors/--no-floors", help="Run bm25, none and oracle beside the system [yes].")
+@option("--max-scenarios", type=COUNT, help="Limit for the number of histories [all].")
+@option("--scenario-offset", type=NUMBER, help="Number of histories to skip [0].")
+@option(
+    "--mode", type=click.Choice(["raw", "consolidated"]), help="What the system searches [raw]."
+)
+@option("--skip-qa/--no-skip-qa", help="Measure retrieval only; answer and judge nothing.")
+@option("--floors/--no-floors", help="Run bm25, none and oracle for comparison [yes].")
 @option(
     "--answers-from",
     type=PATH,
-    help="Judge and measure the answers recorded in this run folder, and ask nobody.",
+    help="Judge and measure the answers recorded in this run folder; ask nothing.",
 )
-@option("--rebuild/--no-rebuild", help="Forget an earlier run in the same folder first.")
-@option("--reports", type=PATH, help="Where reports are numbered [reports].")
+@option("--rebuild/--no-rebuild", help="Delete an earlier run in the same folder first.")
+@option("--reports", type=PATH, help="Folder for the numbered reports [reports].")
 @PROFILE
 @setting_options(*SYSTEM)
 @_add_part_options
@@ -82,10 +84,10 @@ def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
 @FILES
 @add_json_option("Print the report as JSON.")
 def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
-    """Put a public dataset's questions to a system, and measure it by their ground truth.
+    """Ask a system the questions of a public dataset, and measure it by their ground truth.
 
-    The report says each figure beside what a blind draw, plain keyword search and the best
-    possible would get, and goes to reports/<dataset>/<eval_version>/run-N/.
+    The report compares each figure with random choice, keyword search and the best possible, and is
+    written to reports/<dataset>/<eval_version>/run-N/.
     """
     wanted = {name: flags.pop(name) for name in _REQUESTED}
     parts = {name: flags.pop(name) for name in (*(part[1] for part in _PARTS), "neighbours")}
@@ -132,7 +134,7 @@ def _run_evaluation(request: "EvalRequest") -> "EvalResult":
 
 
 def _print_baseline(name: str) -> None:
-    click.echo(f"  beside it: {name}", err=True)
+    click.echo(f"  for comparison: {name}", err=True)
 
 
 def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:
@@ -152,7 +154,7 @@ def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:
 
 
 def show_page(page: str) -> None:
-    """The page as it is; at a terminal its figures as tables, and the rest where it was written."""
+    """Print the page; at a terminal only its figures, as tables."""
     if not sys.stdout.isatty():
         click.echo(page)
         return

@@ -1,4 +1,4 @@
-"""`gate`: whether a run may pass, for whoever merges what it measured."""
+"""The command `gate`: pass or fail a run in continuous integration."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 
 @click.command("gate")
 @click.argument("run", type=PATH)
-@option("--baseline", type=PATH, help="The folder of the run to compare with [none].")
+@option("--baseline", type=PATH, help="Run folder to compare with [none].")
 @option("--rules", "rules_file", type=PATH, metavar="FILE", help="YAML file; flags win over it.")
-@option("--min-score", type=float, metavar="POINTS", help="The least score, of 100.")
-@option("--max-hallucination", type=float, metavar="PERCENT", help="The most that is made up.")
-@option("--max-leaks", type=int, metavar="N", help="The most answers that tell a secret.")
+@option("--min-score", type=float, metavar="POINTS", help="Minimum score, of 100.")
+@option("--max-hallucination", type=float, metavar="PERCENT", help="Maximum hallucination.")
+@option("--max-leaks", type=int, metavar="N", help="Maximum number of answers that tell a secret.")
 @click.option(
     "--min-category",
     multiple=True,
     metavar="NAME=POINTS",
-    help="The least score of a category, of 100. Can be repeated.",
+    help="Minimum score of a category, of 100. Can be repeated.",
 )
 @option(
     "--confident/--no-confident",
-    help="Ask that the whole interval keeps to these, not the value alone [no].",
+    help="Require these of the whole interval, not only of the value [no].",
 )
-@option("--margin", type=float, metavar="POINTS", help="The loss that is tolerated, of 100 [0].")
+@option("--margin", type=float, metavar="POINTS", help="Tolerated loss, of 100 [0].")
 @option("--category-margin", type=float, metavar="POINTS", help="In each category [as --margin].")
 @option(
     "--hallucination-margin",
     type=float,
     metavar="POINTS",
-    help="How far hallucination may rise, in % of answers [not looked at].",
+    help="Tolerated rise of hallucination, in % of answers [not checked].",
 )
 @option(
     "--notice",
     type=float,
     metavar="POINTS",
-    help="The loss to be caught: warn if the data are too few [5 more than --margin].",
+    help="Loss to detect: warn if there is too little data [5 more than --margin].",
 )
 @option(
     "--prove/--no-prove",
-    help="Fail unless it is shown that no more than --margin was lost overall [no].",
+    help="Fail unless the data prove an overall loss of at most --margin [no].",
 )
 @option("--junit", type=PATH, metavar="FILE", help="Write JUnit XML.")
 @option("--markdown", type=PATH, metavar="FILE", help="Write a summary for a pull request.")
@@ -63,10 +63,10 @@ def gate_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Pass or fail RUN by rules, and by what it lost against --baseline.
+    """Pass or fail RUN by rules, and by its loss against --baseline.
 
-    Exits with 0 if it passed, 11 if it failed, and 12 if that cannot be decided: a run is not
-    finished, the two are unlike, or nothing was measured that a rule is about.
+    Exits with 0 if it passed, 11 if it failed, and 12 if that cannot be decided: a run is
+    unfinished, the two are not comparable, or a rule's quantity was not measured.
     """
     from recall_bench.reporting.gate.gate_output import render_gate
     from recall_bench.reporting.gate.run_gate import check_run
@@ -118,7 +118,7 @@ def _parse_minimums(words: tuple[str, ...]) -> dict[str, float]:
 
 
 def _refuse_unwritable(files: dict[str, Path]) -> None:
-    """Find out before anything is counted that a file has no place."""
+    """Check the output paths before anything is computed."""
     for flag, path in files.items():
         if not path.parent.is_dir():
             raise UsageError(f"{flag}: there is no folder {path.parent} to write {path.name} to")

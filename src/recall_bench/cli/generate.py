@@ -1,4 +1,4 @@
-"""Options that the passes of generation share, and what they say in the end."""
+"""The commands that write a dataset: `generate`, its passes, and `verify-qa`."""
 
 import shlex
 import sys
@@ -27,32 +27,34 @@ LIMITS = (
         "--temperature",
         type=click.FloatRange(0, 2),
         metavar="T",
-        help="How freely the model writes; claude, codex and copilot decide themselves.",
+        help="Temperature of the model; claude, codex and copilot choose their own.",
     ),
-    option("--max-tokens", type=COUNT, metavar="N", help="The most that one reply may take."),
-    option("--timeout", "timeout_ms", type=COUNT, help="Milliseconds for a call [600000]."),
-    option("--parallelism", type=COUNT, help="Calls at a time [8]."),
+    option("--max-tokens", type=COUNT, metavar="N", help="Token limit for one reply."),
+    option("--timeout", "timeout_ms", type=COUNT, help="Time limit for a call [600000]."),
+    option("--parallelism", type=COUNT, help="Concurrent calls [8]."),
     option(
         "--max-cost",
         "max_cost_usd",
         type=click.FloatRange(min=0),
         metavar="USD",
-        help="Stop before the calls on record cost more; a higher one continues [no limit].",
+        help="Stop before all logged calls cost more; a higher limit continues [no limit].",
     ),
 )
 _ENDS = (
-    option("--profile", type=PATH, help="Take what is not given here from this profile."),
-    click.option("--json", "as_json", is_flag=True, help="Print what became of it as JSON."),
+    option("--profile", type=PATH, help="YAML profile; flags win over it."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
 )
 _DAYS = (
     option("--persona", type=PATH, help="The persona's folder."),
-    option("--arcs", metavar="FILE", help="Which story, where there are several."),
+    option("--arcs", metavar="FILE", help="The story, if there are several."),
     MODEL,
-    option("--days", type=COUNT, help="The first so many days: short for --start 1 --end N."),
+    option("--days", type=COUNT, help="The first N days: short for --start 1 --end N."),
     option("--start", type=COUNT, help="The first day [1]."),
     option("--end", type=COUNT, help="The last day [the story's]."),
     click.option(
-        "--overwrite", is_flag=True, help="Write anew what is there; cut short, it goes on."
+        "--overwrite",
+        is_flag=True,
+        help="Write existing files again; repeat the command to continue.",
     ),
 )
 
@@ -67,19 +69,19 @@ def _combine_options(*options: Callable[[Any], Any]) -> Callable[[AnyPass], AnyP
 
 
 pass_options = _combine_options(*_DAYS, *LIMITS, *_ENDS)
-"""Of a pass over the days of a story."""
+"""Options of a pass over the days of a story."""
 
 model_options = _combine_options(MODEL, *LIMITS, *_ENDS)
-"""Of a command that asks a model and has no days."""
+"""Options of a command that asks a model and has no days."""
 
 
 def print_progress(line: str) -> None:
-    """Say to whoever watches what was done."""
+    """Print a line of progress."""
     click.echo(line, err=True)
 
 
 def repeat_command() -> str:
-    """The command as it was typed, which goes on where it stopped."""
+    """The command as typed, which continues an interrupted pass."""
     return shlex.join(["recall-bench", *sys.argv[1:]])
 
 
@@ -87,10 +89,10 @@ _WHICH_DAYS = ("days", "start", "end")
 
 
 def collect_request_fields(flags: dict[str, Any], *, model: str) -> dict[str, Any]:
-    """The flags that were given over what the profile says; UsageError without a persona.
+    """The profile's fields, overridden by the given flags; UsageError without a persona.
 
-    `model` is the model of the profile that this command asks: creation, generation or
-    conversation. Settings of the profile that the command has no flag for are left out.
+    `model` is the profile's key of the model: creation, generation or conversation. Fields without
+    a flag of the command are left out.
     """
     from recall_bench.core.errors import UsageError
     from recall_bench.generate.pass_request import read_generation_profile
@@ -99,7 +101,7 @@ def collect_request_fields(flags: dict[str, Any], *, model: str) -> dict[str, An
     said = select_given(flags)
     found = read_generation_profile(profile, model) if profile else {}
     if said.keys() & _WHICH_DAYS:
-        # Which days is one decision: what the profile says about it is not mixed in.
+        # Flags for days replace all days of the profile.
         found = {name: value for name, value in found.items() if name not in _WHICH_DAYS}
     found = {name: value for name, value in found.items() if name in flags} | said
     if "persona" not in found:
@@ -108,7 +110,7 @@ def collect_request_fields(flags: dict[str, Any], *, model: str) -> dict[str, An
 
 
 def list_next_commands(request: "PassRequest", *commands: str) -> list[str]:
-    """These commands for the same persona, by the same model."""
+    """These commands for the same persona and model."""
     words = ["--persona", str(request.persona)]
     words += [] if request.arcs is None else ["--arcs", request.arcs]
     words += [] if request.is_offline else ["--model", request.model]
@@ -116,7 +118,7 @@ def list_next_commands(request: "PassRequest", *commands: str) -> list[str]:
 
 
 def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[str] = ()) -> int:
-    """Print what became of the pass and, if all is there, what to type next; its exit code."""
+    """Print the result and, if complete, the next commands; the exit code."""
     click.echo(format_json(generated) if as_json else generated.in_words)
     if generated.exit_code == 0 and not as_json:
         for command in then:
@@ -128,16 +130,16 @@ def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[
 
 @click.command("generate")
 @pass_options
-@option("--history-window", type=NUMBER, help="Earlier entries that an author sees [3].")
+@option("--history-window", type=NUMBER, help="Earlier entries that the model sees [3].")
 @option(
     "--lag",
     type=COUNT,
-    help="How many told days back the nearest text lies that a day looks back on [8].",
+    help="How many days back the latest text is that the model sees [8].",
 )
 @click.option(
     "--from-ledger",
     is_flag=True,
-    help="Write from the world's facts, and verify every day against them.",
+    help="Write from the simulator's facts, and verify every day against them.",
 )
 def generate_command(
     as_json: bool,
@@ -145,9 +147,9 @@ def generate_command(
 ) -> int:
     """Write the days of a persona's story, session by session (pass 1).
 
-    Each day is on disk the moment it exists; days that are there are skipped, so the same command
-    goes on where it was stopped. A day that cannot be written is named and left out. Exits with
-    10 if some are missing.
+    Each day is written as soon as it exists, and existing days are skipped, so the same command
+    continues an interrupted one. A day that fails is named and left out. Exits with 10 if days are
+    missing.
     """
     from recall_bench.generate.days.day_writer import generate_days
     from recall_bench.generate.pass_request import DaysRequest
@@ -162,16 +164,16 @@ def generate_command(
 @option(
     "--format",
     type=click.Choice(["markdown", "json"]),
-    help="What the files are [markdown].",
+    help="Format of the files [markdown].",
 )
 def generate_conversations_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Retell every day that is told as a dialogue of four to twelve turns (pass 2).
+    """Write every day as a dialogue of four to twelve turns (pass 2).
 
-    Each file is written the moment it exists; the same command goes on where it was stopped.
-    `run --ingest conversations` feeds them to a system. Exits with 10 if some are missing.
+    The same command continues an interrupted one. `run --ingest conversations` feeds the dialogues
+    to a system. Exits with 10 if some are missing.
     """
     from recall_bench.generate.conversations import generate_conversations
     from recall_bench.generate.pass_request import ConversationsRequest
@@ -186,10 +188,10 @@ def generate_tool_calls_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """List what the agent put into its memory on every day that is told (pass 3).
+    """Write what the agent saved to its memory on every day (pass 3).
 
-    Each file is written the moment it exists; the same command goes on where it was stopped.
-    `run --ingest tool-calls` feeds them to a system. Exits with 10 if some are missing.
+    The same command continues an interrupted one. `run --ingest tool-calls` feeds the calls to a
+    system. Exits with 10 if some are missing.
     """
     from recall_bench.generate.pass_request import PassRequest
     from recall_bench.generate.tool_calls import generate_tool_calls
@@ -203,30 +205,30 @@ def generate_tool_calls_command(
 @option(
     "--mode",
     type=click.Choice(["standard", "boundary"]),
-    help="On what happened, or on the secrets of isolated sessions [standard].",
+    help="Ask about events, or about the secrets of isolated sessions [standard].",
 )
 @option("--interval", type=COUNT, help="Days between checkpoints [7; boundary 30].")
 @option(
     "--pairs-per-checkpoint",
     "per_checkpoint",
     type=COUNT,
-    help="Questions for each; boundary: secrets of each session [12; 2].",
+    help="Questions per checkpoint; boundary: secrets per session [12; 2].",
 )
 @option(
     "--query-session",
     metavar="ID",
-    help="Where questions are asked from [principal; boundary: who may not know].",
+    help="The session that asks [principal; boundary: one that must not know].",
 )
 def generate_qa_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Write questions on the days that are told, and keep those that hold up.
+    """Write questions on the days, and keep the valid ones.
 
-    Each rests on days up to its checkpoint alone, and is examined against them before it is added
-    to questions.yaml; what is there already stays as it is. Rejected ones are in rejected.jsonl
-    with the reason. The same command goes on where it was stopped; --overwrite replaces what it
-    wrote before and nothing else. Exits with 10 if some windows are missing.
+    Each question uses only days up to its checkpoint and is checked against them before it is added
+    to questions.yaml; existing questions are not changed. Rejected questions are in rejected.jsonl
+    with the reason. The same command continues an interrupted one; --overwrite replaces only what
+    it wrote before. Exits with 10 if windows are missing.
     """
     from recall_bench.generate.pass_request import QuestionsRequest
     from recall_bench.generate.questions.question_pass import generate_questions
@@ -242,21 +244,23 @@ def generate_qa_command(
 
 @click.command("verify-qa")
 @option("--persona", type=PATH, help="The persona's folder.")
-@option("--arcs", metavar="FILE", help="Which story, where there are several.")
-@option("--questions", type=PATH, help="Any question file on the story [the story's own].")
-@option("--out", type=PATH, help="The folder for what is found [the story's qa folder].")
-@click.option("--overwrite", is_flag=True, help="Ask the model anew; cut short, it goes on.")
+@option("--arcs", metavar="FILE", help="The story, if there are several.")
+@option("--questions", type=PATH, help="A question file on the story [that of the story].")
+@option("--out", type=PATH, help="Output folder [the story's qa folder].")
+@click.option(
+    "--overwrite", is_flag=True, help="Ask the model again; repeat the command to continue."
+)
 @model_options
 def verify_qa_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Hold every question against its days: support, staleness, vagueness, duplicates, boundary.
+    """Check every question against its days: support, staleness, vagueness, duplicates, boundary.
 
-    Writes verification.jsonl, a line for each question, and, where something can be repaired
-    without judgement, the next questions.proposed-N.yaml. The file itself is never changed. With
-    a model each question is put to it too, and what it suggests is proposed if the checks agree.
-    Exits with 3 if anything is wrong.
+    Writes verification.jsonl with a line per question and, if something can be repaired safely, the
+    next questions.proposed-N.yaml. The file itself is never changed. With a model each question is
+    reviewed by it too, and its suggestions are proposed if the checks agree. Exits with 3 if there
+    are problems.
     """
     from recall_bench.generate.checks.verify_pass import verify_questions
     from recall_bench.generate.pass_request import VerifyRequest

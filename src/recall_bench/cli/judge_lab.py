@@ -1,4 +1,4 @@
-"""`judge-lab`: how far a judge can be trusted, and what that does to a score."""
+"""The command `judge-lab`: how reliable a judge is, and what that means for scores."""
 
 import contextlib
 import sys
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 AUDITED = "executive-assistant"
-"""The persona whose story an audit is about where none is named."""
+"""The default persona of an audit."""
 
 T = TypeVar("T")
 
 
 @click.group("judge-lab")
 def judge_lab_command() -> None:
-    """Measure how far a judge can be trusted, and correct scores for its errors."""
+    """Measure how reliable a judge is, and correct scores for its errors."""
 
 
 def _add_judge_options(window: str) -> Callable[[CommandT], CommandT]:
@@ -56,8 +56,8 @@ def _add_judge_options(window: str) -> Callable[[CommandT], CommandT]:
 @click.option(
     "--judged", required=True, type=PATH, help="Labelled verdicts, one JSON object a line."
 )
-@click.option("--judge", default="offline", show_default=True, help="As `run` names judges.")
-@click.option("--corpus", type=PATH, help="Folder of day files, or a persona's [none].")
+@click.option("--judge", default="offline", show_default=True, help="As for `run`.")
+@click.option("--corpus", type=PATH, help="Folder of day files, or of a persona [none].")
 @click.option(
     "--keep-repeats", is_flag=True, help="Count identical answers as often as they occur."
 )
@@ -77,8 +77,8 @@ def agreement_command(
     """Compare a judge's verdicts with labelled ones.
 
     Figures are about passes: correctness from 2, completeness from 2, grounded from 1. Identical
-    answers to one question count once, with the label most of them have; of labels that tie the
-    middle one, of two the lower.
+    answers to one question count once, with their most frequent label; in a tie the middle one, of
+    two the lower.
     """
     from recall_bench.judging.lab.judge_agreement import measure_judge
     from recall_bench.judging.lab.labelled_verdicts import (
@@ -115,7 +115,7 @@ def agreement_command(
     "--judge", "judges", multiple=True, default=("offline",), help="Judges to test [offline]."
 )
 @setting_options("data")
-@click.option("--personas", multiple=True, help=f"Whom the answers are about [{AUDITED}].")
+@click.option("--personas", multiple=True, help=f"Personas of the answers [{AUDITED}].")
 @setting_options("arcs")
 @click.option(
     "--per-class",
@@ -123,9 +123,9 @@ def agreement_command(
     default=100,
     metavar="N",
     show_default=True,
-    help="Answers of each class about each persona, at most.",
+    help="Limit for the answers per class and persona.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Which answers are drawn.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 @_add_judge_options("0: none")
 @click.option("--chart", type=PATH, help="Draw the pass rates by class: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: of several judges a list.")
@@ -180,7 +180,7 @@ def audit_command(
 def _load_scenarios(
     data: Path | None, personas: tuple[str, ...], arcs: str | None
 ) -> "list[Scenario]":
-    """The stories the answers are about, played first if need be."""
+    """The stories of the answers, simulated if necessary."""
     from recall_bench.cli.console import show_build
     from recall_bench.core.settings import Settings
     from recall_bench.generate.shipped_personas import find_story, resolve_personas
@@ -217,7 +217,7 @@ def correct_command(
     from recall_bench.reporting.judge_tables import render_correction
 
     if (agreement is None) == (audit is None):
-        raise UsageError("name either --agreement or --audit: where the judge's errors are told")
+        raise UsageError("give either --agreement or --audit, the file with the judge's errors")
     judged = _read_judged_run(run)
     measured = (
         load_audit(audit, judged.judge)
@@ -229,10 +229,7 @@ def correct_command(
 
 
 class _JudgeLab:
-    """The flags of asking a judge, turned into a judge and the terms it is asked on.
-
-    stdout is the answer: what a judge prints is commentary, whatever it meant.
-    """
+    """Resolves and runs a judge with the limits in the flags."""
 
     def __init__(self, flags: Mapping[str, Any]) -> None:
         from recall_bench.core.settings import Settings
@@ -249,7 +246,7 @@ class _JudgeLab:
             return resolve_judge(target, settings, base_url=settings.judge_base_url)
 
     def choose_window(self, *, usual: int) -> int:
-        """How many days either side of the evidence are shown."""
+        """The days before and after the evidence that the judge is shown."""
         wanted: int | None = self._flags["judge_memory_window"]
         return usual if wanted is None else wanted
 
@@ -271,7 +268,7 @@ class _JudgeLab:
 
 @contextlib.contextmanager
 def _show_progress(judge: "Judge", answers: int) -> Iterator[Callable[[int], None]]:
-    """A bar at a terminal, unless the judge only computes and is done at once."""
+    """A progress bar at a terminal, unless the judge only computes."""
     if judge.card.computes or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -315,14 +312,13 @@ def _read_judged_run(path: Path) -> "JudgedRun":
     "--corpus",
     type=PATH,
     required=True,
-    help="The days they are about, or their persona's folder.",
+    help="Their days, or their persona's folder.",
 )
-@click.option("--out", type=PATH, help="Where to write the calibration; without it, nowhere.")
+@click.option("--out", type=PATH, help="Path of the calibration [not written].")
 def calibrate_command(judged: Path, corpus: Path, out: Path | None) -> None:
-    """Learn from labelled verdicts what the offline judge's measurements amount to.
+    """Train the calibration of the offline judge on labelled verdicts.
 
-    Prints how well it does on questions that it did not learn from, and writes a calibration
-    that learned from all of them.
+    Prints its performance on held-out questions, and writes a calibration trained on all.
     """
     from recall_bench.judging.lab.calibration_fit import calibrate
 
@@ -340,7 +336,7 @@ def _render_training(trained: "TrainedCalibration") -> str:
 
     training = trained.calibration.training
     counts = f"{training.answers:,} answers to {training.questions} questions"
-    lines = [f"{counts}; each judged by a model that did not learn from its question", ""]
+    lines = [f"{counts}; each judged by a model trained without its question", ""]
     for title, found in trained.held_out.items():
         lines += [title, *render_marks(found.marks), "", *render_categories(found.categories), ""]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`lint`: what is wrong with a dataset."""
+"""The command `lint`: problems of a dataset."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Folder that holds the personas [those of the package].",
+    help="Folder with the personas [those of the package].",
 )
 @click.option(
-    "--personas", multiple=True, help="Personas to look at [all of --data; harbour-office]."
+    "--personas",
+    multiple=True,
+    help="Personas to check [all of --data; without it harbour-office].",
 )
 @click.option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
 @click.option(
     "--severity",
     type=click.Choice([str(severity) for severity in Severity]),
     default=str(Severity.NOTE),
-    help="Report nothing that matters less [note].",
+    help="Lowest severity to report [note].",
 )
-@click.option("--only", multiple=True, metavar="CODE", help="Look for these alone.")
-@click.option("--skip", multiple=True, metavar="CODE", help="Do not look for these.")
-@click.option("--all", "everything", is_flag=True, help="List every finding [5 of each lint].")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, every finding in it.")
+@click.option("--only", multiple=True, metavar="CODE", help="Run only these lints.")
+@click.option("--skip", multiple=True, metavar="CODE", help="Do not run these lints.")
+@click.option("--all", "everything", is_flag=True, help="List every finding [5 per lint].")
+@click.option("--json", "as_json", is_flag=True, help="Print all findings as JSON.")
 def lint_command(
     *,
     data: Path | None,
@@ -45,9 +47,9 @@ def lint_command(
     everything: bool,
     as_json: bool,
 ) -> int:
-    """Look for faults in personas, their days, their questions and their answers.
+    """Check personas, their days, their questions and their answers.
 
-    Exits with 3 if any of them is an error.
+    Exits with 3 if there are errors.
     """
     from recall_bench.core.settings import Settings
     from recall_bench.datasets.lint.lint_report import choose_lints, lint_story

@@ -1,4 +1,4 @@
-"""The command line: words in, one library call, words out. Only `main` knows exit codes."""
+"""The command line: parse arguments, call the library, print. Only `main` exits."""
 
 import sys
 from errno import ENOSPC
@@ -9,51 +9,51 @@ import click
 from recall_bench.core.errors import BenchError
 
 COMMANDS = {
-    "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
-    "plan": ("run", "Say what a run would do, take and show, before anything is spent."),
-    "eval": ("eval", "Measure a system on a public dataset, beside its floors and ceilings."),
+    "run": ("run", "Ingest every persona, ask at every checkpoint, grade the answers."),
+    "plan": ("run", "Show what a run would do and cost, before anything is spent."),
+    "eval": ("eval", "Measure a system on a public dataset, beside floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
-    "merge": ("run_files", "Make one run of parts that `run --shard` carried out apart."),
+    "merge": ("run_files", "Merge the shards of `run --shard` into one run."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
-    "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),
+    "ablate": ("ablate", "Switch each part of a system off or on, and compare the scores."),
     "matrix": ("matrix", "Run several systems, settings and seeds as one job, and compare them."),
-    "compare": ("compare", "Compare runs: which is better, where, and whether it can be told."),
-    "report": ("report", "Say what a run's numbers mean; write its page and pictures."),
-    "gate": ("gate", "Pass or fail a run by rules, and by what it lost against a baseline."),
-    "canaries": ("canaries", "Keep the questions that always hallucinate, and watch them."),
+    "compare": ("compare", "Compare runs, with intervals."),
+    "report": ("report", "Analyse a run; write its page and pictures."),
+    "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
+    "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),
-    "power": ("compare", "Say how many questions a wanted difference takes."),
-    "judge-lab": ("judge_lab", "Measure how far a judge can be trusted."),
-    "check-adapter": ("doctor", "Check that a system keeps the contract of a run."),
-    "doctor": ("doctor", "Examine a system before its numbers are believed."),
+    "power": ("compare", "Compute how many questions a difference takes."),
+    "judge-lab": ("judge_lab", "Measure how reliable a judge is."),
+    "check-adapter": ("doctor", "Check that a system satisfies the contract of a run."),
+    "doctor": ("doctor", "Diagnose a system before its scores are used."),
     "list": ("catalogue", "List the personas in a data folder."),
-    "world": ("world", "Build, prove and describe simulated personas."),
-    "create-persona": ("create_persona", "Make a persona and its story from a description."),
+    "world": ("world", "Build, verify and describe simulated personas."),
+    "create-persona": ("create_persona", "Write a persona and its story from a description."),
     "generate": ("generate", "Write the days of a persona's story (pass 1)."),
-    "generate-conversations": ("generate", "Retell the days as dialogues (pass 2)."),
-    "generate-tool-calls": ("generate", "List what was saved of the days (pass 3)."),
-    "generate-qa": ("generate", "Write questions about the days, and keep the sound ones."),
-    "verify-qa": ("generate", "Hold questions against their days, and propose repairs."),
+    "generate-conversations": ("generate", "Write the days as dialogues (pass 2)."),
+    "generate-tool-calls": ("generate", "Write the agent's memory calls of the days (pass 3)."),
+    "generate-qa": ("generate", "Write questions about the days, and keep the valid ones."),
+    "verify-qa": ("generate", "Check questions against their days, and propose repairs."),
     "ranges": ("catalogue", "List the names of checkpoints."),
-    "lint": ("lint", "Look for faults in personas, their days and their questions."),
+    "lint": ("lint", "Check personas, their days and their questions."),
     "datasets": ("datasets", "List, download and describe the public datasets."),
     "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
     "heatmap": ("report", "Draw a run's heatmap again."),
     "export": ("run_files", "Write a run's result files again from its journal."),
 }
-"""Each command's module and one-line help, so that `--help` imports none of them."""
+"""The module and one-line help of each command, so that `--help` imports none of them."""
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when the command is used, and not before."""
+    """Imports a command's module only when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Every command, in the order people need them."""
+        """All commands, in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command called by this name, imported now."""
+        """The command, imported now."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"recall_bench.cli.{COMMANDS[cmd_name][0]}")
@@ -61,7 +61,7 @@ class LazyGroup(click.Group):
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The table of commands, from what is known without importing them."""
+        """The list of commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
@@ -73,7 +73,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command; print what went wrong as one sentence, without a traceback."""
+    """Run the command; print expected errors as one line, without a traceback."""
     try:
         code = cli(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -97,6 +97,6 @@ def main() -> None:
     except OSError as error:
         if error.errno != ENOSPC or error.filename is not None:
             raise
-        click.echo("error: what was to be printed found no room; print it elsewhere", err=True)
+        click.echo("error: no space left to print the output; print it elsewhere", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)

@@ -1,4 +1,4 @@
-"""`matrix`: several systems, settings and seeds as one job with one report."""
+"""The command `matrix`: several systems, settings and seeds with one report."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,16 +27,18 @@ if TYPE_CHECKING:
     from recall_bench.running.matrix_run import MatrixResult
 
 _QUARTERS = 4
-"""A log hears of every quarter of a cell, beside its beginning and its end."""
+"""Progress lines per cell in a log."""
 
 
 @click.command("matrix")
 @click.argument("file", type=PATH)
 @click.option(
-    "--only", multiple=True, metavar="PATTERN", help="Run the cells that are like this: 'hybrid*'."
+    "--only", multiple=True, metavar="PATTERN", help="Run only matching cells, such as 'hybrid*'."
 )
-@click.option("--list", "as_list", is_flag=True, help="List the cells, and run none.")
-@click.option("--report", "only_report", is_flag=True, help="Report on what there is; run nothing.")
+@click.option("--list", "as_list", is_flag=True, help="List the cells; run nothing.")
+@click.option(
+    "--report", "only_report", is_flag=True, help="Report on finished cells; run nothing."
+)
 @setting_options(
     *("into", "executor", "workers", "ray_address", "max_cost_usd", "max_tokens", "max_calls"),
     *("parallelism", "retry_errors"),
@@ -57,10 +59,10 @@ def matrix_command(
     as_markdown: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Run every system under every setting by every seed, as FILE says, and compare them.
+    """Run every combination of systems, settings and seeds in FILE, and compare them.
 
-    Each cell is an ordinary run in a folder of its own. Stopped, the same command goes on; what is
-    finished is not run again. The exit code is the largest of the cells'.
+    Each cell is an ordinary run in its own folder. The same command continues an interrupted
+    matrix; finished cells are not repeated. The exit code is the largest of the cells.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.core.errors import UsageError
@@ -68,7 +70,7 @@ def matrix_command(
     from recall_bench.running.matrix_run import open_matrix, run_matrix, write_matrix_report
 
     if as_json and as_markdown:
-        raise UsageError("--json and --markdown are two shapes of one report; say one")
+        raise UsageError("--json and --markdown exclude each other; give one")
     matrix, cells = open_matrix(file, select_given(flags))
     if as_list:
         for cell in select_cells(cells, only):
@@ -112,11 +114,11 @@ def _print_conclusion(done: "MatrixResult") -> None:
         if each.exit_code:
             click.echo(f"error: {each.cell.label}: {each.reason}", err=True)
     if all(each.was_finished for each in done.outcomes):
-        click.echo("note: every cell was finished before, and nobody was asked anything", err=True)
+        click.echo("note: every cell was finished before; nothing was asked", err=True)
 
 
 class _MatrixLog:
-    """Plain lines: where a cell begins and ends, and every quarter between."""
+    """Plain lines at the start, each quarter and the end of a cell."""
 
     def __init__(self, board: "MatrixBoard") -> None:
         self._board = board
@@ -126,8 +128,8 @@ class _MatrixLog:
         self._board.begin(cell)
         click.echo(f"{cell.label}: begun", err=True)
 
-    def note(self, cell: "MatrixCell", event: "Event", standings: "TrialStates") -> None:
-        self._board.note(cell, event, standings)
+    def note(self, cell: "MatrixCell", event: "Event", states: "TrialStates") -> None:
+        self._board.note(cell, event, states)
         line = self._board.lines[cell.label]
         quarters = _QUARTERS * line.done // line.owed if line.owed else 0
         if _QUARTERS > quarters > self._quarters.setdefault(cell.label, quarters):
@@ -145,14 +147,14 @@ class _MatrixLog:
 
 
 class _MatrixScreen:
-    """One screen: a line a cell, and the whole at the bottom."""
+    """A screen with a line per cell and a total."""
 
     def __init__(self, board: "MatrixBoard", live: "Live") -> None:
         self._board = board
         self._live = live
 
     def render_screen(self) -> str:
-        """Where there are more cells than lines, those that wait, then those done, are left out."""
+        """The lines of the cells; without room, waiting and then finished cells are left out."""
         lines = list(self._board.lines.values())
         room = max(1, self._live.console.size.height - 3)
         for state in ("waiting", "done"):
@@ -167,8 +169,8 @@ class _MatrixScreen:
         self._board.begin(cell)
         self._refresh()
 
-    def note(self, cell: "MatrixCell", event: "Event", standings: "TrialStates") -> None:
-        self._board.note(cell, event, standings)
+    def note(self, cell: "MatrixCell", event: "Event", states: "TrialStates") -> None:
+        self._board.note(cell, event, states)
         self._refresh()
 
     def end(self, outcome: "CellOutcome") -> None:
@@ -183,7 +185,7 @@ class _MatrixScreen:
 
 @contextmanager
 def _watch_cells() -> Iterator[Any]:
-    """Makes a watcher of the cells to follow: a screen at a terminal, lines in a log."""
+    """A function that makes a watcher of cells: a screen at a terminal, lines in a log."""
     from recall_bench.running.matrix_progress import MatrixBoard
 
     def make_log(cells: "Sequence[MatrixCell]", warnings: Sequence[str]) -> _MatrixLog:

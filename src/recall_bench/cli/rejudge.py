@@ -1,4 +1,4 @@
-"""`rejudge`: other judges, the same answers."""
+"""The command `rejudge`: other judges for recorded answers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,8 @@ def rejudge_command(
 ) -> int:
     """Grade the recorded answers of RUN again into a new run, without the system.
 
-    Window, review and timeout are as RUN had them unless they are given. A table at the end
-    shows each mark before and after.
+    Memory window, review and timeout default to those of RUN. A table at the end shows each mark
+    before and after.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.cli.run import print_conclusion, run_job
@@ -54,7 +54,7 @@ def rejudge_command(
     if profile is not None:
         from recall_bench.core.profile import read_profile
 
-        # The profile's folder is that of the run it describes.
+        # `into` of the profile is the folder of RUN.
         said = {name: value for name, value in read_profile(profile).items() if name != "into"}
         wanted = {name: said[name] for name in said.keys() & JUDGING} | wanted
     if no_heatmap_png:
@@ -67,14 +67,14 @@ def rejudge_command(
 
 
 def _find_problem(run: Path, finished: "RunResult") -> str | None:
-    """What ended badly, and what to do about it: nobody can be asked again here."""
+    """What went wrong and what to do about it; the system cannot be asked here."""
     from recall_bench.cli.run import find_problem
 
     tally = finished.summary.overall
     if finished.stopped_by is None:
         if finished.exit_code == 4:
             return (
-                f"{tally.open} questions were never put in {run}; finish that run, "
+                f"{tally.open} questions were never asked in {run}; finish that run, "
                 "then judge it again into another folder"
             )
         if finished.exit_code == 5:

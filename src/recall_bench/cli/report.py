@@ -1,4 +1,4 @@
-"""`report`: what a run's numbers mean, as a page, pictures, text and figures."""
+"""The commands `report` and `heatmap`: a run as a page, pictures, text and figures."""
 
 import gc
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from recall_bench.cli.options import PATH, option
 
 @contextmanager
 def _disable_gc() -> Iterator[None]:
-    """Look for no garbage: there is hardly any, and among millions of objects it takes seconds."""
+    """Disable garbage collection, which takes seconds with millions of objects."""
     gc.disable()
     try:
         yield
@@ -29,11 +29,11 @@ def _disable_gc() -> Iterator[None]:
     type=PATH,
     multiple=True,
     metavar="RUN",
-    help="Another run to weigh score and costs against. Can be repeated.",
+    help="Another run to compare score and costs with. Can be repeated.",
 )
-@option("--canaries", type=PATH, help="File of questions to watch; see recall-bench canaries.")
+@option("--canaries", type=PATH, help="File of canaries; see `recall-bench canaries`.")
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
-@click.option("--pictures", is_flag=True, help="Draw the charts and heatmaps as PNG and SVG too.")
+@click.option("--pictures", is_flag=True, help="Write the charts and heatmaps as PNG and SVG too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def report_command(
     run: Path,
@@ -45,10 +45,10 @@ def report_command(
     pictures: bool,
     as_json: bool,
 ) -> None:
-    """Say what the numbers of RUN mean, and write a page that shows it.
+    """Analyse RUN, print the figures and write a page.
 
-    Hallucination, degradation, where failures come from and what it all cost, each figure with
-    its interval. report.html is one file that opens from disk and asks nobody anything.
+    Hallucination, degradation, causes of failures and costs, each figure with its interval.
+    report.html is a single file without external resources.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.core.plain_text import clean_text
@@ -81,20 +81,20 @@ def report_command(
     "--output",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Picture to write, .png, .svg or .pdf; may be repeated [both beside the source].",
+    help="Picture to write: .png, .svg or .pdf; can be repeated [.png and .svg beside the source].",
 )
 @click.option(
     "--colours",
     type=click.Choice(["standard", "colour-blind"]),
     default="standard",
     show_default=True,
-    help="Red, amber and green; or dark blue to yellow, which every eye can put in order.",
+    help="Red, amber and green; or dark blue to yellow, for colour-blind readers.",
 )
 def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> None:
     """Draw the heatmap of SOURCE: a run folder, a result.json or a progress.jsonl.
 
-    Each mean stands with its 95 % interval and the number of different questions, as far as a
-    cell has room; in an .svg pointing at a cell tells both, and how many trials are missing.
+    Each mean has its 95 % interval and its number of questions, if the cell has room; in an .svg
+    the tooltip of a cell shows both, and the number of missing trials.
     """
     from recall_bench.reporting.heatmap.colours import ColourScale
     from recall_bench.reporting.heatmap.heatmap_files import load_heatmap

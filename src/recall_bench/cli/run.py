@@ -1,4 +1,4 @@
-"""`run`: the benchmark itself."""
+"""The commands `run` and `plan`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recall_bench.runs.run_result import RunResult
 
 _MAX_NAMED = 5
-"""So many questions are named; more are counted."""
+"""Limit for the questions that a warning names."""
 
 
 @click.command("run", cls=MultiValueCommand)
@@ -53,9 +53,9 @@ def run_command(
     no_heatmap_png: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Live through every persona, ask at every checkpoint, and grade the answers.
+    """Ingest every persona, ask at every checkpoint, and grade the answers.
 
-    With no arguments it runs the thirty days of harbour-office against the built-in hybrid memory.
+    Without arguments it runs the thirty days of harbour-office with the built-in hybrid memory.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.running.assembly import assemble
@@ -74,13 +74,13 @@ def run_command(
 
 
 def is_reportable(finished: "RunResult") -> bool:
-    """Whether there is anything to report: a run may be stopped before its first answer."""
+    """Whether there is anything to report: a run may stop before its first answer."""
     overall = finished.summary.overall
     return finished.stopped_by is None or overall.open < overall.owed
 
 
 def warn_lost_questions(job: "Job") -> "Iterator[str]":
-    """Which questions of each persona cannot be answered in full from the form that is fed."""
+    """Warnings about questions that the ingested form of the days cannot answer in full."""
     from recall_bench.core.schedule import plan_checkpoints
     from recall_bench.datasets.lint.value_index import find_lost_questions
 
@@ -105,7 +105,7 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
 
 
 def run_job(job: "Job") -> "RunResult":
-    """Run the job to its end in front of people."""
+    """Run the job and show its progress."""
     from recall_bench.cli.run_display import watch_run
     from recall_bench.running.execution import execute
 
@@ -117,18 +117,22 @@ def run_job(job: "Job") -> "RunResult":
 
 
 def print_conclusion(finished: "RunResult", problem: str | None) -> None:
-    """Say where the files are, and what ended badly."""
+    """Print where the files are, and the problem, if any."""
     place = finished.folder.path
     names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
     click.echo(f"files: {', '.join(names)} in {place}", err=True)
     part = finished.part
     if part is not None:
-        nothing = "" if part.owed else "; the plan has fewer shards than parts, so it asks nothing"
+        nothing = (
+            ""
+            if part.owed
+            else "; the plan has fewer work units than shards, so this one asks nothing"
+        )
         click.echo(f"note: {part}{nothing}", err=True)
     if finished.was_finished:
         click.echo(
             f"note: this {'run' if part is None else 'part'} was finished on "
-            f"{finished.folder.ended:%Y-%m-%d at %H:%M} UTC and nobody was asked anything; "
+            f"{finished.folder.ended:%Y-%m-%d at %H:%M} UTC and nothing was asked; "
             "choose another folder with --into to run it again",
             err=True,
         )
@@ -137,7 +141,7 @@ def print_conclusion(finished: "RunResult", problem: str | None) -> None:
 
 
 def find_problem(finished: "RunResult") -> str | None:
-    """What ended badly, and what to do about it."""
+    """What went wrong and what to do about it; None if nothing."""
     overall = finished.summary.overall
     owed = (finished.part or overall).owed
     match finished.exit_code:
@@ -146,8 +150,8 @@ def find_problem(finished: "RunResult") -> str | None:
         case 5:
             return (
                 f"the system failed at {overall.not_answered} of {owed} questions; "
-                "failures.jsonl says why; if that was not its own doing, repeat with "
-                "--retry-errors, and a system that was changed needs another folder"
+                "failures.jsonl says why; if the cause was external, repeat with "
+                "--retry-errors; a changed system needs another folder"
             )
         case 6 if finished.stopped_by is None:
             return f"{overall.not_judged} answers could not be judged; the same command judges them"
@@ -156,17 +160,17 @@ def find_problem(finished: "RunResult") -> str | None:
     if finished.summary.reviews.open and not (finished.part or overall).open:
         return (
             f"{finished.summary.reviews.open} verdicts are still to be reviewed; "
-            "the same command has them reviewed"
+            "the same command reviews them"
         )
     failures = (each for persona in finished.summary.personas for each in persona.feed_failures)
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
-    unput = (finished.part or overall).open
-    return f"{unput} questions could not be put{why}; the same command tries again"
+    unasked = (finished.part or overall).open
+    return f"{unasked} questions could not be asked{why}; the same command tries again"
 
 
 def print_run(finished: "RunResult", shape: str) -> None:
-    """Print the run: its report, its result or its heatmap."""
+    """Print the run's report, result or heatmap."""
     from recall_bench.library import heatmap_json, result_json, text_report
 
     if shape == "grid":
@@ -183,7 +187,7 @@ _SECONDS = click.FloatRange(min=0)
 
 @click.command("plan", cls=MultiValueCommand)
 @PROFILE
-@click.option("--estimate", "estimates", is_flag=True, help="Say what it takes, too.")
+@click.option("--estimate", "estimates", is_flag=True, help="Estimate time and cost.")
 @click.option(
     "--from",
     "earlier",
@@ -196,21 +200,21 @@ _SECONDS = click.FloatRange(min=0)
     "answer_s",
     type=_SECONDS,
     metavar="S",
-    help="What an answer takes, such as a published rate [as measured].",
+    help="Time of an answer, such as a published rate [as measured].",
 )
 @option(
     "--seconds-per-day",
     "day_s",
     type=_SECONDS,
     metavar="S",
-    help="What feeding a day takes [as measured].",
+    help="Time of ingesting a day [as measured].",
 )
 @option(
     "--seconds-per-verdict",
     "verdict_s",
     type=_SECONDS,
     metavar="S",
-    help="What a verdict takes [as measured].",
+    help="Time of a verdict [as measured].",
 )
 @add_json_option("Print everything as JSON.")
 def plan_command(
@@ -224,9 +228,9 @@ def plan_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option of `run`
 ) -> None:
-    """Say what a run with these flags would do, and with --estimate what it would take.
+    """Show what a run with these flags would do, and with --estimate its time and cost.
 
-    It takes the flags of `run`. Nothing is fed, asked, judged or written.
+    It has the flags of `run`. Nothing is ingested, asked, judged or written.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.reporting.plan_text import render_estimate, render_outline
@@ -248,7 +252,7 @@ def plan_command(
 
 
 def _list_run_flags() -> list[click.Parameter]:
-    """Every flag of `run` that says what is run, and how."""
+    """The flags of `run`, without those of its output."""
     own = {each.name for each in plan_command.params} | {"as_grid"}
     return [each for each in run_command.params if each.name not in own]
 

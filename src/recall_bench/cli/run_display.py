@@ -1,4 +1,4 @@
-"""A run as it happens: a bar for people at a terminal, a line a checkpoint for logs."""
+"""The progress of a run: a bar or a screen at a terminal, lines in a log."""
 
 import sys
 import threading
@@ -40,55 +40,55 @@ if TYPE_CHECKING:
 
 
 _REFRESH_S = 30.0
-"""How old progress.jsonl may be while checkpoints are being finished."""
+"""The usual age at which progress.jsonl is rewritten."""
 
 
 class RunDisplay(Protocol):
     """Where progress is shown."""
 
     def update(self, done: int, owed: int, doing: str) -> None:
-        """So many trials of so many have their outcome."""
+        """Show that `done` of `owed` trials have an outcome."""
         ...
 
     def print_line(self, line: str) -> None:
-        """One line that stays."""
+        """Print a permanent line."""
         ...
 
 
 class RunWatch:
-    """Follows a run's events, says when a checkpoint is done, and keeps progress.jsonl fresh."""
+    """An observer that prints progress and rewrites progress.jsonl from time to time."""
 
     def __init__(self, job: Job, display: RunDisplay, *, is_terse: bool = False) -> None:
         self._job = job
         self._is_terse = is_terse
-        """Whether checkpoints are too many, and each too small, to say a line about every one."""
+        """Whether to print tenths of the whole instead of a line per checkpoint."""
         self._display = display
         self._left: dict[tuple[str, str], int] = {}
         self._over: dict[str, bytearray] = {}
-        """By scenario, a byte a trial: whether its outcome was counted."""
+        """By scenario, one byte per trial: whether its outcome was counted."""
         self._done = self._owed = self._tenths = 0
         self._all = 0
-        """What is owed here in all, counted once it is of use."""
+        """All trials owed here, counted on demand."""
         self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _REFRESH_S
 
-    def __call__(self, event: Event, standings: TrialStates) -> None:
-        """Take notice of one event, which the standings know already."""
+    def __call__(self, event: Event, states: TrialStates) -> None:
+        """Handle an event that the states already include."""
         match event:
             case Judged(trial=trial, review_fault=fault):
                 if fault is not None:
                     self._print_first(
                         f"review {fault.split(':')[0]}", f"{trial}: not reviewed, {fault}"
                     )
-                self._count_outcome(trial, standings)
-            case Answered(trial=trial) if standings.plan.unjudged:
-                self._count_outcome(trial, standings)
+                self._count_outcome(trial, states)
+            case Answered(trial=trial) if states.plan.unjudged:
+                self._count_outcome(trial, states)
             case NotAnswered(trial=trial, fault=fault, message=message):
                 self._print_first(fault, f"{trial}: not answered, {fault}: {message}")
-                self._count_outcome(trial, standings)
+                self._count_outcome(trial, states)
             case Postponed(trial=trial, fault=fault, message=message):
-                self._print_first(fault, f"{trial}: put again after a pause, {fault}: {message}")
+                self._print_first(fault, f"{trial}: asked again after a pause, {fault}: {message}")
             case NotJudged(trial=trial, fault=fault, message=message):
                 self._print_first(fault, f"{trial}: not judged, {fault}: {message}")
             case FeedFailed(scenario=scenario, stage=stage, fault=fault, message=message):
@@ -96,84 +96,86 @@ class RunWatch:
                     f"{stage} {fault}", f"{scenario}: {stage} failed, {fault}: {message}"
                 )
             case Ingested(scenario=scenario, day=day):
-                self._count_scenario(scenario, standings)
+                self._count_scenario(scenario, states)
                 self._display.update(self._done, self._owed, f"{scenario}, day {day}")
             case _:
                 pass
 
     def _print_first(self, fault: str, line: str) -> None:
-        """Say the first of each kind at once; the rest are in the files."""
+        """Print the first error of each kind; the files have all."""
         if fault not in self._faults:
             self._faults.add(fault)
             self._display.print_line(f"  [bench] {line}")
 
-    def _count_scenario(self, scenario: str, standings: TrialStates) -> None:
-        """Count what a scenario owes the first time it is heard of."""
+    def _count_scenario(self, scenario: str, states: TrialStates) -> None:
+        """Count what a scenario owes, at its first event."""
         if scenario in self._over:
             return
-        standing = standings.scenarios[scenario]
-        over = self._over[scenario] = bytearray(len(standing.grid))
-        for row, sheet in enumerate(standing.checkpoint_plans):
-            label, left = sheet.checkpoint.label, 0
+        scenario_states = states.scenarios[scenario]
+        over = self._over[scenario] = bytearray(len(scenario_states.grid))
+        for row, checkpoint_plan in enumerate(scenario_states.checkpoint_plans):
+            label, left = checkpoint_plan.checkpoint.label, 0
             ours = [
                 repeat
-                for repeat in range(standing.repeats)
+                for repeat in range(scenario_states.repeats)
                 if self._job.is_in_shard(scenario, label, repeat)
             ]
-            for repeat, item in product(ours, sheet.asked):
-                is_over = standing.get_status(row, repeat, item).state >= TrialState.NOT_ANSWERED
-                over[standing.compute_slot(row, repeat, item)] = is_over
+            for repeat, item in product(ours, checkpoint_plan.asked):
+                is_over = (
+                    scenario_states.get_status(row, repeat, item).state >= TrialState.NOT_ANSWERED
+                )
+                over[scenario_states.compute_slot(row, repeat, item)] = is_over
                 left += not is_over
-            owed = len(sheet.asked) * len(ours)
+            owed = len(checkpoint_plan.asked) * len(ours)
             self._left[scenario, label] = left
             self._owed += owed
             self._done += owed - left
 
-    def _count_outcome(self, trial: Trial, standings: TrialStates) -> None:
-        """Count a trial's outcome; a review is a second word on one that was counted."""
+    def _count_outcome(self, trial: Trial, states: TrialStates) -> None:
+        """Count a trial's outcome once; a review follows an outcome that was counted."""
         key = trial.scenario, trial.checkpoint
-        slot = standings.scenarios[trial.scenario].find_slot(trial)
+        slot = states.scenarios[trial.scenario].find_slot(trial)
         is_new = trial.scenario not in self._over
         if is_new:
-            self._count_scenario(trial.scenario, standings)
+            self._count_scenario(trial.scenario, states)
         if not self._over[trial.scenario][slot]:
             self._over[trial.scenario][slot] = is_new = True
             self._left[key] -= 1
             self._done += 1
         doing = trial.checkpoint if is_new else "reviewing"
-        cost = f", {format_dollars(standings.usage)}" if standings.usage.cost_usd else ""
+        cost = f", {format_dollars(states.usage)}" if states.usage.cost_usd else ""
         self._display.update(self._done, self._owed, f"{trial.scenario}, {doing}{cost}")
         if self._is_terse:
-            self._print_tenths(standings)
+            self._print_tenths(states)
         if is_new and self._left[key] == 0:
-            self._finish_checkpoint(trial, standings)
+            self._finish_checkpoint(trial, states)
 
-    def _print_tenths(self, standings: TrialStates) -> None:
-        """Say how far the whole is, ten times at most."""
-        self._all = self._all or self._job.count_owed(standings)
+    def _print_tenths(self, states: TrialStates) -> None:
+        """Print the progress of the whole, at most ten times."""
+        self._all = self._all or self._job.count_owed(states)
         tenths = 10 * self._done // self._all
         if tenths > self._tenths:
             self._tenths = tenths
             self._display.print_line(f"  {self._done:,} of {self._all:,}")
 
-    def _finish_checkpoint(self, trial: Trial, standings: TrialStates) -> None:
-        standing = standings.scenarios[trial.scenario]
-        row = standing.row[trial.checkpoint]
+    def _finish_checkpoint(self, trial: Trial, states: TrialStates) -> None:
+        scenario_states = states.scenarios[trial.scenario]
+        row = scenario_states.row[trial.checkpoint]
         if not self._is_terse:
             self._display.print_line(
                 format_progress(
-                    summarise_checkpoint(standing, row),
+                    summarise_checkpoint(scenario_states, row),
                     persona=trial.scenario,
                     index=row + 1,
-                    total=len(standing.checkpoint_plans),
+                    total=len(scenario_states.checkpoint_plans),
                 )
             )
         if monotonic() - self._refreshed > self._pause_s:
             started = monotonic()
             write_progress_file(self._job)
             self._refreshed = monotonic()
-            # Rereading the journal takes longer as it grows: never more than a twentieth of
-            # the time goes into keeping the file fresh.
+            # Reading the journal takes longer as it grows: at most a twentieth of the time
+            # goes into rewriting the file.
             self._pause_s = max(_REFRESH_S, 20 * (self._refreshed - started))
 
 
@@ -181,7 +183,7 @@ class LineDisplay:
     """Plain lines on stderr."""
 
     def update(self, done: int, owed: int, doing: str) -> None:
-        """Logs have no use for a moving bar."""
+        """Logs have no progress bar."""
 
     def print_line(self, line: str) -> None:
         """Print the line."""
@@ -228,71 +230,69 @@ class _BarDisplay:
 
 
 _WINDOW_S = 60.0
-"""The rate is that of the last minute: what is slow now says more about the end."""
+"""The rate is that of the last minute, which predicts the end best."""
 _TERMINAL_REFRESH_S = 0.5
 _LOG_REFRESH_S = 30.0
 _MAX_NAMED = 3
-"""So many of what lags behind are named."""
+"""Limit for the tasks that are named as late."""
 
 
 class OverviewScreen(Protocol):
     """Where an overview is shown."""
 
     def show(self, lines: list[str]) -> None:
-        """These, in place of those before."""
+        """Replace the shown lines."""
         ...
 
     def print_line(self, line: str) -> None:
-        """One line that stays."""
+        """Print a permanent line."""
         ...
 
 
 class RunOverview:
-    """Follows a run that a crew carries out, and shows it even while nothing happens."""
+    """An observer of a run by a worker pool; it refreshes even while no event arrives."""
 
     def __init__(self, job: Job, screen: OverviewScreen, *, is_terse: bool = False) -> None:
         self._screen = screen
         self._watch = RunWatch(job, self, is_terse=is_terse)
-        self._crew: WorkerPool | None = None
-        self._standings: TrialStates | None = None
+        self._pool: WorkerPool | None = None
+        self._states: TrialStates | None = None
         self._job = job
         self._progress = RunProgress(monotonic)
 
-    def set_pool(self, crew: WorkerPool) -> None:
-        """Know the crew."""
-        self._crew = crew
+    def set_pool(self, pool: WorkerPool) -> None:
+        """Set the pool of the run."""
+        self._pool = pool
 
-    def __call__(self, event: Event, standings: TrialStates) -> None:
-        """Take notice of one event."""
-        if self._standings is None:
-            self._progress.owed = self._job.count_owed(standings)
-            self._progress.count_trials(standings)
-            self._standings = standings
-        self._watch(event, standings)
+    def __call__(self, event: Event, states: TrialStates) -> None:
+        """Handle an event."""
+        if self._states is None:
+            self._progress.owed = self._job.count_owed(states)
+            self._progress.count_trials(states)
+            self._states = states
+        self._watch(event, states)
 
     def refresh(self) -> None:
-        """Show how things are now. May be called from another thread."""
-        if self._standings is not None:
-            self._progress.count_trials(self._standings)
-            self._screen.show(self.render_lines(self._standings))
+        """Show the current state. May be called from another thread."""
+        if self._states is not None:
+            self._progress.count_trials(self._states)
+            self._screen.show(self.render_lines(self._states))
 
     def report_losses(self) -> None:
-        """Say of the crew what should not go unnoticed."""
-        if self._crew is None:
+        """Print lost workers, and why there are fewer than requested."""
+        if self._pool is None:
             return
-        if self._crew.lost:
-            many = "workers" if self._crew.lost > 1 else "worker"
+        if self._pool.lost:
+            many = "workers" if self._pool.lost > 1 else "worker"
+            self._screen.print_line(f"  [bench] {self._pool.lost} {many} died and were replaced")
+        if self._pool.why_fewer is not None:
             self._screen.print_line(
-                f"  [bench] {self._crew.lost} {many} died, and others took over"
-            )
-        if self._crew.why_fewer is not None:
-            self._screen.print_line(
-                f"  [bench] fewer workers than asked for: {self._crew.why_fewer}"
+                f"  [bench] fewer workers than requested: {self._pool.why_fewer}"
             )
 
     @contextmanager
     def refresh_every(self, every_s: float) -> Iterator[None]:
-        """Refresh so often while the block lasts."""
+        """Refresh at this interval inside the block."""
         over = threading.Event()
 
         def refresh_until_over() -> None:
@@ -308,34 +308,34 @@ class RunOverview:
             thread.join()
 
     def update(self, done: int, owed: int, doing: str) -> None:
-        """The whole is counted here: what one worker does at the moment says little."""
+        """Ignored: the overview shows the whole run."""
 
     def print_line(self, line: str) -> None:
-        """Pass it on."""
+        """Print the line on the screen."""
         self._screen.print_line(line)
 
-    def render_lines(self, standings: TrialStates) -> list[str]:
-        """The run, its workers, and what lags behind."""
-        cost = standings.usage + standings.reading_usage
+    def render_lines(self, states: TrialStates) -> list[str]:
+        """The progress of the run, its workers, and late tasks."""
+        cost = states.usage + states.reading_usage
         lines = [self._progress.describe(cost)]
-        if self._crew is not None:
-            lines += render_pool_lines(self._crew, monotonic())
+        if self._pool is not None:
+            lines += render_pool_lines(self._pool, monotonic())
         return lines
 
 
 class RunProgress:
-    """Trials done over time; `clock` tells seconds."""
+    """Trials done over time; `clock` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
         self.done = self.errors = 0
         self.owed = 0
-        """What is to be done here, as whoever carries it out says."""
+        """The trials to be done here."""
 
-    def count_trials(self, standings: TrialStates) -> None:
-        """Count anew."""
-        now, known = self._clock(), list(standings.scenarios.values())
+    def count_trials(self, states: TrialStates) -> None:
+        """Count the done and the failed trials."""
+        now, known = self._clock(), list(states.scenarios.values())
         self.done = sum(each.done_count for each in known)
         self.errors = sum(each.error_count for each in known)
         self._seen.append((now, self.done))
@@ -344,12 +344,12 @@ class RunProgress:
 
     @property
     def rate(self) -> float | None:
-        """Trials a second of late; None before that can be told."""
+        """Recent trials per second; None if unknown."""
         (since, before), (now, done) = self._seen[0], self._seen[-1]
         return (done - before) / (now - since) if done > before and now > since else None
 
     def describe(self, cost: Usage) -> str:
-        """How far, how fast, what went wrong, what it cost, and when it will be over."""
+        """Progress, rate, errors, cost and remaining time in one line."""
         share = 100 * self.done / self.owed if self.owed else 100.0
         words = [f"{self.done:,} of {self.owed:,} trials ({share:.0f} %)"]
         rate = self.rate
@@ -365,15 +365,15 @@ class RunProgress:
         return " · ".join(words)
 
 
-def render_pool_lines(crew: WorkerPool, now: float) -> list[str]:
-    """Who is there, what they do, and what takes far longer than such work usually does."""
-    busy = {lane: sum(each.lane is lane for each in list(crew.doing.values())) for lane in Lane}
-    words = [f"{crew.present} of {crew.size} workers"]
+def render_pool_lines(pool: WorkerPool, now: float) -> list[str]:
+    """The workers, what they do, and tasks that take far longer than usual."""
+    busy = {lane: sum(each.lane is lane for each in list(pool.doing.values())) for lane in Lane}
+    words = [f"{pool.present} of {pool.size} workers"]
     words += [f"{count} {_LANE_WORDS[lane]}" for lane, count in busy.items() if count]
-    if crew.lost:
-        words.append(f"{crew.lost} lost and replaced")
+    if pool.lost:
+        words.append(f"{pool.lost} lost and replaced")
     lines = [" · ".join(words)]
-    late = crew.find_stragglers()
+    late = pool.find_stragglers()
     lines += [
         f"lags: {each.what}, {format_duration(now - each.since)} on worker {each.worker}"
         for each in late[:_MAX_NAMED]
@@ -388,7 +388,7 @@ _LANE_WORDS = {Lane.FEED: "feeding", Lane.ASK: "asking", Lane.GRADE: "judging"}
 
 @contextmanager
 def watch_run(job: Job, *, is_terse: bool = False) -> Iterator[tuple[Observer, OnPool]]:
-    """Someone who follows the job as suits its executor, and hears of its crew."""
+    """An observer that suits the job's executor, and the callback that gets its pool."""
     if job.settings.executor is Executor.LOCAL:
         with open_display() as shown:
             yield RunWatch(job, shown, is_terse=is_terse), lambda _: None

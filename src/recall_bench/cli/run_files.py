@@ -1,4 +1,4 @@
-"""`export`: a run's files, made again from its journal."""
+"""The commands `export`, `import` and `merge`: run folders from and to files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @click.command("export")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Path(path_type=Path), help="Folder to write to (default: RUN).")
+@click.option("--to", type=click.Path(path_type=Path), help="Folder to write to [RUN].")
 def export_command(run: Path, to: Path | None) -> None:
     """Write result.json, progress.jsonl, questions.jsonl and failures.jsonl of RUN again."""
     from recall_bench.library import export_run
@@ -28,21 +28,23 @@ def export_command(run: Path, to: Path | None) -> None:
 @click.option(
     "--into",
     type=click.Path(path_type=Path),
-    help="Run folder to make; it must not exist [one by plan in recall-runs/].",
+    help="New run folder [a folder in recall-runs/, named after the plan].",
 )
 @click.option(
     "--as-graded",
     is_flag=True,
-    help="Leave [TIMEOUT] and its like graded as answers, as the public harness did.",
+    help="Keep [TIMEOUT] and the like graded as answers, as the public harness does.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was read and repaired as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was imported and repaired as JSON."
+)
 def import_command(
     source: tuple[Path, ...], into: Path | None, as_graded: bool, as_json: bool
 ) -> None:
     """Make a run folder of SOURCE: the files of one run of the public harness, or their folder.
 
-    A result.json is enough, and so are a questions.jsonl and its progress.jsonl. Known faults of
-    the files are repaired where that is certain, and marked where it is not.
+    A result.json is enough, as are a questions.jsonl and its progress.jsonl. Known faults of the
+    files are repaired where that is certain, and marked elsewhere.
     """
     from recall_bench.runs.import_run import import_run, render_import
 
@@ -58,10 +60,10 @@ def import_command(
 def merge_command(
     folders: tuple[Path, ...], into: Path, no_heatmap_png: bool, as_json: bool
 ) -> int:
-    """Make one run of the parts in each DIR, as `run --shard` left them.
+    """Merge the shards in each DIR, as written by `run --shard`, into one run.
 
-    Parts that are missing or unfinished leave the run unfinished: the ordinary command, with the
-    same settings, no --shard and --into the new folder, goes on with the rest.
+    With missing or unfinished shards the run is unfinished: the usual command with the same
+    settings, without --shard and with --into the new folder, completes it.
     """
     from recall_bench.cli.run import find_problem, print_conclusion, print_run
     from recall_bench.core.settings import Settings
@@ -80,7 +82,7 @@ def merge_command(
 
 
 def _describe_merge(done: "MergedRun") -> str:
-    """What was merged, and what of it is missing."""
+    """What was merged and what is missing."""
     tally = done.finished.summary.overall
     words = (
         f"merged {len(done.parts)} folder{'' if len(done.parts) == 1 else 's'}: "
@@ -95,11 +97,11 @@ def _describe_merge(done: "MergedRun") -> str:
 
 
 def _describe_problem(done: "MergedRun", problem: str) -> str:
-    """The problem; where the rest can be done, by which command."""
+    """The problem, with the command that completes the run."""
     summary, place = done.finished.summary, done.finished.folder.path
     onward = f"the run's own command with --into {place} and no --shard"
     if done.finished.exit_code != 4:
         return problem
     if summary.overall.open:
-        return f"{summary.overall.open:,} questions were not put yet; {onward} goes on with them"
+        return f"{summary.overall.open:,} questions are not asked yet; {onward} continues"
     return f"{summary.reviews.open:,} verdicts are still to be reviewed; {onward} does it"

@@ -1,4 +1,4 @@
-"""`select`: suites of `.bench` tests over a folder of memories."""
+"""The command `select`: suites of `.bench` tests over a folder of memories."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ def select_command() -> None:
     retry_errors="Run failed tests again",
 )
 @option("--name", help="Name of the .result file [the run's].")
-@click.option("--compat", is_flag=True, help="Write the .result exactly as the old scripts did.")
+@click.option("--compat", is_flag=True, help="Write the .result exactly as the old scripts.")
 @option(
     "--log",
     type=PATH,
@@ -65,9 +65,9 @@ def run_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Put every test to a selector, and say which sets it got exactly right.
+    """Run every test with a selector, and count the exactly right selections.
 
-    With no arguments it runs the example that comes with the package against the built-in hybrid.
+    Without arguments it runs the example of the package with the built-in hybrid.
     """
     wanted = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
     result = {name: flags.pop(name) for name in ("name", "log")}
@@ -84,31 +84,33 @@ def run_command(
 
 @select_command.command("generate")
 @option("--memories", type=PATH, help="Folder of memories, *.md [those of the example].")
-@click.option("--out", type=PATH, required=True, help="Folder that the tests go to.")
-@option("--samples", type=COUNT, help="How many tests to make [1].")
-@option("--amount", type=NUMBER, help="Memories to pick for each; 0 recalls nothing [1 to 5].")
-@option("--name", help="What the files are called [after their content].")
-@option("--model", help="Who writes: offline, provider:model, claude, codex or copilot [offline].")
+@click.option("--out", type=PATH, required=True, help="Folder for the tests.")
+@option("--samples", type=COUNT, help="Number of tests [1].")
+@option(
+    "--amount", type=NUMBER, help="Memories per test; 0 for tests that recall nothing [1 to 5]."
+)
+@option("--name", help="Name of the files [by their content].")
+@option("--model", help="Model: offline, provider:model, claude, codex or copilot [offline].")
 @option(
     "--pool/--no-pool",
-    help="Say of all memories whether they are relevant, not of the picked ones alone.",
+    help="Label the relevance of all memories, not only of the picked ones.",
 )
-@option("--seed", type=int, help="What is picked [42].")
+@option("--seed", type=int, help="Seed of the sample [42].")
 @option(
     "--max-cost",
     "max_cost_usd",
     type=click.FloatRange(min=0),
     metavar="USD",
-    help="Stop when writing has cost so much; more continues [no limit].",
+    help="Stop when writing has cost this much; a higher limit continues [no limit].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what became of it as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def generate_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Make new tests from a folder of memories, each written as soon as it is made.
+    """Write new tests from a folder of memories, each as soon as it exists.
 
-    The same command goes on where it was stopped. Exits with 1 if some samples gave no test.
+    The same command continues an interrupted one. Exits with 1 if some samples gave no test.
     """
     from recall_bench.datasets.selection.suite import EXAMPLE
     from recall_bench.generate.suites.sample import SuiteRequest
@@ -129,7 +131,7 @@ def generate_command(
 @select_command.command("example")
 @click.argument("folder", type=PATH)
 def example_command(folder: Path) -> None:
-    """Write the example suite to a new FOLDER, to look at and to start from."""
+    """Copy the example suite to a new FOLDER."""
     import shutil
 
     from recall_bench.core.errors import UsageError
@@ -160,7 +162,7 @@ def log_command(path: Path, as_json: bool) -> None:
 
 
 def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
-    """Find out before anything is asked what could not be written, or is half a suite."""
+    """Check the flags before anything is asked."""
     from recall_bench.core.errors import UsageError
     from recall_bench.reporting.prompt_log import refuse_others
 

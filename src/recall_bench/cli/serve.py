@@ -1,4 +1,4 @@
-"""`serve`: any adapter as a server that other harnesses, and this one, can drive."""
+"""The command `serve`: any adapter as a server for this and other harnesses."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ Serve = Callable[["SystemHost"], Awaitable[None]]
     "--max-shards",
     type=click.IntRange(1),
     metavar="N",
-    help="How many workers may have memories open in it at a time [as the adapter says].",
+    help="Workers that may have open memories at the same time [as the adapter says].",
 )
 @CONFIG
 def serve_command(
@@ -43,9 +43,9 @@ def serve_command(
     max_shards: int | None,
     config: tuple[str, ...],
 ) -> int:
-    """Serve ADAPTER, named as for `run`, until told to stop.
+    """Serve ADAPTER, named as for `run`, until it is stopped.
 
-    SIGINT and SIGTERM close its memories first, as does the end of standard input with --stdio.
+    SIGINT, SIGTERM and, with --stdio, the end of standard input close its memories first.
     """
     import anyio
 
@@ -71,7 +71,7 @@ def _resolve_adapter(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
 
 
 async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: int | None) -> None:
-    """Serve until the end, or until a signal, and close everything in either case."""
+    """Serve until the end or a signal, then close everything."""
     import signal
 
     import anyio
@@ -107,7 +107,7 @@ def _make_grpc_server(address: str) -> Serve:
         from recall_bench.systems.readers import resolve_reader
         from recall_bench.systems.servers.grpc_server import serve_grpc
 
-        # Version 1 of the service knows answers only, so what is found has to be read here.
+        # Version 1 of the service has only answers, so passages need a reader here.
         reader = resolve_reader(Settings(), host.system.card)
         try:
             await serve_grpc(host, address, ready=_print_address, reader=reader)

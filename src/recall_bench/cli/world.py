@@ -1,4 +1,4 @@
-"""`world`: play a persona, prove what was played, and say what it is like."""
+"""The command `world`: build, verify and describe simulated personas."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -21,12 +21,12 @@ from recall_bench.generate.worlds import WorldReport
 from recall_bench.library import run
 
 _NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
-_ARCS = click.option("--arcs", metavar="FILE", help="Which story, where there are several.")
+_ARCS = click.option("--arcs", metavar="FILE", help="The story, if there are several.")
 
 
 @click.group("world")
 def world_command() -> None:
-    """Build persona datasets whose every answer is true by construction, and prove it."""
+    """Build simulated personas, whose answers are true by construction, and verify them."""
 
 
 @world_command.command("build")
@@ -34,11 +34,11 @@ def world_command() -> None:
     "--persona",
     required=True,
     metavar="ID|DIR",
-    help="A shipped persona, or a folder with sources of your own.",
+    help="A shipped persona, or a folder with your own sources.",
 )
 @_ARCS
-@click.option("--days", type=click.IntRange(1), help="How long; default: as long as the story.")
-@click.option("--seed", type=int, default=0, show_default=True, help="0 is as authored.")
+@click.option("--days", type=click.IntRange(1), help="Length [that of the story].")
+@click.option("--seed", type=int, default=0, show_default=True, help="0 is the story as authored.")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="Folder to put the persona into."
 )
@@ -47,14 +47,14 @@ def world_command() -> None:
     type=click.FloatRange(0.1, 10),
     default=1.0,
     show_default=True,
-    help="Words a day, relative to the usual.",
+    help="Words per day, relative to the usual.",
 )
 @click.option(
     "--distance",
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="How far the questions' wording is from the text's.",
+    help="How far the wording of questions is from the text.",
 )
 @click.option(
     "--distractors",
@@ -68,7 +68,7 @@ def world_command() -> None:
     type=click.FloatRange(0, 1),
     default=0.15,
     show_default=True,
-    help="Chance that a thread's values are told once more, weeks later.",
+    help="Probability that the values of a thread are repeated weeks later.",
 )
 def build_command(
     persona: str,
@@ -77,7 +77,7 @@ def build_command(
     days: int | None,
     **knobs: Any,  # noqa: ANN401 - one number for each knob
 ) -> None:
-    """Play a persona day by day and write it as a dataset in the public format."""
+    """Simulate a persona day by day and write it in the public format."""
     from recall_bench.cli.console import show_build
     from recall_bench.generate.worlds import build_world
 
@@ -88,16 +88,18 @@ def build_command(
 @world_command.command("check")
 @_NAMES
 @_ARCS
-@click.option("--all", "everything", is_flag=True, help="List every finding, lint's warnings too.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, every finding in it.")
+@click.option(
+    "--all", "everything", is_flag=True, help="List every finding, also warnings of the lints."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all findings as JSON.")
 def check_command(
     names: tuple[str, ...], arcs: str | None, *, everything: bool, as_json: bool
 ) -> int:
-    """Derive every answer from the text again, and lint what was built.
+    """Derive every answer from the text independently, and lint the dataset.
 
-    Name shipped personas or folders with built ones; without a name all shipped personas are
-    checked, and played first if need be. Exits with 3 if an answer does not follow from the text
-    or anything is found wrong; warnings of the lints are only counted.
+    Name shipped personas or folders; without a name all shipped personas are checked, and simulated
+    first if necessary. Exits with 3 if an answer does not follow from the text or a lint finds an
+    error; warnings are only counted.
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.generate.worlds import find_worlds, verify_and_lint
@@ -106,8 +108,8 @@ def check_command(
     width = max(len(world.name) for world in worlds)
     results = []
     for world in worlds:
-        with show_activity() as telling:
-            results.append(verify_and_lint(world, building=show_build, on_progress=telling))
+        with show_activity() as show:
+            results.append(verify_and_lint(world, building=show_build, on_progress=show))
         if not as_json:
             click.echo(format_world_line(results[-1], f"{world.name:{width}}"))
             for found in list_findings(results[-1], everything=everything):
@@ -116,16 +118,16 @@ def check_command(
         click.echo(format_json(results))
     unsound = [result.persona for result in results if not result.is_sound]
     if unsound:
-        click.echo(f"error: not proved: {', '.join(unsound)}; see what was found", err=True)
+        click.echo(f"error: not verified: {', '.join(unsound)}; see the findings above", err=True)
     return DataError.exit_code if unsound else 0
 
 
 @world_command.command("release")
 def release_command() -> None:
-    """Play every shipped persona anew and put its digest on record.
+    """Simulate every shipped persona and record its digest.
 
-    For whoever changes the sources or the simulator: a corpus that is not the one on record is
-    refused, so that scores under one name always compare.
+    Needed after changes of the sources or the simulator: a corpus with another digest is refused,
+    so that scores under one name are comparable.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.generate.worlds import record_release
@@ -144,16 +146,16 @@ def release_command() -> None:
 @click.option(
     "--baselines",
     is_flag=True,
-    help="Score the built-in systems and two constant answers too; takes minutes.",
+    help="Score the built-in systems and two constant answers too (takes minutes).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def stats_command(
     names: tuple[str, ...], arcs: str | None, *, baselines: bool, as_json: bool
 ) -> None:
-    """Draw the portrait of any dataset in the public format.
+    """Print statistics of any dataset in the public format.
 
-    How long and how new its days are, how long its threads are spoken of, what is asked when, and
-    how far a constant answer gets.
+    Length and novelty of its days, duration of its threads, questions over time, and the score of
+    constant answers.
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.datasets.dataset_statistics import compute_statistics, render_statistics
@@ -163,13 +165,13 @@ def stats_command(
     found = []
     for world in find_worlds(names, arcs=arcs):
         folder = world.find_folder(show_build)
-        with show_activity() as telling:
-            telling(f"reading {world.name}")
+        with show_activity() as show:
+            show(f"reading {world.name}")
             portrait = compute_statistics(folder, world.arcs, count_threads=compute_threads)
             scores = None
             if baselines:
                 last_day = portrait.calendar.last_day
-                scores = score_baselines(folder, world.arcs, last_day, telling)
+                scores = score_baselines(folder, world.arcs, last_day, show)
         found.append({"portrait": portrait, "baselines": scores})
         if not as_json:
             click.echo(render_statistics(portrait) + "\n")
@@ -180,7 +182,7 @@ def stats_command(
 
 
 MAX_SHOWN = 5
-"""Findings of one kind that are listed unless all are asked for."""
+"""Findings of one kind that are listed without --all."""
 
 _WIDTH = 100
 
@@ -198,7 +200,7 @@ def format_world_line(examined: WorldReport, name: str) -> str:
 
 
 def list_findings(examined: WorldReport, *, everything: bool) -> Iterator[str]:
-    """What the proof found, then the lints' errors; with everything, their other findings too."""
+    """The findings of the verification, then errors of the lints; with `everything` all of them."""
     proved = [(str(found.code), found.where, found.message) for found in examined.proof.findings]
     linted = [
         (f"lint {found.severity}, {found.code}", found.where, found.message)
@@ -224,39 +226,39 @@ def _list_kind(kind: str, several: Sequence[tuple[str, str]], *, everything: boo
 SYSTEMS = ("none", "random", "recency", "bm25", "vector", "hybrid", "oracle")
 
 CONSTANTS = {"No": "No.", "refusal": "I'm not able to share that; it is confidential."}
-"""What is answered whatever the question, under the name of its column."""
+"""Constant answers by the name of their column."""
 
 _CELL_WIDTH = 8
 
 
 class ConstantAdapter:
-    """An adapter that remembers nothing and always says the same."""
+    """An adapter that always gives the same answer."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply
 
     def ingest_day(self, day: int, content: str, metadata: object) -> None:
-        """Take no notice."""
+        """Ignore the day."""
 
     def query(self, question: str, context: object) -> str:  # noqa: ARG002 - part of the protocol
-        """The same to everybody."""
+        """The constant answer."""
         return self._reply
 
 
 class BaselineScore(Record, frozen=True, kw_only=True):
-    """Means of six of one system."""
+    """The mean scores, of 6, of one system."""
 
     system: str
     categories: dict[str, float | None]
-    """At the last checkpoint; None where nothing was asked."""
+    """At the last checkpoint; None without questions."""
     checkpoints: dict[str, float | None]
     """Over all categories."""
 
 
 def score_baselines(
-    folder: Path, arcs: str, last_day: int, telling: Callable[[str], None]
+    folder: Path, arcs: str, last_day: int, show: Callable[[str], None]
 ) -> tuple[BaselineScore, ...]:
-    """One score a system, all asked the same at the usual checkpoints, groups enabled."""
+    """The score of each system at the usual checkpoints, with groups enabled."""
     ranges = tuple(label for label, days in NAMED_RANGES.items() if days < last_day or days == FULL)
     place = folder.resolve()
     story = Settings(
@@ -270,7 +272,7 @@ def score_baselines(
     )
     scores = []
     for name in (*SYSTEMS, *CONSTANTS):
-        telling(f"asking {name} about {place.name}")
+        show(f"asking {name} about {place.name}")
         scores.append(_score_system(name, story))
     return tuple(scores)
 
@@ -284,7 +286,7 @@ def _score_system(name: str, story: Settings) -> BaselineScore:
         if finished.stopped_by is not None:
             raise finished.stopped_by
         if not finished.is_valid:
-            raise DataError(f"{name}: {finished.summary.validity.reason}; its scores mean nothing")
+            raise DataError(f"{name}: {finished.summary.validity.reason}; its scores are invalid")
         columns = finished.summary.checkpoints
     last = columns[-1]
     return BaselineScore(

@@ -265,6 +265,6 @@ def test_the_command_serves_until_interrupted_and_says_what_was_spent(
 
     assert address.startswith("export OPENAI_BASE_URL=http://127.0.0.1:")
     assert key == "export OPENAI_API_KEY=unused\n"
-    assert "embeds with wordllama, 256 dimensions" in told
+    assert "embeddings: wordllama, 256 dimensions" in told
     assert "1 call · 2 tokens in, 0 out · $0.0000" in told
     assert serving.returncode == 0
