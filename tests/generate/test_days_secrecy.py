@@ -32,8 +32,8 @@ SESSION = re.compile(r"<<conversation \w+>>\n(\S+?):")
 DATED = re.compile(r"for \w+day, (\d+ \w+ \d+)\.")
 
 
-DAYS = 90
-"""So many of a long story are looked at."""
+DAYS = 45
+"""The first days of a long story are enough."""
 
 
 found_in = lru_cache(maxsize=None)(find_claims)
