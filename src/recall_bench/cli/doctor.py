@@ -74,7 +74,9 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
 
         async def run_examination() -> "DoctorResult":
             try:
-                return await examine_system(system, clinic, files, timeout_s=timeout_s, telling=show)
+                return await examine_system(
+                    system, clinic, files, timeout_s=timeout_s, telling=show
+                )
             finally:
                 await system.close()
 
@@ -153,7 +155,9 @@ def _run_checks(
 
     async def run_and_close() -> "ContractReport":
         try:
-            return await check_system(system, only=only, seed=seed, timeout_s=timeout_s, telling=show)
+            return await check_system(
+                system, only=only, seed=seed, timeout_s=timeout_s, telling=show
+            )
         finally:
             await system.close()
 
