@@ -87,7 +87,7 @@ def test_all_fails_if_anything_does_and_fetches_the_rest(talks: Server, invoke: 
 
     assert shown.code == 2
     assert "talks: complete" in shown.err
-    assert shown.err.splitlines()[-1].startswith("error: wild: nobody has published a sha-256")
+    assert shown.err.splitlines()[-1].startswith("error: wild: no sha-256")
     assert invoke("datasets", "download", "all", "--unpinned").code == 0
 
 
@@ -109,7 +109,7 @@ def test_an_interrupted_download_says_that_it_goes_on(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(download, "fetch", interrupt)
+    monkeypatch.setattr(download, "fetch_file", interrupt)
 
     shown = invoke("datasets", "download", "talks")
 

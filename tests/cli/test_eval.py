@@ -192,7 +192,7 @@ def test_layers_are_measured_on_a_persona_of_ones_own(invoke: Invoke, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (["--dataset", "lokomo"], 2, "no dataset is called 'lokomo'; did you mean 'locomo'?"),
+        (["--dataset", "lokomo"], 2, "no dataset named 'lokomo'; did you mean 'locomo'?"),
         (["--protocol", "offical"], 2, "locomo is not measured by 'offical'"),
         (["--categories", "multihop"], 2, "no question is of 'multihop'; did you mean"),
         (["--data", "gone.json"], 2, "--data: there is no file or folder gone.json"),

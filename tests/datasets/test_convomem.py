@@ -265,7 +265,7 @@ def test_items_are_not_read_before_they_are_asked_for(write: Write) -> None:
         ),
         pytest.param(
             {"evidenceItems": [item(BEES)], "conversations": [FILLER]},
-            "item 1: brings a conversation that is not in the history",
+            "item 1: has a conversation that is not in the history",
             id="a stray conversation",
         ),
     ],
@@ -282,7 +282,7 @@ def test_a_malformed_file_is_an_error_with_its_place(
 def test_an_item_of_no_kind_is_malformed(write: Write) -> None:
     path = write(plain(item(BEES, category=None)), "one.json")
 
-    with pytest.raises(Malformed, match="says no category"):
+    with pytest.raises(Malformed, match="has no category"):
         only(path)
 
 

@@ -170,7 +170,7 @@ def test_a_day_beyond_the_calendar_is_said(folder: Path) -> None:
 
     (problem,) = problems(folder)
 
-    assert "day-99999999.md: lies beyond the year 9999" in problem
+    assert "day-99999999.md: is after the year 9999" in problem
 
 
 def test_days_are_named_with_four_digits_at_least() -> None:

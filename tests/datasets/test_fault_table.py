@@ -194,7 +194,7 @@ def test_no_folder_of_days(folder: Path) -> None:
     ("old", "new", "words"),
     [
         pytest.param("arcs:\n", "arcs: [\n", "is not YAML", id="broken"),
-        pytest.param("arcs:\n", "arc:\n", "has no list called arcs", id="without arcs"),
+        pytest.param("arcs:\n", "arc:\n", "has no list named arcs", id="without arcs"),
         pytest.param("maxConcurrent: 4", "epoch: 01/02/2026", "not a date", id="bad epoch"),
     ],
 )

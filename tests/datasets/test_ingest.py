@@ -254,9 +254,9 @@ def test_everything_wrong_with_the_files_is_said_at_once(folder: Path) -> None:
     found = looked_at(folder, Ingest.CONVERSATIONS)
 
     assert [str(problem).split(";")[0].split(" or ")[0] for problem in found.problems] == [
-        "nursery/conversations-6d/conv-0001.md, line 1: text stands before the first **User:**",
+        "nursery/conversations-6d/conv-0001.md, line 1: there is text before the first **User:**",
         "nursery/conversations-6d/conv-0002.md, line 3: holds a NUL byte, so it is not text",
-        "nursery/conversations-6d/conv-0003.md: nobody says anything in it",
+        "nursery/conversations-6d/conv-0003.md: all its turns are empty",
         "nursery/conversations-6d/conv-0005.md: cannot be read (Is a directory)",
     ]
     assert found.card is None

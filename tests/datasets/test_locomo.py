@@ -284,7 +284,7 @@ def test_an_audit_that_corrects_a_question_twice_is_refused(tmp_path: Path) -> N
 
 
 def test_a_correction_there_is_not_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no corrections called 'audits', only 'audit'"):
+    with pytest.raises(UsageError, match="no corrections named 'audits'; available: 'audit'"):
         load(tmp_path, {"audits": tmp_path})
 
 

@@ -396,5 +396,5 @@ def test_each_size_is_found_in_a_folder_by_its_own_name(file: Written) -> None:
 def test_a_correction_there_is_not_is_refused(file: Written) -> None:
     path = file(asked())
 
-    with pytest.raises(UsageError, match="no corrections called audit"):
+    with pytest.raises(UsageError, match="no corrections; leave out audit"):
         load(path, {"audit": path})

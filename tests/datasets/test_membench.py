@@ -309,11 +309,11 @@ def test_trajectories_are_not_read_before_they_are_asked_for(write: Write) -> No
         pytest.param(trajectory(), "session 1 holds no message", id="no history"),
         pytest.param(trajectory([pair("Hm.")], []), "session 2 holds no message", id="silence"),
         pytest.param(trajectory([pair("Hm.")], pair("Hm.")), "sessions and single", id="a mixture"),
-        pytest.param(trajectory([{"time": MONDAY}]), "says nothing", id="nothing said"),
+        pytest.param(trajectory([{"time": MONDAY}]), "empty message", id="nothing said"),
         pytest.param(trajectory([pair("Hm.", time="noon")]), "'noon' is not a time", id="no time"),
         pytest.param(
             trajectory([pair("Hm.")], [{"user": "Hm.", "assistant": "Hm."}]),
-            "session 2 says no time, though others do",
+            "session 2 has no time, though others have",
             id="a time missing",
         ),
         pytest.param(

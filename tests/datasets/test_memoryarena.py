@@ -167,8 +167,8 @@ def test_structured_answers_become_text_in_file_order(answer: object, text: str 
         ({"answers": ["x"]}, "has 3 questions and 1 answers"),
         ({"questions": "x"}, "has no lists of `questions` and `answers`"),
         ({"questions": [], "answers": []}, "has no lists"),
-        ({"questions": ["a", " ", "c"]}, "questions[1] says nothing"),
-        ({"answers": ["a", None, "c"]}, "answers[1] says nothing"),
+        ({"questions": ["a", " ", "c"]}, "questions[1] is empty"),
+        ({"answers": ["a", None, "c"]}, "answers[1] is empty"),
         ({"backgrounds": ["a"]}, "neither one text nor one for each of 3"),
         ({"backgrounds": ["a", 1, "c"]}, "are not text"),
         ({"base_person": {"name": "x"}}, "has no `query`"),
@@ -208,7 +208,7 @@ def test_a_file_of_no_known_kind_is_a_wrong_request(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text(json.dumps(SHOPPING))
 
-    with pytest.raises(UsageError, match="none of MemoryArena's files"):
+    with pytest.raises(UsageError, match="no name of MemoryArena's files"):
         load(path)
     with pytest.raises(UsageError, match="there is no"):
         load(tmp_path / "nowhere")

@@ -217,7 +217,7 @@ def test_two_files_about_one_persona_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.json")
     write(tmp_path / "b.json")
 
-    with pytest.raises(Malformed, match=r"b\.json, persona_id: 'marta' is told in .*a\.json"):
+    with pytest.raises(Malformed, match=r"b\.json, persona_id: 'marta' is used in .*a\.json"):
         load(tmp_path)
 
 
@@ -273,9 +273,9 @@ def change(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         (change("questions", 2, "answer_aliases", to=["?"]), "'?' holds no word to look for"),
         (
             change("questions", 0, "source_session", to="bees,moon"),
-            "questions[0].source_session: no session is called 'moon'",
+            "questions[0].source_session: no session is named 'moon'",
         ),
-        (change("questions", 0, "source_session", to=""), "no session is called ''"),
+        (change("questions", 0, "source_session", to=""), "no session is named ''"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_file_and_place(

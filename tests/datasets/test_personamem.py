@@ -236,7 +236,7 @@ def test_a_context_is_decoded_once_for_all_its_cuts(
         ({"end_index_in_shared_context": "8"}, "cuts at 8 a context of 7 messages"),
         ({"end_index_in_shared_context": "1"}, "cuts at 1, before anything is said"),
         ({"end_index_in_shared_context": "-1"}, "the cut '-1' is not a count"),
-        ({"question_type": ""}, "says nothing under question_type"),
+        ({"question_type": ""}, "has no value for question_type"),
     ],
 )
 def test_a_row_that_is_wrong_is_named(tmp_path: Path, changes: dict[str, str], told: str) -> None:

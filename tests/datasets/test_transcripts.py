@@ -67,8 +67,8 @@ def test_days_come_in_story_order(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("day: 2", "day: 3", "line 3: the day is not 2, as the name says"),
-        ("calls:", "call:", "has no list called calls"),
+        ("day: 2", "day: 3", "line 3: the day is not 2, as in the file name"),
+        ("calls:", "call:", "has no list named calls"),
         ("    tool: memorySave\n", "", "line 8: call number 1 has no tool"),
         ("date: 2026-02-02", "date: Monday", "line 4: date of the file"),
     ],

@@ -134,7 +134,7 @@ def test_a_dataset_without_dates_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dataset", "given", "complaint"),
     [
-        ("lokomo", {}, "no dataset is called 'lokomo'; did you mean 'locomo'?"),
+        ("lokomo", {}, "no dataset named 'lokomo'; did you mean 'locomo'?"),
         ("locomo", {"protocol": "offical"}, "--protocol: locomo is not measured by 'offical'"),
         (
             "locomo",

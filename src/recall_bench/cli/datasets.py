@@ -115,8 +115,8 @@ def show_command(name: str, data: Path | None, as_json: bool) -> None:
 
     with show_activity() as show:
         # A dataset may have tens of thousands of scenarios: too many lines for a log.
-        on_progress = show if sys.stderr.isatty() else None
-        card = build_card(name, data, denominators=list_denominators, telling=on_progress)
+        on_progress = show if sys.stderr.isatty() else lambda _: None
+        card = build_card(name, data, denominators=list_denominators, on_progress=on_progress)
     click.echo(format_json(card) if as_json else "\n".join(_render_card(card)))
 
 

@@ -1,4 +1,4 @@
-"""Where each public dataset comes from, and what its bytes must be: `sources.toml`, read."""
+"""The public datasets by name, and their sources: addresses and pinned digests in `sources.toml`."""
 
 import tomllib
 from difflib import get_close_matches
@@ -20,27 +20,27 @@ class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     """Its path below the dataset's folder, with slashes."""
     urls: tuple[str, ...] = ()
-    """Where it lies, tried in this order; empty means below the dataset's places."""
+    """Its addresses, tried in this order; empty means below the dataset's places."""
     bytes: int | None = None
     sha256: str | None = None
-    """The pin; None where nobody could vouch for one."""
+    """The pinned digest; None without a trusted one."""
     layer: str | None = None
     """The correction layer this file is, if it is not data."""
 
 
 class FileListing(Record, frozen=True, kw_only=True):
-    """A tree of files too many to name here, which its host lists at one revision."""
+    """A tree of many files, which its host lists at one revision."""
 
     url: str
-    """Answers with JSON: `[{"type": "file", "path", "size", "lfs": {"oid"}}]`, in pages."""
+    """Returns JSON in pages: `[{"type": "file", "path", "size", "lfs": {"oid"}}]`."""
     folder: str
     """The part of the tree that is the dataset; names are relative to it."""
     place: str
-    """What the listed paths lie under."""
+    """The address that the listed paths are relative to."""
 
 
 class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """All that is known of a dataset's publication."""
+    """Licence, addresses and files of a dataset."""
 
     licence: str
     terms: str | None = None
@@ -57,36 +57,37 @@ class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_one_file(self) -> bool:
-        """Whether its data is a single file, which then stands for the dataset."""
+        """Whether its data is a single file."""
         return self.listing is None and sum(file.layer is None for file in self.files) == 1
 
     @property
     def bytes(self) -> int | None:
-        """How long all files are together; None unless every length is known."""
+        """The total length of all files; None unless every length is known."""
         sizes = [file.bytes for file in self.files]
         known = [size for size in sizes if size is not None]
         return sum(known) if sizes and len(known) == len(sizes) else None
 
     def list_urls(self, file: SourceFile) -> tuple[str, ...]:
-        """Every address the file was published at, best first."""
+        """Return every address of the file, best first."""
         return file.urls or tuple(f"{place}/{file.name}" for place in self.places)
 
 
 @cache
 def load_sources() -> dict[str, DatasetSource]:
-    """Every dataset's source, by its name in the catalogue."""
+    """Return the source of every dataset, by name."""
     raw = tomllib.loads(_SOURCES_FILE.read_text(encoding="utf-8"))
     return msgspec.convert(raw, dict[str, DatasetSource])
 
 
 def find_source(name: str) -> DatasetSource:
-    """The source of the dataset of this name; UsageError if there is none."""
+    """Return the source of a dataset; UsageError if there is none."""
     if name not in load_sources():
         raise UsageError(f"no source is known for {name!r}; give its files with --data")
     return load_sources()[name]
 
 
-def _load_datasets() -> tuple[PublicDataset, ...]:
+def list_datasets() -> tuple[PublicDataset, ...]:
+    """List all datasets, in the order of the documentation."""
     from recall_bench.datasets import (
         convomem,
         locomo,
@@ -108,16 +109,11 @@ def _load_datasets() -> tuple[PublicDataset, ...]:
     )
 
 
-def list_datasets() -> tuple[PublicDataset, ...]:
-    """All there are, in the order of our documentation."""
-    return _load_datasets()
-
-
 def find_dataset(name: str) -> PublicDataset:
-    """The dataset of this name; UsageError if there is none."""
+    """Return the dataset of this name; UsageError if there is none."""
     known = {dataset.name: dataset for dataset in list_datasets()}
     if name not in known:
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UsageError(f"no dataset is called {name!r}; {hint}there are {', '.join(known)}")
+        raise UsageError(f"no dataset named {name!r}; {hint}available: {', '.join(known)}")
     return known[name]

@@ -1,18 +1,17 @@
-"""ConvoMem: what a user and an assistant said over some conversations, and one question about it.
+"""ConvoMem: conversations of a user with an assistant, and one question about them.
 
 Six facts about the published files shape this one:
 
-* An item brings its own conversations; a test case mixes them with others, in one order for all
-  its items. Either way an item is a scenario of its own, so that no item's history helps another.
-* The folder says which of six kinds a question is. The item's own `category` is about its subject.
-* There is no time in it but the order of the conversations. They are dated a day apart from
-  `EPOCH`, which is nobody's date.
-* Gold is text. Three quarters of it is a message word for word. Most of the rest is a message
-  without its opening or its end, and is placed by being part of it, as upstream's own check does.
-* What is left is reworded beyond that. It belongs to the conversation of its own number, which is
-  then evidence as a whole; where the numbers do not match, it is dropped and not guessed at.
-* A text that several messages hold is evidence wherever its speaker says it: nothing says which
-  was meant, and whoever finds one has found what the others say.
+* An item has its own conversations; a test case mixes them with others, in one order for all its
+  items. Either way each item is a scenario, so that no item's history helps another.
+* The folder is the category of a question, one of six. The item's own `category` is its subject.
+* There are no dates, only the order of the conversations. They are dated a day apart from `EPOCH`,
+  which is arbitrary.
+* Gold is text. Three quarters of it is a message word for word. Most of the rest is part of a
+  message, without its opening or its end, and is matched as a part, as upstream's own check does.
+* The rest is reworded. It belongs to the conversation of its own number, which is then evidence
+  as a whole; if the numbers do not match, it is dropped.
+* A text that occurs in several messages is evidence in all of them by its speaker.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,12 +36,13 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     Erratum,
     PublicDataset,
+    build_dialogue,
     load_file_by_file,
     refuse_corrections,
 )
 
 EPOCH = date(2024, 1, 1)
-"""The day of the first conversation, in a dataset that has no days."""
+"""The day of the first conversation; the dataset has no dates."""
 
 CATEGORIES = {
     "user_evidence": "user",
@@ -52,14 +52,14 @@ CATEGORIES = {
     "preference_evidence": "preference",
     "implicit_connection_evidence": "implicit-connection",
 }
-"""By upstream's folder: what we call the questions in it."""
+"""Our category by upstream's folder."""
 
 _ABSTENTION = "abstention_evidence"
 _QUESTIONS = ("core_benchmark/evidence_questions", "evidence_questions")
 _MOST = 0.8
-"""How much of the gold a shorter message must hold to be what is meant; upstream's figure."""
+"""The share of the gold that a shorter message must contain to match; upstream's figure."""
 _LEAST = 30
-"""How many characters of a message can be told from chance: `yes` is part of too many."""
+"""The shortest part of a message that counts as a match: `yes` is part of too many."""
 
 
 class _ConvoMemMessage(msgspec.Struct):
@@ -86,7 +86,7 @@ class _ConvoMemQuestion(msgspec.Struct):
 
 
 class _ConvoMemBundle(msgspec.Struct):
-    """A file of items, or one test case of several; what is in it is read when it is asked for."""
+    """A file of items, or one test case; its items are decoded on demand."""
 
     plain: list[msgspec.Raw] | None = msgspec.field(name="evidence_items", default=None)
     mixed: list[msgspec.Raw] | None = msgspec.field(name="evidenceItems", default=None)
@@ -94,22 +94,22 @@ class _ConvoMemBundle(msgspec.Struct):
 
 
 class _ConvoMemRow(NamedTuple):
-    """One item as it stands in its file, with the history it is mixed into, if it is."""
+    """One item of a file, with the history it is mixed into, if any."""
 
     number: int
-    """Its place within the file, from 1 on."""
+    """Its number within the file, from 1."""
     item: msgspec.Raw
     history: list[msgspec.Raw] | None
 
 
 _DatedConversation = tuple[int, _ConvoMemConversation]
-"""A conversation with the story day it has here."""
+"""A conversation and its story day."""
 
 
 def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read a file of items or of test cases, or a folder of them: a scenario for each item.
 
-    Of a whole download, the items are read and not the test cases mixed from them.
+    Of a whole download the items are read, not the test cases mixed from them.
     """
     refuse_corrections("convomem", layers)
 
@@ -157,7 +157,7 @@ def _read(path: Path) -> list[_ConvoMemRow]:
 
 
 def _locate_source(path: Path, data: Path) -> tuple[str, ...]:
-    """The file's place in upstream's tree as far as the path tells: category, size and name."""
+    """Return the file's place in upstream's tree, as far as known: category, size and name."""
     parts = path.absolute().parts
     named = [place for place, part in enumerate(parts[:-1]) if part in CATEGORIES]
     if named:
@@ -173,7 +173,7 @@ def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
     name = f"{'/'.join(source)}#{row.number}"
     key = source[0] if source[0] in CATEGORIES else asked.category
     if key is None:
-        raise ValueError("says no category, and no folder says it either")
+        raise ValueError("has no category, and neither has its folder")
     if not asked.answer.strip():
         raise ValueError("has an empty answer")
     truth = Truth(
@@ -184,7 +184,7 @@ def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
         source=name if source[0] == key else f"{key}: {name}",
     )
     return Scenario(
-        # What a system sees of an item must not say where it comes from, which gives its kind away.
+        # The id is opaque to systems: its source would reveal the category.
         id=sha256(f"convomem\0{name}".encode()).hexdigest()[:16],
         epoch=EPOCH,
         episodes=tuple(_build_episode(day, conversation) for day, conversation in told),
@@ -202,13 +202,7 @@ def _build_episode(day: int, conversation: _ConvoMemConversation) -> Episode:
     if not conversation.messages:
         raise ValueError(f"conversation {day} holds no message")
     turns = tuple(Turn(speaker=one.speaker.lower(), text=one.text) for one in conversation.messages)
-    return Episode(
-        id=f"session-{day}",
-        day=day,
-        at=compute_story_date(EPOCH, day),
-        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
-        turns=turns,
-    )
+    return build_dialogue(f"session-{day}", day=day, at=compute_story_date(EPOCH, day), turns=turns)
 
 
 def _find_evidence(asked: _ConvoMemQuestion, told: list[_DatedConversation]) -> Iterator[Evidence]:
@@ -227,11 +221,11 @@ def _find_conversation(
     for day, one in told:
         if one.messages == conversation.messages:
             return day, one
-    raise ValueError("brings a conversation that is not in the history it is mixed into")
+    raise ValueError("has a conversation that is not in the history it is mixed into")
 
 
 def _find_places(quote: _ConvoMemQuote, own: list[_DatedConversation]) -> Iterator[Evidence]:
-    """Wherever it is said, by the strictest reading that finds it at all."""
+    """Find every message with the quote, by the strictest comparison that finds one."""
     said = [(day, turn, m) for day, one in own for turn, m in enumerate(one.messages)]
     found = [place for place in said if place[2].text == quote.text]
     if not found:

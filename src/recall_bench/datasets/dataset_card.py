@@ -1,4 +1,4 @@
-"""What is known of a public dataset: its card, and what its data holds."""
+"""The description of a public dataset, and counts of its data."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -21,26 +21,26 @@ from recall_bench.datasets.dataset_folder import (
 from recall_bench.datasets.public_dataset import PublicDataset
 
 Denominators = Callable[[PublicDataset, Item], Iterable[str]]
-"""The names of the counts a question belongs to, as the protocols of its dataset have them."""
+"""Returns the denominators of the dataset's protocols that a question counts in."""
 
 OnProgress = Callable[[str], None]
 
 
 class FilePresence(Record, frozen=True, kw_only=True):
-    """One file of a dataset, and how much of it is here."""
+    """One file of a dataset, and how much of it is downloaded."""
 
     name: str
     state: Presence
     layer: str | None
     is_pinned: bool
     bytes: int | None
-    """As published, where that is known."""
+    """The published length, if known."""
     bytes_here: int
-    """On disk now, in part or in full."""
+    """The length on disk, complete or not."""
 
 
 class DatasetEntry(Record, frozen=True, kw_only=True):
-    """A line in the list of datasets."""
+    """One row in the list of datasets."""
 
     name: str
     title: str
@@ -48,16 +48,16 @@ class DatasetEntry(Record, frozen=True, kw_only=True):
     terms: str | None
     homepage: str | None
     state: Presence | None
-    """None where there is nothing to download."""
+    """None if there is nothing to download."""
     is_pinned: bool | None
-    """Whether every data file has a pin; None where there is nothing to download."""
+    """Whether every data file is pinned; None if there is nothing to download."""
     bytes: int | None
     bytes_here: int
     files: tuple[FilePresence, ...]
 
 
 class DatasetCounts(Record, frozen=True, kw_only=True):
-    """What the data holds."""
+    """Counts of the data."""
 
     scenarios: int
     sessions: int
@@ -65,7 +65,7 @@ class DatasetCounts(Record, frozen=True, kw_only=True):
     questions: int
     categories: dict[str, int]
     abstaining: int
-    """Questions whose right answer is that nothing is known."""
+    """Questions whose right answer is to abstain."""
     turn_evidence: int
     """Questions that cite at least one turn."""
     session_evidence: int
@@ -75,19 +75,19 @@ class DatasetCounts(Record, frozen=True, kw_only=True):
     """Questions that offer options."""
     first_session: date | None
     last_session: date | None
-    """None where the dataset has no dates of its own."""
+    """None if the dataset has no dates."""
     denominators: dict[str, int]
 
 
 class DatasetNote(Record, frozen=True, kw_only=True):
-    """Something by its name, in a sentence."""
+    """A named note of one sentence."""
 
     name: str
     concerns: str
 
 
 class DatasetDescription(Record, frozen=True, kw_only=True):
-    """All that is known of a dataset."""
+    """The description of a dataset."""
 
     entry: DatasetEntry
     family: str
@@ -96,14 +96,14 @@ class DatasetDescription(Record, frozen=True, kw_only=True):
     errata: tuple[DatasetNote, ...]
     layers: tuple[DatasetNote, ...]
     data: str | None
-    """What was counted; None where there is no data."""
+    """The data that was counted; None without data."""
     is_published: bool | None
-    """Whether that is to the byte what was published; None where nobody can tell."""
+    """Whether that is byte for byte what was published; None if unknown."""
     counts: DatasetCounts | None
 
 
 def list_entries() -> tuple[DatasetEntry, ...]:
-    """Every dataset there is, in the catalogue's order."""
+    """List every dataset, in the catalogue's order."""
     return tuple(_build_entry(dataset) for dataset in list_datasets())
 
 
@@ -111,19 +111,17 @@ def build_card(
     name: str,
     data: Path | None = None,
     *,
-    denominators: Denominators | None = None,
-    telling: OnProgress | None = None,
+    denominators: Denominators = lambda *_: (),
+    on_progress: OnProgress = lambda _: None,
 ) -> DatasetDescription:
-    """The card of a dataset, with counts of the data given or, failing that, downloaded."""
+    """Describe a dataset, with counts of the given or else of the downloaded data."""
     dataset = find_dataset(name)
     entry = _build_entry(dataset)
     place = data if data is not None else find_download(name)
     counts, is_published = None, None
     if place is not None:
         scenarios = dataset.load(place, {})
-        counts = _count_scenarios(
-            dataset, scenarios, denominators or _list_no_denominators, telling or _ignore_progress
-        )
+        counts = _count_scenarios(dataset, scenarios, denominators, on_progress)
         # What was downloaded was checked when it was located.
         is_published = check_pin(name, place) if data is not None else entry.is_pinned or None
     return DatasetDescription(
@@ -176,7 +174,7 @@ def _count_scenarios(
     dataset: PublicDataset,
     scenarios: Iterable[Scenario],
     denominators: Denominators,
-    telling: OnProgress,
+    on_progress: OnProgress,
 ) -> DatasetCounts:
     """Count scenario by scenario: a dataset need not fit into memory."""
     totals: Counter[str] = Counter()
@@ -184,7 +182,7 @@ def _count_scenarios(
     belongs: Counter[str] = Counter()
     days: set[date] = set()
     for scenario in scenarios:
-        telling(f"counting {scenario.id}")
+        on_progress(f"counting {scenario.id}")
         totals.update(scenarios=1, sessions=len(scenario.episodes))
         totals.update(turns=sum(len(episode.turns) for episode in scenario.episodes))
         days.update(_list_ends(scenario) if dataset.has_dates else ())
@@ -231,11 +229,3 @@ def _list_ends(scenario: Scenario) -> Iterator[date]:
     if scenario.episodes:
         yield scenario.episodes[0].at.date()
         yield scenario.episodes[-1].at.date()
-
-
-def _list_no_denominators(_dataset: PublicDataset, _item: Item) -> Iterable[str]:
-    return ()
-
-
-def _ignore_progress(_what: str) -> None:
-    """Tell nobody."""

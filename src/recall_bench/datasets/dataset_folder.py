@@ -1,4 +1,9 @@
-"""What a file's bytes come to."""
+"""Where downloaded datasets are, and whether they are what was published.
+
+Each dataset has a folder in the user's cache with its files and incomplete ones (`<name>.part`).
+Beside the folder are its lock, its receipts (the digest of each file when it was last hashed) and,
+for a tree of files, their list.
+"""
 
 import gzip
 import os
@@ -19,31 +24,31 @@ from recall_bench.core.record import Record
 from recall_bench.datasets.catalogue import SourceFile, find_source
 
 CHUNK = 1 << 20
-"""How much is read at a time."""
+"""Bytes read at a time."""
 
 _GZIP = b"\x1f\x8b"
 
 
-def digest_file(path: Path, told: Callable[[int], None] | None = None) -> str:
-    """The sha-256 of a file as it is; `told` hears how many bytes were read."""
+def digest_file(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
+    """Return the sha-256 of a file; `on_bytes` receives the number of bytes read."""
     total, done = sha256(), 0
     with path.open("rb") as file:
         while block := file.read(CHUNK):
             total.update(block)
             done += len(block)
-            if told is not None:
-                told(done)
+            if on_bytes is not None:
+                on_bytes(done)
     return total.hexdigest()
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether the file is gzip, whatever it is called."""
+    """Whether the file is gzip, by its content."""
     with path.open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
 
 
 def digest_content(path: Path) -> str:
-    """The sha-256 of what a gzip file holds."""
+    """Return the sha-256 of the content of a gzip file."""
     total = sha256()
     for block in unpack_blocks(path):
         total.update(block)
@@ -51,7 +56,7 @@ def digest_content(path: Path) -> str:
 
 
 def unpack_blocks(path: Path) -> Iterator[bytes]:
-    """What a gzip file holds, block by block; Malformed if it is torn."""
+    """Yield the content of a gzip file in blocks; Malformed if it is damaged."""
     try:
         with gzip.open(path, "rb") as file:
             while block := file.read(CHUNK):
@@ -61,7 +66,7 @@ def unpack_blocks(path: Path) -> Iterator[bytes]:
 
 
 def format_size(size: int) -> str:
-    """A number of bytes for people: `2.8 MB`."""
+    """Format a number of bytes: `2.8 MB`."""
     amount = float(size)
     for unit in ("bytes", "kB", "MB"):
         if amount < 999.5:
@@ -74,17 +79,17 @@ _Kind = TypeVar("_Kind")
 
 
 class Presence(StrEnum):
-    """How much of something is here."""
+    """How much of a file or dataset is downloaded."""
 
     COMPLETE = "complete"
     PART = "part"
     ABSENT = "absent"
     DIFFERS = "differs"
-    """It is here, and its bytes are not those that were pinned."""
+    """It is complete, but its digest is not the pinned one."""
 
 
 class Receipt(Record, frozen=True, kw_only=True):
-    """What a file was when it was hashed; it need not be hashed again until it changes."""
+    """The digest of a file; it is hashed again when size or time change."""
 
     sha256: str
     bytes: int
@@ -92,22 +97,22 @@ class Receipt(Record, frozen=True, kw_only=True):
 
 
 def get_datasets_folder() -> Path:
-    """What every downloaded dataset lies below."""
+    """Return the folder of all downloaded datasets."""
     return find_cache_folder() / "datasets"
 
 
 def locate_folder(name: str) -> Path:
-    """Where a dataset's files lie, whether or not they do yet."""
+    """Return the folder of a dataset, which may not exist yet."""
     return get_datasets_folder() / name
 
 
 def name_part_file(path: Path) -> Path:
-    """Where a file is gathered until it is whole."""
+    """Return the path of a file while it is incomplete."""
     return path.with_name(f"{path.name}.part")
 
 
 def list_files(name: str) -> tuple[SourceFile, ...]:
-    """The files a dataset consists of; of a tree that was never listed, none."""
+    """List the files of a dataset; none for a tree that was never listed."""
     source = find_source(name)
     if source.listing is None:
         return source.files
@@ -119,12 +124,12 @@ def list_files(name: str) -> tuple[SourceFile, ...]:
 
 
 def remember_files(name: str, url: str, files: tuple[SourceFile, ...]) -> None:
-    """Keep the list of a tree's files, under the address that gave it."""
+    """Store the list of a tree's files, by its address."""
     _write_json(_locate_listing(name), {url: files})
 
 
 def check_presence(name: str, file: SourceFile) -> Presence:
-    """How much of one file is here. Hashes it if it is not the one that was hashed last."""
+    """Check one file; it is hashed if it has changed since the last time."""
     path = locate_folder(name) / file.name
     if not path.is_file():
         return Presence.PART if name_part_file(path).exists() else Presence.ABSENT
@@ -134,7 +139,7 @@ def check_presence(name: str, file: SourceFile) -> Presence:
 
 
 def check_dataset_presence(name: str) -> Presence:
-    """How much of a dataset's data is here, its optional layers apart."""
+    """Check the data files of a dataset, without optional layers."""
     data = [file for file in list_files(name) if file.layer is None]
     found = {check_presence(name, file) for file in data}
     if Presence.DIFFERS in found:
@@ -145,20 +150,20 @@ def check_dataset_presence(name: str) -> Presence:
 
 
 def read_receipt(name: str, file: SourceFile) -> Receipt:
-    """What a file is, from its receipt if it was not touched since; FileNotFoundError if absent."""
+    """Return the receipt of a file, hashing it if it has changed; FileNotFoundError if absent."""
     path = locate_folder(name) / file.name
     now = path.stat()
     kept = _load_receipts(name).get(file.name)
     if kept is not None and (kept.bytes, kept.modified_ns) == (now.st_size, now.st_mtime_ns):
         return kept
     receipt = Receipt(sha256=digest_file(path), bytes=now.st_size, modified_ns=now.st_mtime_ns)
-    with suppress(OSError):  # In a cache that may only be read, files are hashed every time.
+    with suppress(OSError):  # In a read-only cache, files are hashed every time.
         _store_receipt(name, file, receipt)
     return receipt
 
 
 def record_receipt(name: str, file: SourceFile, digest: str) -> None:
-    """Put on record what a file that has just arrived was found to be."""
+    """Record the digest of a file that has just arrived."""
     found = (locate_folder(name) / file.name).stat()
     receipt = Receipt(sha256=digest, bytes=found.st_size, modified_ns=found.st_mtime_ns)
     _store_receipt(name, file, receipt)
@@ -169,9 +174,9 @@ def _store_receipt(name: str, file: SourceFile, receipt: Receipt) -> None:
 
 
 def find_download(name: str) -> Path | None:
-    """The complete download of a dataset: its file if its data is one, else its folder.
+    """Return the download of a dataset: its only file, else its folder.
 
-    None if anything is missing or is not what was pinned.
+    None if anything is missing or differs from its pin.
     """
     if check_dataset_presence(name) is not Presence.COMPLETE:
         return None
@@ -182,7 +187,7 @@ def find_download(name: str) -> Path | None:
 
 
 def find_layer_file(name: str, layer: str) -> Path | None:
-    """The downloaded file of a correction layer; None if it is not here as published."""
+    """Return the downloaded file of a correction layer; None if it is missing or differs."""
     for file in list_files(name):
         if file.layer == layer and check_presence(name, file) is Presence.COMPLETE:
             return locate_folder(name) / file.name
@@ -190,10 +195,10 @@ def find_layer_file(name: str, layer: str) -> Path | None:
 
 
 def check_pin(name: str, path: Path) -> bool | None:
-    """Whether data given by path is, to the byte, what was published; None where there is no pin.
+    """Whether data given by path is byte for byte what was published; None without a pin.
 
-    A gzip file counts by what it holds. A folder is as published if every file of the dataset is
-    in it under its published name; a single file, if it is one of them and so are those beside it.
+    A gzip file counts by its content. A folder is as published if every file of the dataset is in
+    it under its published name; a single file, if it is one of them and so are those beside it.
     """
     data = [file for file in find_source(name).files if file.layer is None]
     if not path.exists():
@@ -213,7 +218,7 @@ def check_pin(name: str, path: Path) -> bool | None:
 
 
 def list_digests(path: Path) -> tuple[str, ...]:
-    """The sha-256 of a file and, if it is gzip, of what it holds."""
+    """Return the sha-256 of a file and, if it is gzip, of its content."""
     if not is_gzip(path):
         return (digest_file(path),)
     return digest_file(path), digest_content(path)
@@ -246,7 +251,7 @@ def _load_receipts(name: str) -> dict[str, Receipt]:
 
 @lru_cache(maxsize=32)
 def _read_receipts(path: Path, _modified_ns: int, _number: int) -> dict[str, Receipt]:
-    """Read once for each time it was written: a tree has thousands of files."""
+    """Read the receipts, cached until they change: a tree has thousands of files."""
     return _read_json(path, dict[str, Receipt])
 
 
@@ -258,7 +263,7 @@ def _read_json(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def _write_json(path: Path, content: Mapping[str, object]) -> None:
-    """Replace the file at once, so that nobody reads half of it."""
+    """Replace the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_bytes(msgspec.json.encode(content))

@@ -1,4 +1,4 @@
-"""Files the user already has: found, checked, and linked or copied to where downloads lie."""
+"""Downloads datasets, or takes over files that the user has, one process at a time."""
 
 import os
 from collections.abc import Iterator
@@ -33,11 +33,11 @@ from recall_bench.datasets.transfer import DownloadProgress, check_address, disc
 def find_copies(
     name: str, files: tuple[SourceFile, ...], given: Path, *, is_shared: bool
 ) -> dict[str, Path]:
-    """Which of a dataset's files were given, by name; what is missing is missing.
+    """Return the given files of a dataset by name; some may be missing.
 
-    A file is recognised by its bytes or, where there is no pin, by its name. In a folder they have
-    their published names, with or without `.gz`, perhaps below the dataset's name; a folder that
-    is meant for several datasets (`is_shared`) has one below each name.
+    A file is recognised by its digest or, without a pin, by its name. In a folder files have their
+    published names, with or without `.gz`, perhaps below the dataset's name; a folder for several
+    datasets (`is_shared`) has a folder for each.
     """
     if not given.exists():
         raise UsageError(f"--from: there is no {given}")
@@ -53,12 +53,12 @@ def find_copies(
     if not found:
         looked = " or ".join(str(folder) for folder in folders)
         names = format_names([file.name for file in files])
-        raise UsageError(f"--from: nothing of {name} is in {looked}; it is to hold {names}")
+        raise UsageError(f"--from: nothing of {name} is in {looked}; it needs {names}")
     return found
 
 
 def take_copy(file: SourceFile, given: Path, target: Path) -> str:
-    """Put the given file at `target` if it is as pinned; its sha-256. DataError if it is not."""
+    """Copy the given file to `target` and return its sha-256; DataError if it differs from its pin."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_name(f"{target.name}.own")
     fresh.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ def take_copy(file: SourceFile, given: Path, target: Path) -> str:
 
 
 def format_names(names: list[str]) -> str:
-    """A list of names that fits into a sentence."""
+    """Format at most three names for a sentence."""
     rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + rest
 
@@ -115,7 +115,7 @@ def _list_places(folders: list[Path], file: SourceFile) -> Iterator[Path]:
 
 
 def _link_or_copy(given: Path, part: Path) -> str:
-    """A second name for the same bytes where the disk can, which takes no room; else a copy."""
+    """Hard-link the file if the disk supports it, else copy it; return its sha-256."""
     try:
         part.hardlink_to(given)
     except OSError:
@@ -136,37 +136,37 @@ def _copy(blocks: Iterator[bytes], part: Path) -> str:
 
 
 ALL_DATASETS = "all"
-"""Every dataset there is, where names of datasets are given."""
+"""The name that stands for all datasets."""
 
 _TOLD = 30
-"""Of a dataset with more files than this, files are not told one by one."""
+"""With more files than this, single files are not reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadOptions:
-    """Where files may come from, beside where they were published."""
+    """Other origins of files than their published addresses."""
 
     own: Path | None = None
-    """A file or folder the user has; then nothing is fetched."""
+    """A file or folder of the user; then nothing is downloaded."""
     mirror: str | None = None
-    """An address with `<dataset>/<file>` below it, tried before the published ones."""
+    """An address with `<dataset>/<file>` below it, tried first."""
     takes_unpinned: bool = False
-    """Whether files are wanted that nobody can vouch for."""
+    """Whether to accept files without a pinned digest."""
 
 
-def download(names: tuple[str, ...], ways: DownloadOptions, watch: DownloadProgress) -> None:
-    """Bring every named dataset here. Problems, once all were tried, if any could not be had."""
-    if ways.mirror is not None:
-        check_address(ways.mirror)
+def download(names: tuple[str, ...], options: DownloadOptions, progress: DownloadProgress) -> None:
+    """Download the named datasets; Problems, after trying all, if any failed."""
+    if options.mirror is not None:
+        check_address(options.mirror)
     chosen = _choose_datasets(names)
     failures: list[BenchError] = []
     for name in chosen:
         try:
-            _download_dataset(name, ways, watch, is_alone=len(chosen) == 1)
+            _download_dataset(name, options, progress, is_alone=len(chosen) == 1)
         except BenchError as failure:
             failures.append(failure)
             if len(chosen) > 1:
-                watch.note(f"{name}: failed")
+                progress.note(f"{name}: failed")
     if len(failures) == 1:
         raise failures[0]
     if failures:
@@ -174,57 +174,57 @@ def download(names: tuple[str, ...], ways: DownloadOptions, watch: DownloadProgr
 
 
 def _choose_datasets(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The datasets meant, each once; those without a download only if they were named."""
+    """Return the chosen datasets, each once."""
     if ALL_DATASETS not in names:
         return tuple(dict.fromkeys(find_dataset(name).name for name in names))
     if len(names) > 1:
-        raise UsageError("name datasets or say all, not both")
+        raise UsageError("name datasets or all, not both")
     return tuple(dataset.name for dataset in list_datasets())
 
 
 def _download_dataset(
-    name: str, ways: DownloadOptions, watch: DownloadProgress, *, is_alone: bool
+    name: str, options: DownloadOptions, progress: DownloadProgress, *, is_alone: bool
 ) -> None:
     source = find_source(name)
     if not source.is_published:
         if is_alone:
             raise UsageError(f"{name} has no download; give your own files with --data")
-        watch.note(f"{name}: has no download; its files are your own")
+        progress.note(f"{name}: has no download; its files are your own")
         return
-    with _lock_dataset(name, watch):
-        files = _list_files(name, ways, watch)
-        missing = [file for file in files if _is_missing(name, file, watch)]
-        if missing and ways.own is not None:
-            copies = find_copies(name, files, ways.own, is_shared=not is_alone)
-            _take_copies(name, missing, copies, ways, watch)
-        elif ways.own is not None:
-            if not ways.own.exists():
-                raise UsageError(f"--from: there is no file or folder {ways.own}")
-            watch.note(f"{name}: is here already, so {ways.own} was not looked at")
+    with _lock_dataset(name, progress):
+        files = _list_files(name, options, progress)
+        missing = [file for file in files if _is_missing(name, file, progress)]
+        if missing and options.own is not None:
+            copies = find_copies(name, files, options.own, is_shared=not is_alone)
+            _take_copies(name, missing, copies, options, progress)
+        elif options.own is not None:
+            if not options.own.exists():
+                raise UsageError(f"--from: there is no file or folder {options.own}")
+            progress.note(f"{name}: is here already, so {options.own} was not looked at")
         elif missing:
-            _refuse_without_pin(name, missing, ways)
+            _refuse_without_pin(name, missing, options)
             for file in missing:
-                _fetch(name, file, ways, watch, is_told=len(files) <= _TOLD)
+                _fetch(name, file, options, progress, is_reported=len(files) <= _TOLD)
         place = find_download(name)
         if place is None:
             raise DownloadFailed(_describe_missing(name, files))
-        watch.note(f"{name}: complete in {place}")
+        progress.note(f"{name}: complete in {place}")
 
 
 def _list_files(
-    name: str, ways: DownloadOptions, watch: DownloadProgress
+    name: str, options: DownloadOptions, progress: DownloadProgress
 ) -> tuple[SourceFile, ...]:
-    """The files to be had; of a tree, after asking its host for the list of them."""
+    """List the files to download; those of a tree are listed by its host."""
     listing = find_source(name).listing
     if listing is None:
         return list_files(name)
-    if ways.own is not None:
+    if options.own is not None:
         raise UsageError(
             f"--from: {name} is a tree of files that are not pinned; give your folder to a "
             "command with --data"
         )
     if not (known := list_files(name)):
-        if not ways.takes_unpinned:
+        if not options.takes_unpinned:
             raise UsageError(_format_pin_error(name, f"the files of {name}"))
         from recall_bench.datasets.transfer import fetch_listing
 
@@ -232,14 +232,14 @@ def _list_files(
         if not known:
             raise DownloadFailed(f"{name}: {listing.url} lists no file")
         remember_files(name, listing.url, known)
-        watch.note(f"{name}: {len(known):,} files are listed")
+        progress.note(f"{name}: {len(known):,} files are listed")
     return known
 
 
-def _is_missing(name: str, file: SourceFile, watch: DownloadProgress) -> bool:
+def _is_missing(name: str, file: SourceFile, progress: DownloadProgress) -> bool:
     presence = check_presence(name, file)
     if presence is Presence.DIFFERS:
-        watch.note(f"{file.name}: is here, and is not the file that was pinned; replacing it")
+        progress.note(f"{file.name}: is here, and is not the file that was pinned; replacing it")
     return presence is not Presence.COMPLETE
 
 
@@ -247,53 +247,58 @@ def _take_copies(
     name: str,
     missing: list[SourceFile],
     copies: dict[str, Path],
-    ways: DownloadOptions,
-    watch: DownloadProgress,
+    options: DownloadOptions,
+    progress: DownloadProgress,
 ) -> None:
-    """Take over what was given; an optional layer that was not is told, and no failure."""
+    """Take over the given files; a missing optional layer is reported, not a failure."""
     given = [file for file in missing if file.name in copies]
-    _refuse_without_pin(name, given, ways)
+    _refuse_without_pin(name, given, options)
     for file in given:
         digest = take_copy(file, copies[file.name], locate_folder(name) / file.name)
-        _record_arrival(name, file, digest, watch)
+        _record_arrival(name, file, digest, progress)
     for file in missing:
         if file.name not in copies and file.layer is not None:
-            watch.note(f"{file.name}: not given, so the layer {file.layer!r} stays absent")
+            progress.note(f"{file.name}: not given, so the layer {file.layer!r} stays absent")
 
 
 def _fetch(
-    name: str, file: SourceFile, ways: DownloadOptions, watch: DownloadProgress, *, is_told: bool
+    name: str,
+    file: SourceFile,
+    options: DownloadOptions,
+    progress: DownloadProgress,
+    *,
+    is_reported: bool,
 ) -> None:
-    mirror = (f"{ways.mirror.rstrip('/')}/{name}/{file.name}",) if ways.mirror else ()
+    mirror = (f"{options.mirror.rstrip('/')}/{name}/{file.name}",) if options.mirror else ()
     urls = mirror + find_source(name).list_urls(file)
-    digest = fetch_file(file, urls, locate_folder(name) / file.name, watch, dataset=name)
-    if is_told:
-        _record_arrival(name, file, digest, watch)
+    digest = fetch_file(file, urls, locate_folder(name) / file.name, progress, dataset=name)
+    if is_reported:
+        _record_arrival(name, file, digest, progress)
     else:
         record_receipt(name, file, digest)
 
 
-def _record_arrival(name: str, file: SourceFile, digest: str, watch: DownloadProgress) -> None:
-    """Put a file on record and say what it is; an unpinned one so that it can be pinned."""
+def _record_arrival(name: str, file: SourceFile, digest: str, progress: DownloadProgress) -> None:
+    """Record and report a file; the report of an unpinned one has its digest, for pinning."""
     record_receipt(name, file, digest)
     size = read_receipt(name, file).bytes
     if file.sha256 is not None:
-        watch.note(f"{file.name}: {format_size(size)}, as pinned")
+        progress.note(f"{file.name}: {format_size(size)}, as pinned")
     else:
-        hearsay = f", {file.bytes:,} were expected" if file.bytes not in (None, size) else ""
-        watch.note(f"{file.name}: not pinned; {size:,} bytes{hearsay}, sha256 = {digest}")
+        expected = f", {file.bytes:,} were expected" if file.bytes not in (None, size) else ""
+        progress.note(f"{file.name}: not pinned; {size:,} bytes{expected}, sha256 = {digest}")
 
 
-def _refuse_without_pin(name: str, missing: list[SourceFile], ways: DownloadOptions) -> None:
+def _refuse_without_pin(name: str, missing: list[SourceFile], options: DownloadOptions) -> None:
     unpinned = [file.name for file in missing if file.sha256 is None]
-    if not unpinned or ways.takes_unpinned or find_source(name).listing is not None:
+    if not unpinned or options.takes_unpinned or find_source(name).listing is not None:
         return
     raise UsageError(_format_pin_error(name, format_names(unpinned)))
 
 
 def _format_pin_error(name: str, what: str) -> str:
     return (
-        f"{name}: nobody has published a sha-256 of {what}, so what arrives cannot be checked; "
+        f"{name}: no sha-256 of {what} was published, so the download cannot be checked; "
         "--unpinned takes it as it comes and prints what it is"
     )
 
@@ -308,8 +313,8 @@ def _describe_missing(name: str, files: tuple[SourceFile, ...]) -> str:
 
 
 @contextmanager
-def _lock_dataset(name: str, watch: DownloadProgress) -> Iterator[None]:
-    """One process at a time; the second finds what the first has fetched."""
+def _lock_dataset(name: str, progress: DownloadProgress) -> Iterator[None]:
+    """Let one process at a time download; the next finds its files."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(get_datasets_folder() / f"{name}.lock")
@@ -317,7 +322,7 @@ def _lock_dataset(name: str, watch: DownloadProgress) -> Iterator[None]:
         get_datasets_folder().mkdir(parents=True, exist_ok=True)
         lock.acquire(blocking=False)
     except Timeout:
-        watch.note(f"{name}: another process is downloading it; waiting")
+        progress.note(f"{name}: another process is downloading it; waiting")
         lock.acquire()
     except OSError as error:
         raise UsageError(

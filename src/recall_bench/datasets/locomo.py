@@ -1,14 +1,14 @@
-"""LoCoMo: ten long chats between two friends, and what was asked about them.
+"""LoCoMo: ten long chats between two friends, and questions about them.
 
 Five facts about the upstream file shape this one:
 
-* It numbers its categories and never names them; a test lets the questions vouch for our names.
-* A fifth of its turns share a photo that is known by its caption alone, and two fifths of the
-  questions cite such a turn. A caption is part of what was said.
-* Nine of its evidence references are misspelt. `_MEANT` mends those whose meaning is plain and
+* It numbers its categories without naming them; a test checks our names against the questions.
+* A fifth of its turns share a photo with a caption, and two fifths of the questions cite such a
+  turn. The caption is part of the turn.
+* Nine of its evidence references are misspelt. `_MEANT` repairs those whose meaning is plain and
   drops the three that name no turn.
 * Category 5 asks for what never happened: its `adversarial_answer` is the trap, not the truth.
-* Sessions are keys of one mapping, `session_10` among them, and some dates have no session.
+* Sessions are keys of one mapping (so `session_10` needs sorting), and some dates have no session.
 """
 
 import re
@@ -26,13 +26,14 @@ from recall_bench.datasets.public_dataset import (
     Erratum,
     JsonArray,
     PublicDataset,
+    build_dialogue,
     locate_file,
 )
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
 NOT_MENTIONED = "That was not mentioned in the conversation."
-"""The right answer to whatever category 5 asks."""
+"""The right answer to every question of category 5."""
 
 _SPOKEN = "%I:%M %p on %d %B, %Y"
 _PLACE = re.compile(r"D(\d+):(\d+)\Z")
@@ -50,11 +51,11 @@ _MEANT: dict[tuple[str, str], tuple[str, ...]] = {
     ("conv-49", "D21:18 D21:22 D11:15 D11:19"): ("D21:18", "D21:22", "D11:15", "D11:19"),
     ("conv-50", "D30:05"): ("D30:5",),
 }
-"""By conversation and reference as written: the turns that are meant."""
+"""The intended turns, by conversation and reference as written."""
 
 
 class _LocomoAuditEntry(msgspec.Struct):
-    """One entry of the public audit: what it read, and what it holds to be right."""
+    """One entry of the public audit: what it found, and its correction."""
 
     question_id: str
     error_type: Literal[
@@ -78,7 +79,9 @@ def load(data: Path, layers: Mapping[str, Path]) -> tuple[Scenario, ...]:
     The layer `audit` is the list of errors that a public audit of that file found.
     """
     if unknown := set(layers) - {AUDIT.name}:
-        raise UsageError(f"LoCoMo has no corrections called {min(unknown)!r}, only {AUDIT.name!r}")
+        raise UsageError(
+            f"LoCoMo has no corrections named {min(unknown)!r}; available: {AUDIT.name!r}"
+        )
     elements = JsonArray(locate_file(data, "locomo10.json"), "conversation")
     scenarios = tuple(_decode_scenario(elements, number) for number in range(len(elements)))
     return _apply_audit(scenarios, layers[AUDIT.name]) if AUDIT.name in layers else scenarios
@@ -110,11 +113,10 @@ def _build_episodes(chat: dict[str, Any]) -> Iterator[Episode]:
             for turn in chat[f"session_{number}"]
         )
         if turns:
-            yield Episode(
-                id=f"D{number}",
+            yield build_dialogue(
+                f"D{number}",
                 day=number,
                 at=datetime.strptime(chat[f"session_{number}_date_time"], _SPOKEN),  # noqa: DTZ007
-                text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
                 turns=turns,
             )
 
@@ -144,7 +146,7 @@ def _build_item(name: str, number: int, asked: dict[str, Any], episodes: Sequenc
 
 
 def _read_answer(number: int, asked: dict[str, Any], key: str) -> str:
-    """Text, or a whole number as text: what is anything else, or not there, is no answer."""
+    """Return the answer, a text or a whole number as text; ValueError for anything else."""
     answer = asked.get(key)
     if isinstance(answer, int) and not isinstance(answer, bool):
         return str(answer)
@@ -169,7 +171,7 @@ def _find_evidence(
 
 
 def _apply_audit(scenarios: tuple[Scenario, ...], path: Path) -> tuple[Scenario, ...]:
-    """The scenarios with what the audit found corrected."""
+    """Return the scenarios with the corrections of the audit."""
     findings = JsonArray(path, "entry")
     corrected: dict[tuple[int, int], Item] = {}
     for number in range(len(findings)):
@@ -191,7 +193,7 @@ def _apply_audit(scenarios: tuple[Scenario, ...], path: Path) -> tuple[Scenario,
 def _locate_entry(
     name: str, scenarios: Sequence[Scenario], taken: Container[tuple[int, int]]
 ) -> tuple[int, int]:
-    """Which conversation the audit means, and which of its questions, both counted from 0."""
+    """Return the numbers of the conversation and of the question, both from 0."""
     found = _AUDIT_ID.match(name)
     place, number = (int(found[1]), int(found[2])) if found else (-1, -1)
     if not 0 <= place < len(scenarios) or number >= len(scenarios[place].items):

@@ -1,16 +1,16 @@
-"""LongMemEval: five hundred questions, each about its own pile of chats with an assistant.
+"""LongMemEval: five hundred questions, each with its own haystack of chats with an assistant.
 
 Seven facts about the upstream files shape this one:
 
-* Ids give the gold away: every gold session is called `answer_…` and no other is, and questions
-  that cannot be answered end in `_abs`. A scenario is named by a digest, an episode by its place.
-* The key `has_answer` stands on the turns of gold sessions alone. It becomes evidence.
-* Gold has two grains that disagree: of 948 gold sessions 94 have no turn that answers. Those are
-  cited whole.
-* Two haystacks of S in five are not in the order of time. They are sorted.
-* A session may occur twice in a haystack, on two dates. It is known by its place, not by its id.
-* Some sessions are later than the question, gold ones among them. They stay.
-* Each size has dates of its own. Nothing may be taken from one and put into another.
+* Ids reveal the gold: only gold sessions are named `answer_…`, and ids of unanswerable questions
+  end in `_abs`. A scenario is named by a digest, an episode by its position.
+* Only turns of gold sessions have the key `has_answer`. It becomes evidence.
+* Gold sessions and gold turns disagree: of 948 gold sessions 94 have no gold turn. Those are cited
+  as a whole.
+* Two of five haystacks of S are not in chronological order. They are sorted.
+* A session may occur twice in a haystack, on two dates. Its position identifies it, not its id.
+* Some sessions, gold ones too, are later than the question. They stay.
+* Each size has its own dates, so sizes must not be mixed.
 """
 
 import re
@@ -32,6 +32,7 @@ from recall_bench.datasets.public_dataset import (
     JsonArray,
     LazyScenarios,
     PublicDataset,
+    build_dialogue,
     locate_file,
 )
 
@@ -86,12 +87,12 @@ class _LongMemEvalSession:
 def load(
     data: Path, layers: Mapping[str, Path], *, names: tuple[str, ...] = (ORACLE, S, M)
 ) -> LazyScenarios:
-    """Read a file of LongMemEval, or the one of these names in a folder: a scenario a question.
+    """Read a file of LongMemEval, or the one of these names in a folder: a scenario per question.
 
-    Scenarios are built as they are asked for, and Malformed is raised then too.
+    Scenarios are built on demand, and Malformed is raised then too.
     """
     if layers:
-        raise UsageError(f"LongMemEval has no corrections called {', '.join(layers)}; it has none")
+        raise UsageError(f"LongMemEval has no corrections; leave out {', '.join(layers)}")
     elements = JsonArray(locate_file(data, *names), "question")
     ids = Counter(
         elements.decode(number, _LongMemEvalId).question_id for number in range(len(elements))
@@ -138,19 +139,19 @@ def _build_scenario(asked: _LongMemEvalQuestion) -> Scenario:
 
 
 def _read_sessions(asked: _LongMemEvalQuestion) -> Iterator[_LongMemEvalSession]:
-    """The sessions that say something, in the order of the file."""
+    """Yield the sessions with content, in the order of the file."""
     dates, ids, sessions = asked.haystack_dates, asked.haystack_session_ids, asked.haystack_sessions
     if not len(dates) == len(ids) == len(sessions):
         counts = f"{len(sessions)} sessions, {len(ids)} ids of sessions and {len(dates)} dates"
         raise ValueError(f"it has {counts}")
     gold = frozenset(asked.answer_session_ids)
     if lost := gold.difference(ids):
-        raise ValueError(f"{min(lost)} is to answer it and is not in its haystack")
+        raise ValueError(f"its gold session {min(lost)} is not in its haystack")
     for place, messages in enumerate(sessions):
         is_gold = ids[place] in gold
         said = tuple(message for message in messages if message.content.strip())
         if is_gold and not said:
-            raise ValueError(f"its session {place + 1} is to answer it and is blank")
+            raise ValueError(f"its gold session {place + 1} is blank")
         for message in messages:
             if message.has_answer and not (is_gold and message in said):
                 where = "a blank turn" if is_gold else "a turn of a session that is not gold"
@@ -161,13 +162,7 @@ def _read_sessions(asked: _LongMemEvalQuestion) -> Iterator[_LongMemEvalSession]
 
 def _build_episode(day: int, session: _LongMemEvalSession) -> Episode:
     turns = tuple(Turn(speaker=each.role, text=each.content) for each in session.messages)
-    return Episode(
-        id=f"session-{day:03}",
-        day=day,
-        at=session.at,
-        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
-        turns=turns,
-    )
+    return build_dialogue(f"session-{day:03}", day=day, at=session.at, turns=turns)
 
 
 def _find_evidence(sessions: list[_LongMemEvalSession]) -> Iterator[Evidence]:
@@ -183,7 +178,7 @@ def _find_evidence(sessions: list[_LongMemEvalSession]) -> Iterator[Evidence]:
 
 
 def _parse_time(written: str) -> datetime:
-    """By the calendar date and the clock; a pattern and not `strptime`, which minds the locale."""
+    """Parse date and time by a pattern: `strptime` depends on the locale."""
     found = _DATE.fullmatch(written)
     if found is None:
         raise ValueError(f"{written!r} is no date like 2023/05/30 (Tue) 23:40")

@@ -1,23 +1,22 @@
-"""MemBench: what one person told an assistant, seen by a participant or by an onlooker.
+"""MemBench: messages of one user to an assistant, in a first-person and a third-person view.
 
 Seven facts about the published files shape this one:
 
-* A file is a category, and in it are topics, and in each are trajectories. Each has its own
-  history and one question. The release sampled for the paper puts the categories into one file.
-* In the first view a step is a pair: what the user said and what the assistant replied. Both are
-  turns. In the third view a step is a statement of the user's, and nobody replies.
-* Steps of one session are listed together. A flat list is one session: nothing says otherwise.
-* `target_step_id` counts steps from 0 on through all sessions; where it is a pair, its second
-  number is the session, which must agree. The steps' own ids start anew here and there.
-* Of a pair, the utterance that tells the answer is evidence: what the user said, but for the
-  assistant's own recommendations (`_TELLERS`). Finding the other half finds nothing.
-* Upstream shows its agents every utterance with its place and time, and some answers follow from
-  those alone. A turn says them at its end, as it does there.
-* A question is graded by its letter. The reference is the text of that option; `answer` repeats
-  it, and would not count where it did not.
+* A file is a category with topics, and each topic has trajectories. A trajectory has its own
+  history and one question. The sample released for the paper has all categories in one file.
+* In the first view a step is a pair of a user's message and the assistant's reply. Both are turns.
+  In the third view a step is a statement of the user without a reply.
+* Steps of one session are listed together. A flat list is one session.
+* `target_step_id` counts steps from 0 through all sessions. If it is a pair, its second number is
+  the session, which must agree. The steps' own ids sometimes restart.
+* Of a pair, the utterance with the answer is evidence: the user's message, except for the
+  assistant's own recommendations (`_TELLERS`).
+* Upstream shows its agents every utterance with its place and time, and some answers need them. A
+  turn ends with them, as upstream's does.
+* A question is graded by its letter. The reference is the text of that option.
 
-MemDaily, its Chinese predecessor, has the third view's shape with `question_list` for `QA`, one
-list for a file, and its category and topic in the file's name; it is read as well.
+MemDaily, its Chinese predecessor, has the shape of the third view with `question_list` for `QA`,
+one list per file, and category and topic in the file's name. It can be read too.
 """
 
 import re
@@ -44,12 +43,13 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     Erratum,
     PublicDataset,
+    build_dialogue,
     load_file_by_file,
     refuse_corrections,
 )
 
 EPOCH = date(2024, 1, 1)
-"""The day of the first session of a trajectory that says no time at all."""
+"""The day of the first session of a trajectory without times."""
 
 _View = Literal["FirstAgent", "ThirdAgent"]
 _OTHER: dict[_View, str] = {"FirstAgent": "membench-third", "ThirdAgent": "membench-first"}
@@ -59,14 +59,14 @@ _TELLERS = {
     "RecMultiSession": ("assistant",),
     "highlevel_rec": ("user", "assistant"),
 }
-"""Who tells the answer, by category; the user in all others.
+"""The speakers of the answer, by category; the user in all others.
 
-The first two ask what was recommended. The third asks what the user likes, who took one
-recommendation and named another thing unasked.
+The first two ask for recommendations. The third asks for what the user likes, who accepted one
+recommendation and named another thing.
 """
 
 _UNOFFERED = "[ERRORC]"
-"""What upstream writes for options it failed to make."""
+"""Upstream's text for missing options."""
 
 _TIME = re.compile(
     r"'?(\d{4})[-年](\d{1,2})[-月](\d{1,2})日?(?: 周\w)?"
@@ -78,7 +78,7 @@ _MEMDAILY = re.compile(r"\d+_(\w+)_([a-z]+)\Z")
 
 
 class _MemBenchStep(msgspec.Struct):
-    """What is said in a step; `rel`, `attr` and `value` are labels of it, and stay unread."""
+    """The messages of a step; its labels `rel`, `attr` and `value` are not read."""
 
     message: str | None = None
     user: str | None = None
@@ -106,17 +106,17 @@ class _Trajectory(msgspec.Struct):
 
     @property
     def questions(self) -> list[_MemBenchQuestion]:
-        """All there are, those among them that offer nothing."""
+        """All questions, including those without options."""
         return self.question_list if self.asked is None else [self.asked, *self.question_list]
 
 
 class _MemBenchRow(NamedTuple):
-    """One trajectory as it stands in its file."""
+    """One trajectory of a file."""
 
     source: str
-    """Its category and its topic, if it has one."""
+    """Its category, and its topic if it has one."""
     number: int
-    """Its place within the topic, from 1 on."""
+    """Its number within the topic, from 1."""
     content: msgspec.Raw
 
     @property
@@ -125,16 +125,16 @@ class _MemBenchRow(NamedTuple):
 
 
 class _StepPlace(NamedTuple):
-    """Where a step is told."""
+    """The session, day and turns of a step."""
 
     session: int
-    """As upstream counts them, from 0 on."""
+    """Upstream's number, from 0."""
     day: int
     turns: range
 
 
 class _MemBenchHistory(NamedTuple):
-    """The history of one trajectory, and where each of its steps is in it."""
+    """The history of one trajectory, and the places of its steps."""
 
     episodes: tuple[Episode, ...]
     places: list[_StepPlace]
@@ -218,7 +218,7 @@ def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
         raise ValueError("has no question")
     past = _build_history(view, told)
     return Scenario(
-        # What a system sees of a trajectory must not say its category, which tells what is asked.
+        # The id is opaque to systems: the category would reveal the question.
         id=sha256(f"membench\0{view}/{row.source}/{row.number}".encode()).hexdigest()[:16],
         epoch=past.episodes[0].at.date(),
         episodes=past.episodes,
@@ -239,7 +239,7 @@ def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
 
 
 def _build_history(view: _View, told: _Trajectory) -> _MemBenchHistory:
-    """Sessions in the order of their times, which their order in the file need not be."""
+    """Build the history with sessions in chronological order, which the file need not have."""
     sessions = _read_sessions(told)
     times = _read_times(sessions)
     episodes: list[Episode] = []
@@ -253,10 +253,7 @@ def _build_history(view: _View, told: _Trajectory) -> _MemBenchHistory:
             for step, end in zip(spoken, ends, strict=True)
         ]
         turns = tuple(turn for step in spoken for turn in step)
-        text = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
-        episodes.append(
-            Episode(id=f"session-{day}", day=day, at=times[number], text=text, turns=turns)
-        )
+        episodes.append(build_dialogue(f"session-{day}", day=day, at=times[number], turns=turns))
     places.sort(key=lambda place: place.session)
     return _MemBenchHistory(tuple(episodes), places)
 
@@ -280,7 +277,7 @@ def _read_times(sessions: list[list[_MemBenchStep]]) -> list[StoryTime]:
     if not any(stated):
         return [compute_story_date(EPOCH, day) for day, _ in enumerate(sessions, start=1)]
     if not all(stated):
-        raise ValueError(f"session {stated.index([]) + 1} says no time, though others do")
+        raise ValueError(f"session {stated.index([]) + 1} has no time, though others have")
     return [times[0] for times in stated]
 
 
@@ -311,7 +308,7 @@ def _build_turns(view: _View, step: _MemBenchStep) -> list[Turn]:
     if not turns:
         foreign = f"is not of this view; try --dataset {_OTHER[view]}"
         says = step.message or any(pair.values())
-        raise ValueError(foreign if says else "has a message that says nothing")
+        raise ValueError(foreign if says else "has an empty message")
     return turns
 
 

@@ -1,21 +1,21 @@
 """MemoryArena as fixed chains: what a later subtask needs of the earlier ones.
 
-MemoryArena has an agent solve a chain of subtasks in live environments, where it remembers its own
-solutions, right or wrong. Here nobody acts. For each subtask but the first, the episodes are the
-earlier subtasks with their *gold* solutions, the question is the subtask and the reference its gold
-answer: recall over a fixed chain, which is not MemoryArena's task completion and must not be
-compared with it.
+In MemoryArena an agent solves a chain of subtasks in live environments and remembers its own
+solutions, right or wrong. Here no environment runs. For each subtask but the first, the episodes
+are the earlier subtasks with their *gold* solutions, the question is the subtask and the reference
+its gold answer: recall over a fixed chain, which is not MemoryArena's task completion and must not
+be compared with it.
 
 Five facts about the upstream files shape this one:
 
 * A row is a chain: `questions` and `answers` of one length, in order. There are five files.
 * The first subtask of a chain has nothing to recall and is not asked.
-* Formal reasoning gives each subtask a background of its own, which is posed with it. A background
-  of the whole chain, where there is one, opens it, and so does the plan of the person whom the
+* In formal reasoning each subtask has its own background, which is part of the question. A
+  background of the whole chain is its first episode, and so is the plan of the person whom the
   others of a travelling group join (`base_person`): upstream puts it into memory first.
 * Answers may be structured: a product with its attributes, a list of days. They become text in
   file order: a line `key: value` for each entry, a blank line between the parts of a list.
-* Nothing is dated and nothing says which earlier subtasks matter: there is no evidence.
+* There are no dates and no evidence.
 """
 
 import json
@@ -28,7 +28,12 @@ from typing import Any
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Item, Scenario, Truth, Turn, compute_story_date
-from recall_bench.datasets.public_dataset import LazyScenarios, PublicDataset, refuse_corrections
+from recall_bench.datasets.public_dataset import (
+    LazyScenarios,
+    PublicDataset,
+    build_dialogue,
+    refuse_corrections,
+)
 
 EPOCH = date(2024, 1, 1)
 """The day of every first episode: MemoryArena has no dates."""
@@ -40,21 +45,21 @@ FILES = (
     "formal_reasoning_math",
     "formal_reasoning_phys",
 )
-"""The five kinds of chains, which are the categories too."""
+"""The five kinds of chains; they are the categories."""
 
 _ENDINGS = (".jsonl", ".json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChainStep:
-    """A subtask, or whatever else opens a chain, and its solution if it has one."""
+    """A subtask or the opening of a chain, with its solution if it has one."""
 
     task: str
     solution: str | None = None
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """What was asked, and what was done about it."""
+        """The task, and its solution."""
         asked = Turn(speaker="task", text=self.task)
         if self.solution is None:
             return (asked,)
@@ -100,12 +105,8 @@ def _build_scenario(held: _MemoryArenaChain, number: int) -> Scenario:
 
 
 def _build_episode(day: int, step: _ChainStep) -> Episode:
-    return Episode(
-        id=f"step-{day:02}",
-        day=day,
-        at=compute_story_date(EPOCH, day),
-        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in step.turns),
-        turns=step.turns,
+    return build_dialogue(
+        f"step-{day:02}", day=day, at=compute_story_date(EPOCH, day), turns=step.turns
     )
 
 
@@ -124,7 +125,7 @@ def _list_files(path: Path) -> dict[str, list[Path]]:
 
 
 def _list_in_folder(folder: Path, name: str) -> list[Path]:
-    """A file of this name, or as on the hub the files in a folder of this name."""
+    """List the file of this name, or the files in a folder of this name, as on the hub."""
     plain = [folder / f"{name}{ending}" for ending in _ENDINGS]
     if here := [path for path in plain if path.is_file()]:
         return here[:1]
@@ -135,7 +136,7 @@ def _read_category(path: Path) -> str:
     for name in (path.stem, path.parent.name):
         if name in FILES:
             return name
-    raise UsageError(f"{path} is called after none of MemoryArena's files: {', '.join(FILES)}")
+    raise UsageError(f"{path} has no name of MemoryArena's files: {', '.join(FILES)}")
 
 
 def _read_chains(category: str, paths: Sequence[Path]) -> Iterator[_MemoryArenaChain]:
@@ -153,7 +154,7 @@ def _read_chains(category: str, paths: Sequence[Path]) -> Iterator[_MemoryArenaC
 
 
 def _read_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each row with its place: the entries of one list, or the lines."""
+    """Yield each row with its place: the entries of a list, or the lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -198,16 +199,16 @@ def _read_subtasks(place: str, row: dict[str, Any]) -> Iterator[_ChainStep]:
     backgrounds = _read_backgrounds(place, row.get("backgrounds"), len(questions))
     for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
         if not isinstance(question, str) or not question.strip():
-            raise Malformed(place, f"questions[{number}] says nothing")
+            raise Malformed(place, f"questions[{number}] is empty")
         solution = format_answer(answer)
         if solution is None:
-            raise Malformed(place, f"answers[{number}] says nothing")
+            raise Malformed(place, f"answers[{number}] is empty")
         posed = [part.strip() for part in (backgrounds[number], question) if part.strip()]
         yield _ChainStep(task="\n\n".join(posed), solution=solution)
 
 
 def _read_backgrounds(place: str, told: object, count: int) -> list[str]:
-    """The background of each subtask; that of the whole chain opens it and is none of theirs."""
+    """Return the background of each subtask; empty if the chain has one background or none."""
     if told is None or isinstance(told, str) or told == []:
         return [""] * count
     if not isinstance(told, list) or len(told) != count:
@@ -220,7 +221,7 @@ def _read_backgrounds(place: str, told: object, count: int) -> list[str]:
 
 
 def format_answer(answer: object) -> str | None:
-    """A gold answer in words: the same for the same answer; None if it holds nothing."""
+    """Format a gold answer as text; None if it is empty."""
     match answer:
         case dict():
             lines = ((key, _format_line(value)) for key, value in answer.items())

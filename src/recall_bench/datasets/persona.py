@@ -1,7 +1,7 @@
-"""Personas in the public format: a folder becomes a scenario, or a list of what is wrong.
+"""Loads personas in the public format: a folder becomes a scenario, or a list of problems.
 
-`inspect` looks at everything and keeps no day's text; `load` looks at the same things and
-keeps them. What one finds wrong, the other refuses.
+`inspect_persona` checks everything without keeping the text of the days; `load_persona` refuses
+what it finds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -67,7 +67,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class Inspection:
-    """What a look at one persona's story found."""
+    """What the inspection of a story found."""
 
     card: ScenarioCard | None = None
     """The story's identity; None if there are problems."""
@@ -75,9 +75,9 @@ class Inspection:
     warnings: list[str] = field(default_factory=list)
     items: tuple[Item, ...] = ()
     days: tuple[int, ...] = ()
-    """The numbers of the days there are to feed."""
+    """The story days to ingest."""
     calendar: CalendarAudit | None = None
-    """How the dates in the text compare with the story's; None if that was not to be known."""
+    """How the dates in the text compare with the story's; None if it could not be checked."""
 
 
 def inspect_persona(
@@ -88,7 +88,7 @@ def inspect_persona(
     calendar: Calendar = Calendar.METADATA,
     ingest: Ingest = Ingest.DAYS,
 ) -> Inspection:
-    """Look at everything a run would read, and report every problem at once."""
+    """Check everything that a run would read, and report all problems at once."""
     survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     leaves = [
         _DayDigest(file.day, digest_text(text), find_text_date(text))
@@ -117,7 +117,7 @@ def load_persona(
     allow_gaps: bool = False,
     ingest: Ingest = Ingest.DAYS,
 ) -> Scenario:
-    """The whole story with its questions; Problems, all of them, if `inspect` would find any."""
+    """Load the story with its questions; Problems if `inspect_persona` would find any."""
     survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     texts = dict(survey.read_days())
     retold = {told.day: told for told in survey.read_retold()}
@@ -150,20 +150,20 @@ def load_persona(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryDays:
-    """The days of a story, without what is asked about them."""
+    """The days of a story, without its questions."""
 
     history_digest: str
-    """As the card of a run about this story has it."""
+    """The same as in the card of a run."""
     texts: Mapping[int, str]
-    """By day, in the words that evidence points into."""
+    """The texts of the logs by day; evidence refers to them."""
 
 
 def read_story_days(
     folder: Path, *, arcs: str, calendar: Calendar, ingest: Ingest = Ingest.DAYS
 ) -> StoryDays:
-    """The days alone, gaps and all; Problems if they cannot be read.
+    """Read the days alone, allowing gaps; Problems if they cannot be read.
 
-    Leaving the questions out makes this ten times as fast as `load`.
+    Without the questions this is ten times as fast as `load_persona`.
     """
     survey = _StorySurvey(folder, arcs, allow_gaps=True, ingest=ingest, is_asked=False)
     texts = {file.day: text for file, text in survey.read_days()}
@@ -184,7 +184,7 @@ def read_story_days(
 def _build_retold_days(
     days: Iterable[Episode], retold: Mapping[int, RetoldDay]
 ) -> Iterator[Episode]:
-    """The days that are told again, each with the words it is told in."""
+    """Yield the days that have a transcript, with its text."""
     for day in days:
         if (told := retold.get(day.day)) is not None:
             yield day.replace(text=told.text, turns=told.turns)
@@ -192,7 +192,7 @@ def _build_retold_days(
 
 @dataclass(frozen=True, slots=True)
 class _DayDigest:
-    """What remains of a day once it was read."""
+    """The digest and the date of a day's text."""
 
     day: int
     digest: str
@@ -200,7 +200,7 @@ class _DayDigest:
 
 
 class _StorySurvey:
-    """Reads the files of one story and notes what is wrong with any of them."""
+    """Reads the files of one story and collects their problems."""
 
     def __init__(
         self, folder: Path, arcs: str, *, allow_gaps: bool, ingest: Ingest, is_asked: bool = True
@@ -224,13 +224,13 @@ class _StorySurvey:
             self._read_questions(persona)
 
     def require_story(self) -> Story:
-        """The story, which there is wherever no problem was noted."""
+        """Return the story; it exists if there are no problems."""
         if self.story is None:
             raise AssertionError("a story that is missing is a problem")
         return self.story
 
     def read_days(self) -> Iterator[tuple[DayFile, str]]:
-        """Each day with its text; days that cannot be read are noted and left out."""
+        """Yield each day with its text; unreadable days become problems."""
         for file in self.days:
             try:
                 text = file.read()
@@ -242,7 +242,7 @@ class _StorySurvey:
             yield file, text
 
     def read_retold(self) -> Iterator[RetoldDay]:
-        """Each day in the form that is fed in place of logs, if one is; faults are noted."""
+        """Yield each day's transcript, if transcripts replace the logs; faults become problems."""
         if self.form is None:
             return
         for file in self.retold:
@@ -285,7 +285,7 @@ class _StorySurvey:
         last = self.days[-1].day
         if self.story.epoch.toordinal() + last - 1 > date.max.toordinal():
             self.problems.append(
-                Malformed(self.days[-1].name, "lies beyond the year 9999; correct its number")
+                Malformed(self.days[-1].name, "is after the year 9999; correct its number")
             )
             return
         if not (allow_gaps or self.story.has_gaps):

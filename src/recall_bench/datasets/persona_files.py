@@ -1,7 +1,10 @@
-"""Where the files of a persona lie, and what to say when one is not there.
+"""The files of a persona, and messages about missing ones.
 
 A persona's folder holds `persona.yaml` and its stories, `arcs-<suffix>.yaml`. A story owns the
-folders of the same suffix: `memories-180d`, `qa-180d`, `tools-180d`, `conversations-180d`.
+folders of the same suffix: `memories-180d`, `qa-180d`, `tools-180d`, `conversations-180d`. Its
+days are `day-0001.md` and so on. The public format ignores what it cannot use: a file named
+`day-10.md`, an empty file, a missing day. Each of these changes the history, so here each is
+reported.
 """
 
 import re
@@ -18,28 +21,28 @@ _ARCS = re.compile(r"arcs(?:-(.+))?\.ya?ml")
 
 
 def name_story_folder(arcs_filename: str, base: str) -> str:
-    """The folder `base` of the story this arcs file tells."""
+    """Return the name of the folder `base` of the story with this arcs file."""
     match = _ARCS.fullmatch(arcs_filename)
     return f"{base}-{match[1]}" if match and match[1] else base
 
 
 def list_persona_ids(data: Path) -> tuple[str, ...]:
-    """The personas a data folder holds, by name."""
+    """List the personas of a data folder."""
     if not data.is_dir():
         raise UsageError(f"there is no data folder {data}; check the path")
     return tuple(sorted(folder.parent.name for folder in data.glob("*/persona.yaml")))
 
 
 def list_stories(folder: Path) -> tuple[str, ...]:
-    """The arcs files of a persona, by name."""
+    """List the arcs files of a persona."""
     return tuple(sorted(path.name for path in folder.iterdir() if _ARCS.fullmatch(path.name)))
 
 
-def choose_story(told: Collection[str]) -> str | None:
-    """The story meant where none is named: the usual one, or the only one; None if unclear."""
-    if DEFAULT_ARCS in told or not told:
+def choose_story(names: Collection[str]) -> str | None:
+    """Return the story to use by default: the usual one, or the only one; None if unclear."""
+    if DEFAULT_ARCS in names or not names:
         return DEFAULT_ARCS
-    return next(iter(told)) if len(told) == 1 else None
+    return next(iter(names)) if len(names) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,53 +54,53 @@ class Layout:
 
     @property
     def id(self) -> str:
-        """The folder's name, which is how people select the persona."""
+        """The folder's name, which selects the persona."""
         is_named = self.folder.name not in {"", ".."}
         return (self.folder if is_named else self.folder.resolve()).name
 
     @property
     def suffix(self) -> str:
-        """What the story's folders end in: `180d`; empty for `arcs.yaml`."""
+        """The suffix of the story's folders: `180d`; empty for `arcs.yaml`."""
         match = _ARCS.fullmatch(self.arcs)
         return (match[1] or "") if match else ""
 
     @property
     def persona_file(self) -> Path:
-        """Who the persona is."""
+        """The file that describes the persona."""
         return self.folder / "persona.yaml"
 
     @property
     def arcs_file(self) -> Path:
-        """What happens to it."""
+        """The file with its arcs."""
         return self.folder / self.arcs
 
     @property
     def memories(self) -> Path:
-        """The folder of its days."""
+        """The folder with its days."""
         return self.folder / name_story_folder(self.arcs, "memories")
 
     @property
     def questions_file(self) -> Path:
-        """What is asked."""
+        """The file with its questions."""
         return self.folder / name_story_folder(self.arcs, "qa") / "questions.yaml"
 
     @property
     def tools(self) -> Path:
-        """The folder of its tool calls, which not every story has."""
+        """The folder with its tool calls, which not every story has."""
         return self.folder / name_story_folder(self.arcs, "tools")
 
     @property
     def conversations(self) -> Path:
-        """The folder of its conversations, which not every story has."""
+        """The folder with its conversations, which not every story has."""
         name = re.sub("^memories", "conversations", self.memories.name)
         return self.folder / name
 
     def name(self, path: Path) -> str:
-        """The path as messages show it: from the data folder on."""
+        """Return the path relative to the data folder, for messages."""
         return f"{self.id}/{path.relative_to(self.folder).as_posix()}"
 
     def find_missing(self) -> list[UsageError]:
-        """What has to be there and is not, with what there is instead."""
+        """List what is missing, with what exists instead."""
         if not self.folder.is_dir():
             return [self._report_no_persona()]
         found = []
@@ -126,13 +129,17 @@ class Layout:
         )
 
     def _report_no_corpus(self) -> list[UsageError]:
-        told = [
+        complete = [
             arcs
             for arcs in list_stories(self.folder)
             if (other := Layout(self.folder, arcs)).memories.is_dir()
             and other.questions_file.is_file()
         ]
-        instead = f"or choose --arcs {told[0]}" if told else "no story of this persona has both yet"
+        instead = (
+            f"or choose --arcs {complete[0]}"
+            if complete
+            else "no story of this persona has both yet"
+        )
         found = []
         if not self.memories.is_dir():
             name = self.name(self.memories)
@@ -165,10 +172,10 @@ class DayFile:
     day: int
     path: Path
     name: str
-    """As messages show it."""
+    """The name in messages."""
 
     def read(self) -> str:
-        """The log, unchanged; Malformed if it is empty or not text."""
+        """Return the log, unchanged; Malformed if it is empty or not text."""
         text = read_file_text(self.path, self.name)
         if not text.strip().strip("\ufeff"):
             raise Malformed(self.name, "is empty; restore it, or remove it if nothing happened")
@@ -176,7 +183,7 @@ class DayFile:
 
 
 def read_file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
-    """What a file holds, unchanged; Malformed, by its name, if it cannot be read as text."""
+    """Return the text of a file, unchanged; Malformed, with its name, if it is not text."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -190,14 +197,14 @@ def read_file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
 
 
 def name_day_file(day: int) -> str:
-    """What the file of a day is called."""
+    """Return the file name of a day."""
     return f"day-{day:04}.md"
 
 
 def list_days(
     layout: Layout, problems: list[BenchError], warnings: list[str]
 ) -> tuple[DayFile, ...]:
-    """The day files of a story in story order; files that are almost one are noted."""
+    """List the day files in story order; similar file names become problems or warnings."""
     found = []
     names = sorted(path.name for path in layout.memories.iterdir())
     for name in names:
@@ -232,14 +239,14 @@ def is_bare(text: str) -> bool:
 
 
 def find_gaps(days: Collection[int], is_active: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
-    """Runs of days up to the last told one on which an arc is active and nothing is told."""
-    told = frozenset(days)
-    missing = (day for day in range(1, max(told)) if day not in told and is_active(day))
+    """Find runs of days without a file, before the last day, on which an arc is active."""
+    existing = frozenset(days)
+    missing = (day for day in range(1, max(existing)) if day not in existing and is_active(day))
     return find_runs(missing)
 
 
 def find_runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each stretch of consecutive days; the days ascend."""
+    """Yield first and last of each run of consecutive days; the days ascend."""
     first = last = None
     for day in days:
         if first is None or last is None or day != last + 1:
@@ -252,6 +259,6 @@ def find_runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def format_days(days: Iterable[int]) -> str:
-    """Days as people write them: `day 4`, `days 1–3, 7`."""
+    """Format days for messages: `day 4`, `days 1–3, 7`."""
     parts = [f"{first}–{last}" if last > first else f"{first}" for first, last in find_runs(days)]
     return f"{'day' if len(parts) == 1 and '–' not in parts[0] else 'days'} {', '.join(parts)}"

@@ -1,19 +1,17 @@
 """The simple persona JSON of the harness that scores snippets against documents.
 
 A file is one persona: dated sessions of messages, and questions with the wordings of their answer.
-Its own harness loads it unchecked; here every departure is an error with its place. The format has
-three turns that its own scoring gets wrong:
+Its own harness loads it unchecked; here every deviation is an error with its place. Its own
+scoring gets three things wrong:
 
-* The aliases of an adversarial question are the trap: what there is of another kind, which a
-  careless answer gives. They are never something to find. Among them stand wordings of the right
-  denial ("no cat", "does not have"), which are no trap: an alias that denies, or that stands in the
-  answer, is left out.
-* A multi-hop question has several facts, and its aliases come as one flat list, of which any one
-  passed. If they all stand in the answer they are its parts, and each is a fact to be found; one
-  that is a piece of another is a wording of it, and the whole answer, repeated among them, is no
-  part. Otherwise they are wordings of one fact. A list of lists says the facts outright, one inner
-  list each.
-* `source_session` was never used. It is the evidence: whole sessions, and `none` is none.
+* The aliases of an adversarial question are the trap: related facts that a careless answer names.
+  They are never facts to find. Some are wordings of the right denial ("no cat", "does not have"):
+  an alias that denies, or that occurs in the answer, is left out.
+* A multi-hop question has several facts, and its aliases are one flat list, of which its harness
+  accepts any. If all occur in the answer, they are its parts, and each is a fact to find; a part
+  of another alias is a wording of it, and the whole answer is no part. Otherwise they are wordings
+  of one fact. A list of lists names the facts, one inner list each.
+* `source_session` was never used. It is the evidence: whole sessions, or `none`.
 """
 
 import re
@@ -28,7 +26,7 @@ import msgspec
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
 from recall_bench.core.words import contains_phrase, split_words
-from recall_bench.datasets.public_dataset import PublicDataset, refuse_corrections
+from recall_bench.datasets.public_dataset import PublicDataset, build_dialogue, refuse_corrections
 
 MULTI_HOP = "multi-hop"
 ADVERSARIAL = "adversarial"
@@ -36,14 +34,14 @@ ADVERSARIAL = "adversarial"
 Category = Literal["single-hop", "multi-hop", "temporal", "adversarial", "open-domain"]
 
 NOWHERE = "none"
-"""The source of what no session tells."""
+"""The source of an answer without a session."""
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _DENIALS = frozenset(
     "no not none never nothing nobody neither nor without cannot cant dont doesnt didnt isnt arent"
     " wasnt werent hasnt havent hadnt wont wouldnt couldnt".split()
 )
-"""Words that deny, folded as `core.matching` folds them."""
+"""Words that deny, normalised as in `core.words`."""
 
 
 class _PersonaJsonMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +81,7 @@ def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
         scenario = _PersonaJsonReader(file).build_scenario()
         if scenario.id in seen:
             raise Malformed(
-                f"{file}, persona_id", f"{scenario.id!r} is told in {seen[scenario.id]}"
+                f"{file}, persona_id", f"{scenario.id!r} is used in {seen[scenario.id]} already"
             )
         seen[scenario.id] = file
         scenarios.append(scenario)
@@ -101,7 +99,7 @@ def _list_files(path: Path) -> list[Path]:
 
 
 class _PersonaJsonReader:
-    """Reads one file, and names it with every complaint."""
+    """Reads one file; its errors name the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -113,7 +111,7 @@ class _PersonaJsonReader:
             raise Malformed(str(path), f"cannot be read as JSON ({error})") from error
 
     def build_scenario(self) -> Scenario:
-        """The persona's story and questions."""
+        """Build the persona's story and questions."""
         held = self._persona
         self._check_text("persona_id", held.persona_id)
         self._check_distinct("sessions", "session_id", [each.session_id for each in held.sessions])
@@ -152,12 +150,8 @@ class _PersonaJsonReader:
         for number, message in enumerate(messages):
             self._check_text(f"sessions[{place}].messages[{number}].content", message.content)
         turns = tuple(Turn(speaker=each.role, text=each.content) for each in messages)
-        return Episode(
-            id=f"session-{day:03}",
-            day=day,
-            at=datetime.combine(on, time()),
-            text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
-            turns=turns,
+        return build_dialogue(
+            f"session-{day:03}", day=day, at=datetime.combine(on, time()), turns=turns
         )
 
     def _build_item(self, number: int, days: Mapping[str, int]) -> Item:
@@ -186,7 +180,7 @@ class _PersonaJsonReader:
         )
 
     def _read_aliases(self, place: str, asked: _PersonaJsonQuestion) -> list[tuple[str, ...]]:
-        """The aliases as lists of wordings: each inner list, or the flat one whole."""
+        """Return the aliases as lists of wordings: each inner list, or the flat list."""
         told = asked.answer_aliases
         if told is None:
             if not split_words(asked.answer):
@@ -215,7 +209,7 @@ class _PersonaJsonReader:
             return
         for name in dict.fromkeys(part.strip() for part in told.split(",")):
             if name not in days:
-                raise self._make_error(place, f"no session is called {name!r}")
+                raise self._make_error(place, f"no session is named {name!r}")
             yield Evidence(day=days[name])
 
     def _check_distinct(self, place: str, key: str, names: Sequence[str]) -> None:
@@ -235,7 +229,7 @@ class _PersonaJsonReader:
 def _collect_facts(
     asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...]:
-    """What a complete answer holds, each fact in any of its wordings."""
+    """Return the facts of a complete answer, each with its wordings."""
     if not listed:
         return ((asked.answer,),)
     is_flat = asked.answer_aliases is not None and isinstance(asked.answer_aliases[0], str)
@@ -249,12 +243,12 @@ def _collect_facts(
 
 
 def _list_aliases(asked: _PersonaJsonQuestion, facts: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Those of the whole answer: where it holds several facts, none of their wordings is one."""
+    """List other wordings of the whole answer; none if it has several facts."""
     return (one for fact in facts if len(facts) == 1 for one in fact if one != asked.answer)
 
 
 def _group_parts(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The parts, longest first, each with those that are a piece of it."""
+    """Group the parts, longest first, each with the parts it contains."""
     groups: list[list[str]] = []
     for part in sorted(parts, key=lambda one: -len(split_words(one))):
         home = next((group for group in groups if contains_phrase(group[0], part)), None)
@@ -266,7 +260,7 @@ def _group_parts(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _find_traps(asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """The aliases that name the bait."""
+    """Find the aliases that name the trap."""
     for wording in (one for each in listed for one in each):
         if _DENIALS.isdisjoint(split_words(wording)) and not contains_phrase(asked.answer, wording):
             yield wording

@@ -1,7 +1,7 @@
-"""What is asked about a story: `questions.yaml`, a list of questions with their truth.
+"""Parses `questions.yaml`: the questions about a story, with their truth.
 
-The public harness trusts this file: a category it does not know drops out of every table, a
-day that does not exist is never asked about, a doubled id counts twice. Here each is an error
+The public harness trusts this file: an unknown category is missing from every table, a question
+about a day that does not exist is never asked, a duplicate id counts twice. Here each is an error
 with its line.
 """
 
@@ -46,10 +46,10 @@ _KEYS = frozenset(
     }
 )
 _IGNORED = frozenset({"temporal_scope", "changes_on", "kind", "derive"})
-"""Keys that no run needs: one of the public specification, and what proofs and benchmarks read."""
+"""Keys that runs do not read: one of the public format, and those of the verification."""
 
 _SLIP = 0.8
-"""How alike two keys are when one is taken for a misspelling of the other."""
+"""The similarity from which an unknown key counts as a misspelt one."""
 
 _DENIAL = re.compile(
     r"[\s\"'“‘*_(]*(?:no|none|not|never|nothing|neither|nobody|nowhere|nor)\b", re.IGNORECASE
@@ -64,38 +64,37 @@ def parse_questions(
     problems: list[BenchError],
     warnings: list[str],
 ) -> tuple[Item, ...]:
-    """The questions that are sound, in file order; what is wrong with the others is noted.
+    """Return the valid questions in file order; the others become problems.
 
-    `days` are the story days that exist, None if that is not known; `sessions` the ones the
-    persona declares.
+    `days` are the existing story days, None if unknown; `sessions` those the persona declares.
     """
     content = document.content
     if not isinstance(content, list) or not content:
         what = "an empty list" if content == [] else describe_value(content)
         problems.append(Malformed(document.name, f"holds {what}; write a list of questions"))
         return ()
-    told = None if days is None else frozenset(days)
+    existing = None if days is None else frozenset(days)
     found: list[Item] = []
-    strange: dict[str, list[Fields]] = {}
+    unknown: dict[str, list[Fields]] = {}
     first: dict[str, Fields] = {}
     for fields in read_mappings(document, (), "question", content, problems):
-        item = _parse_item(fields, told)
+        item = _parse_item(fields, existing)
         for key in _find_unknown_keys(fields):
-            strange.setdefault(key, []).append(fields)
+            unknown.setdefault(key, []).append(fields)
         if item.id and (other := first.setdefault(item.id, fields)) is not fields:
             line = document.find_line(*other.path)
             fields.note(f"two questions have the id {item.id}, one on line {line}; rename one")
         if fields.is_sound:
             found.append(item)
             warnings += _find_undeclared_sessions(fields, item, sessions)
-    for key, where in strange.items():
+    for key, where in unknown.items():
         others = f", here and in {len(where) - 1} more" if len(where) > 1 else ""
         warnings.append(f"{where[0].locate(key)}: the key {key} is unknown and ignored{others}")
     return tuple(found)
 
 
 def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
-    """The question, to be used only if its fields are sound."""
+    """Parse a question; it is valid only if its fields are sound."""
     relevant = fields.read_ints("relevant_days")
     known_until = fields.read_optional_int("irrelevant_after")
     item = Item(
@@ -140,7 +139,7 @@ def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
 
 
 def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:
-    """Where the answer is told: the sentences where the dataset gives them, else the days."""
+    """Return the evidence: the sentences if the dataset has them, else the days."""
     spans = tuple(
         Evidence(
             day=span.read_int("day"),
@@ -153,7 +152,7 @@ def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence
     for span in spans:
         if span.day not in relevant:
             fields.note(
-                f"evidence of {fields.subject} lies on day {span.day}, which relevant_days leaves "
+                f"evidence of {fields.subject} is on day {span.day}, which relevant_days leaves "
                 "out; add it there",
                 "evidence",
             )
@@ -161,7 +160,7 @@ def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence
 
 
 def infer_expectation(reference: str, category: str, disclosure: Disclosure | None) -> Expects:
-    """What a well-behaved system does, as far as the reference answer tells."""
+    """Infer from the reference what a correct system does: answer, abstain or withhold."""
     if disclosure is Disclosure.REFUSE:
         return Expects.WITHHOLD
     if category == "negative-recall" and _DENIAL.match(reference):
@@ -186,7 +185,7 @@ def _check_days(fields: Fields, relevant: tuple[int, ...], days: frozenset[int] 
 
 
 def _find_unknown_keys(fields: Fields) -> Iterator[str]:
-    """Keys nobody knows; one that looks like a slip for a known key is noted instead."""
+    """Yield unknown keys; one that looks like a misspelt key becomes a problem."""
     for key in fields.keys:
         if key in _KEYS or key in _IGNORED:
             continue
@@ -200,7 +199,7 @@ def _find_unknown_keys(fields: Fields) -> Iterator[str]:
 def _find_undeclared_sessions(
     fields: Fields, item: Item, sessions: Collection[str]
 ) -> Iterator[str]:
-    """Sessions the persona does not have, where it says which it has."""
+    """Yield warnings about sessions that the persona does not declare."""
     named = {
         "query_session": [item.session] if item.session else [],
         "forbidden_sessions": item.truth.forbidden_sessions,

@@ -1,4 +1,7 @@
-"""Who a persona is: `persona.yaml`. Keys unknown here are for other programs and ignored."""
+"""Parses `persona.yaml`, the persona, and `arcs-<suffix>.yaml`, its stories.
+
+Unknown keys belong to other programs and are ignored.
+"""
 
 from datetime import date
 from pathlib import Path
@@ -27,7 +30,7 @@ class Principal(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CastMember(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Somebody the agent works with."""
+    """A person or agent that the agent works with."""
 
     name: str
     role: str
@@ -36,23 +39,23 @@ class CastMember(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Session(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One conversation context, with its own people and its own secrets."""
+    """One conversation context, with its own participants and secrets."""
 
     id: str
     kind: str
     """`1to1` or `group`."""
     participants: tuple[str, ...] = ()
     isolated: bool = False
-    """What is said here stays here."""
+    """Whether its content must not be disclosed elsewhere."""
     shared: bool = False
     first_day: int | None = None
     last_day: int | None = None
-    """The days it is open; None is without bound."""
+    """The days on which it is open; None is unbounded."""
     sensitive_topics: tuple[str, ...] = ()
 
 
 class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent: its name and character, whom it serves, and where it talks to whom."""
+    """An agent: its character, its principal and its sessions."""
 
     id: str
     name: str
@@ -70,7 +73,7 @@ class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
     cast: tuple[CastMember, ...] = ()
     sessions: tuple[Session, ...] = ()
     shared_knowledge: tuple[str, ...] = ()
-    """What any session may mention."""
+    """Knowledge that every session may mention."""
 
     @property
     def affiliation(self) -> str | None:
@@ -79,7 +82,7 @@ class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_persona(folder: Path) -> Persona:
-    """The persona of this folder; UsageError if there is none, DataError if it is malformed."""
+    """Read the persona of this folder; UsageError if there is none, DataError if it is malformed."""
     layout = Layout(folder, DEFAULT_ARCS)
     if not layout.persona_file.is_file():
         raise UsageError(f"{layout.name(layout.persona_file)} does not exist; check the path")
@@ -92,7 +95,7 @@ def read_persona(folder: Path) -> Persona:
 
 
 def parse_persona(document: Document, problems: list[BenchError]) -> Persona | None:
-    """The persona a document describes, or None with what is wrong with it noted."""
+    """Return the persona of a document, or None after collecting its problems."""
     if not isinstance(document.content, dict):
         what = describe_value(document.content)
         problems.append(Malformed(document.name, f"holds {what}; write a mapping of the fields"))
@@ -157,26 +160,26 @@ def _parse_sessions(persona: Fields) -> tuple[Session, ...]:
             sensitive_topics=fields.read_texts("sensitive_topics"),
         )
         if session.id in found:
-            fields.note(f"two sessions are called {session.id}; rename one", "id")
+            fields.note(f"two sessions are named {session.id}; rename one", "id")
         found[session.id] = session
     return tuple(found.values())
 
 
 EPOCH = date(2024, 1, 1)
-"""Story day 1 where neither story nor persona says."""
+"""The default date of story day 1."""
 
 ARC_TYPES = ("project", "incident", "decision", "learning", "relationship", "correction")
 
 
 class Directive(Record, frozen=True, kw_only=True):
-    """Something that has to happen on a certain day."""
+    """An event that must happen on a given day."""
 
     day: int
     event: str
 
 
 class Arc(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One thread of the story, from its first day to its last."""
+    """One plot line of the story, from its first day to its last."""
 
     id: str
     type: str
@@ -195,25 +198,25 @@ class Arc(Record, frozen=True, kw_only=True, omit_defaults=True):
     corrected_belief: str | None = None
 
     def is_active(self, day: int) -> bool:
-        """Whether it goes on that day; both ends count."""
+        """Whether the day is within the arc; both ends count."""
         return self.start_day <= day <= self.end_day
 
 
 class Story(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The arcs of one persona, the date of day 1, and the sessions as this story has them."""
+    """The arcs of one persona, the date of day 1, and its sessions."""
 
     epoch: date
     sessions: tuple[Session, ...]
     arcs: tuple[Arc, ...]
     has_gaps: bool = False
-    """Whether days without a file are meant, although an arc is active."""
+    """Whether missing days are intended even if an arc is active."""
 
     def list_active_arcs(self, day: int) -> tuple[str, ...]:
-        """Ids of the arcs that go on that day, in file order."""
+        """List the ids of the arcs of a day, in file order."""
         return tuple(arc.id for arc in self.arcs if arc.is_active(day))
 
     def is_active(self, day: int) -> bool:
-        """Whether any arc goes on that day; if none does, it is a quiet day."""
+        """Whether any arc is active on that day."""
         return any(arc.is_active(day) for arc in self.arcs)
 
     @property
@@ -223,7 +226,7 @@ class Story(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_story(folder: Path, arcs: str) -> Story:
-    """The story of this arcs file; UsageError if there is none, DataError if it is malformed."""
+    """Read the story of this arcs file; UsageError if there is none, DataError if malformed."""
     layout = Layout(folder, arcs)
     persona = read_persona(folder)
     if not layout.arcs_file.is_file():
@@ -239,14 +242,14 @@ def read_story(folder: Path, arcs: str) -> Story:
 def parse_story(
     document: Document, persona: Persona | None, problems: list[BenchError], warnings: list[str]
 ) -> Story | None:
-    """The story a document tells, or None with what is wrong with it noted.
+    """Return the story of a document, or None after collecting its problems.
 
-    The persona lends its sessions and its epoch; without one the story has neither.
+    The persona's sessions and epoch are the defaults.
     """
     if not isinstance(document.content, dict):
         what = describe_value(document.content)
         problems.append(
-            Malformed(document.name, f"holds {what}; write a mapping with a list called arcs")
+            Malformed(document.name, f"holds {what}; write a mapping with a list named arcs")
         )
         return None
     fields = Fields(document, (), "the story", problems)
@@ -265,7 +268,7 @@ def parse_story(
 def _merge_sessions(
     declared: tuple[Session, ...], story: Fields, warnings: list[str]
 ) -> tuple[Session, ...]:
-    """The persona's sessions; those the story lists are open just when the story says."""
+    """Return the persona's sessions; the story may set the days on which they are open."""
     found = {session.id: session for session in declared}
     for fields in story.read_parts("sessions", "session"):
         name = fields.read_text("id")
@@ -282,19 +285,19 @@ def _merge_sessions(
 
 def _parse_arcs(story: Fields, warnings: list[str]) -> list[Arc]:
     if not story.has("arcs"):
-        story.note("the story has no list called arcs; add one")
+        story.note("the story has no list named arcs; add one")
         return []
     found: list[Arc] = []
     names: set[str] = set()
     for fields in story.read_parts("arcs", "arc"):
         arc = _parse_arc(fields, warnings)
         if arc is not None and arc.id in names:
-            warnings.append(f"{fields.locate()}: two arcs are called {arc.id}; rename one")
+            warnings.append(f"{fields.locate()}: two arcs are named {arc.id}; rename one")
         if arc is not None:
             names.add(arc.id)
             found.append(arc)
     if not found and story.is_sound:
-        story.note("the list called arcs is empty; add at least one arc", "arcs")
+        story.note("the list named arcs is empty; add at least one arc", "arcs")
     return found
 
 

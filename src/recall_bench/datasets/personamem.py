@@ -1,15 +1,15 @@
-"""PersonaMem (v1): what an assistant should say now, after long talks with one person.
+"""PersonaMem (v1): how an assistant should reply after long conversations with one person.
 
 Six facts about the upstream files shape this one:
 
-* A question sees its shared context up to `end_index_in_shared_context` and nothing later, so there
-  is a scenario for each context and cut, with everything that is asked there.
-* A context opens with a system message that states the persona, and repeats it wherever a new
-  session begins: 20 times in each context of the 128k sample. It marks the sessions, an episode
-  each; it was never said by anybody, and no system is told it.
-* Nothing is dated. Episodes are a day apart from a fixed date.
+* A question sees its shared context up to `end_index_in_shared_context`, so there is a scenario for
+  each context and cut, with all questions asked there.
+* A context starts with a system message that describes the persona, and repeats it at the start of
+  every session: 20 times in each context of the 128k sample. It separates the sessions, an episode
+  each, and is not ingested.
+* There are no dates. Episodes are a day apart from a fixed date.
 * The options of a question are a list in JSON or in Python, about half of each.
-* Where the answer is to be found is not published: there is no evidence.
+* There is no evidence.
 * A context may be a million tokens. Lines are found by offset and decoded one at a time, and
   scenarios of one context follow each other, so that it is decoded once.
 """
@@ -43,17 +43,18 @@ from recall_bench.datasets.public_dataset import (
     Erratum,
     LazyScenarios,
     PublicDataset,
+    build_dialogue,
     refuse_corrections,
 )
 
 EPOCH = date(2024, 1, 1)
-"""The day of every first episode: PersonaMem has no dates of its own."""
+"""The day of every first episode: PersonaMem has no dates."""
 
 _SIZES = {"32k": "32k", "128k": "128k", "1m": "1M"}
-"""Our spelling of a size, and that of the file names."""
+"""Our name of a size, and the one in file names."""
 
 _QUESTION_COLUMNS = ("user_question_or_message", "question")
-"""The column of the question: as released, and as in the samples before."""
+"""The column of the question, in the release and in earlier samples."""
 _COLUMNS = (
     "question_id",
     "question_type",
@@ -164,12 +165,8 @@ def _build_episodes(where: str, messages: list[Any]) -> Iterator[Episode]:
 
 
 def _build_episode(day: int, turns: list[Turn]) -> Episode:
-    return Episode(
-        id=f"session-{day:03}",
-        day=day,
-        at=compute_story_date(EPOCH, day),
-        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
-        turns=tuple(turns),
+    return build_dialogue(
+        f"session-{day:03}", day=day, at=compute_story_date(EPOCH, day), turns=turns
     )
 
 
@@ -189,7 +186,7 @@ def _build_item(number: int, asked: _PersonaMemQuestion, last_day: int) -> Item:
 
 
 class _SharedContexts:
-    """The shared contexts, one a line, of which the last one asked for is kept."""
+    """The shared contexts, one per line; the last one used is cached."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -259,7 +256,7 @@ def _find_question_column(path: Path, columns: Sequence[str]) -> str:
 def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _PersonaMemQuestion:
     told = {name: (row[name] or "").strip() for name in (*_COLUMNS, column)}
     if empty := [name for name, value in told.items() if not value]:
-        raise Malformed(place, f"says nothing under {', '.join(empty)}")
+        raise Malformed(place, f"has no value for {', '.join(empty)}")
     options = _parse_options(place, told["all_options"])
     right = told["correct_answer"].strip("() ").upper()
     if right not in options:

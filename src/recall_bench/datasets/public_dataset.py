@@ -1,11 +1,16 @@
-"""What it takes to be a public dataset here. `catalogue.py` lists those there are."""
+"""What a public dataset is, and helpers for its loader; `catalogue` lists all of them.
+
+The elements of a large JSON array are decoded on demand: the file is mapped, one scan finds where
+each element begins and ends, and an element is decoded in place, so that one element at a time is
+in memory. A gzip file is first unpacked into a temporary file.
+"""
 
 import gzip
 import mmap
 import shutil
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -16,35 +21,35 @@ from typing import BinaryIO, TypeVar, overload
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
 
 Row = TypeVar("Row")
 
 Load = Callable[[Path, Mapping[str, Path]], Sequence[Scenario]]
-"""Reads the dataset's file, or the folder of its files, with optional corrections by name.
+"""Reads the dataset's file or folder, with optional corrections by name.
 
-Scenarios come in file order and may be built one at a time, as they are asked for. What a system
-gets to see of them (ids of scenarios, episodes and sessions) says nothing about the answers.
+Scenarios come in file order and may be built on demand. The ids that a system sees (of scenarios,
+episodes and sessions) must reveal nothing about the answers.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """Something about the published file that its loader knows and deals with."""
+    """A known fault of the published file, and how the loader treats it."""
 
     name: str
     concerns: str
-    """What is wrong, where and how often, and what is done about it: one sentence."""
+    """The fault, its place and frequency, and its treatment, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionLayer:
-    """A correction of the gold that somebody published: laid over it only when asked for."""
+    """A published correction of the gold, applied on request."""
 
     name: str
-    """As `--errata` says it."""
+    """The value of `--errata`."""
     concerns: str
-    """Who found what, and what laying it over changes: one sentence."""
+    """Who found what, and what the correction changes, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +57,21 @@ class PublicDataset:
     """One dataset in one of its sizes or views."""
 
     name: str
-    """As `--dataset` says it: `longmemeval-s`."""
+    """The value of `--dataset`: `longmemeval-s`."""
     family: str
-    """Whose protocols it is measured by: `longmemeval`."""
+    """The family of protocols that measure it: `longmemeval`."""
     title: str
     load: Load
     has_dates: bool
-    """Whether its times are real; if not, its sessions are dated a day apart, in their order."""
+    """Whether its times are real; if not, its sessions are a day apart, in their order."""
     notes: tuple[str, ...] = ()
-    """What one should know before quoting a number, a sentence each."""
+    """Facts to know before quoting a number, a sentence each."""
     errata: tuple[Erratum, ...] = ()
     layers: tuple[CorrectionLayer, ...] = ()
 
 
 class LazyScenarios(Sequence[Scenario]):
-    """Scenarios that are built when they are asked for, and not kept."""
+    """Scenarios that are built on demand, and not cached."""
 
     def __init__(self, size: int, build: Callable[[int], Scenario]) -> None:
         self._places = range(size)
@@ -82,7 +87,7 @@ class LazyScenarios(Sequence[Scenario]):
     def __getitem__(self, place: slice) -> Sequence[Scenario]: ...
 
     def __getitem__(self, place: int | slice) -> Scenario | Sequence[Scenario]:
-        """One scenario, built now; or some of them, built later."""
+        """Return one scenario, or a lazy slice."""
         chosen = self._places[place]
         if isinstance(chosen, int):
             return self._build(chosen)
@@ -97,9 +102,9 @@ def load_file_by_file(
     read: Callable[[Path], Sequence[Row]],
     build: Callable[[Path, Row], Scenario],
 ) -> Sequence[Scenario]:
-    """A scenario for each row of the files, which are used one after the other.
+    """Return a lazy scenario for each row of the files.
 
-    Files are large: the rows of one at a time are in memory.
+    Files are large: only the rows of one file are in memory.
     """
     rows_of = lru_cache(maxsize=1)(read)
     ends = list(accumulate(len(rows_of(path)) for path in files))
@@ -111,8 +116,15 @@ def load_file_by_file(
     return LazyScenarios(ends[-1], build_row)
 
 
+def build_dialogue(name: str, *, day: int, at: StoryTime, turns: Iterable[Turn]) -> Episode:
+    """Build an episode of turns; its text is a paragraph `speaker: text` per turn."""
+    turns = tuple(turns)
+    text = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
+    return Episode(id=name, day=day, at=at, text=text, turns=turns)
+
+
 def refuse_corrections(name: str, layers: Mapping[str, Path]) -> None:
-    """UsageError for a dataset that nobody has published corrections of."""
+    """Raise UsageError for corrections of a dataset that has none."""
     if layers:
         raise UsageError(f"{name} has no corrections to lay over it; leave out {min(layers)!r}")
 
@@ -122,9 +134,9 @@ _Shape = TypeVar("_Shape")
 
 
 def locate_file(data: Path, *names: str) -> Path:
-    """The file that is meant: `data` itself, or the one in that folder with one of the names.
+    """Return `data` itself, or the file in that folder with one of the names.
 
-    Each name may have `.gz` behind it. UsageError if there is none, or if there are several.
+    Each name may end in `.gz`. UsageError if there is none, or if there are several.
     """
     if not data.is_dir():
         return data
@@ -145,15 +157,15 @@ def _list_spellings(path: Path) -> tuple[Path, Path]:
 
 
 class JsonArray:
-    """The elements of the JSON array in a file, packed or not.
+    """The elements of the JSON array in a file, gzip or not.
 
-    UsageError if there is no such file, Malformed if it is no array or torn.
+    UsageError if there is no such file, Malformed if it is no array or damaged.
     """
 
     def __init__(self, path: Path, kind: str) -> None:
         self._path = path
         self._kind = kind
-        """What an element is called in messages."""
+        """The noun for an element in messages."""
         self._mapped = _map_file(path)
         try:
             self._raw = msgspec.json.decode(self._mapped, type=list[msgspec.Raw])
@@ -166,11 +178,11 @@ class JsonArray:
         return len(self._raw)
 
     def describe(self, number: int) -> str:
-        """How messages call the element with this number, counted from 0: by file and place."""
+        """Return file and number of an element for messages; numbers count from 0."""
         return f"{self._path}, {self._kind} {number + 1}"
 
     def decode(self, number: int, shape: type[_Shape]) -> _Shape:
-        """The element with this number, counted from 0; Malformed if it has another shape."""
+        """Decode the element with this number, from 0; Malformed if it has another shape."""
         try:
             return msgspec.json.decode(self._raw[number], type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -179,7 +191,7 @@ class JsonArray:
             self._release()
 
     def _release(self) -> None:
-        """Let the pages seen so far count as ours no longer; they are read again if needed."""
+        """Release the pages read so far; they are read again if needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
@@ -197,7 +209,7 @@ def _map_file(path: Path) -> mmap.mmap:
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}); check it") from error
     except ValueError as error:
-        # The one complaint `mmap` has about a file that was opened.
+        # `mmap` raises it only for an empty file.
         raise Malformed(str(path), "is empty, and so cannot be read as JSON") from error
 
 

@@ -1,14 +1,12 @@
-"""What a perfect memory would quote: the few sentences that together support each reference.
+"""What a perfect memory would quote: the few sentences that support each reference.
 
-Datasets name the days an answer rests on, not the sentences. Within those days, sentences are
-taken one by one, each time the one that adds most of the reference's words and numbers that no
-other has given yet; rare words count for more, words the question already gives for less. What
-a reference leaves uncovered is inferred, not stated (a count, an interval, a yes), so then
-every cited day has its sentence nearest to the question heard as well.
+Most datasets cite days, not sentences. Within the cited days, sentences are chosen greedily: the
+next one adds most of the reference's words and numbers that are not covered yet. Rare words count
+more, words of the question less. If much of a reference stays uncovered, it is inferred (a count,
+an interval, a yes), and the sentence of each cited day closest to the question is added.
 
-A dataset that names the sentences themselves, by their place, is taken at its word. Where they
-do not hold what every right answer must, the answer is reckoned from them: a perfect reader says
-what it reckoned, so there the reference itself is quoted.
+Evidence spans of a dataset are quoted as they are. If they lack what every right answer must
+contain, the answer is computed from them, and the reference itself is quoted.
 """
 
 import re
@@ -34,20 +32,20 @@ from recall_bench.core.sentences import Sentence, read_sentences
 from recall_bench.core.text import FUNCTION_WORDS
 
 MOST = 6
-"""No reference gets more sentences than this."""
+"""The most sentences for one reference."""
 
 _GIVEN = 0.25
-"""What a word of the reference is worth when the question gives it away."""
+"""The weight of a reference word that also occurs in the question."""
 _LEAST = 0.08
-"""A sentence that adds a smaller share of the reference than this is not worth quoting."""
+"""The smallest share of the reference that a sentence must add."""
 _INFERRED = 1 / 3
-"""A reference with more than this share uncovered is inferred from what is stated."""
+"""The uncovered share from which a reference counts as inferred."""
 
 _WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def find_supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
-    """For each question id, the sentences to quote, most telling first.
+    """Return the sentences to quote by question id, most informative first.
 
     A question that expects no answer, or cites no day, has none.
     """
@@ -59,7 +57,7 @@ def find_supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...
 
 
 def share_evidence(system: MemorySystem, scenario: Scenario) -> None:
-    """Tell a control where the answers are. A contestant is told nothing."""
+    """Give the passages to a system that is an evidence control; other systems get nothing."""
     if isinstance(system, EvidenceControl):
         system.receive_evidence(scenario.id, find_supporting_passages(scenario))
 
@@ -70,18 +68,18 @@ class _SentenceCandidate:
     block: int
     words: frozenset[str]
     place: frozenset[str]
-    """Its own words and those it stands under."""
+    """Its own words and those of its headings."""
 
 
 class _SentenceLibrary:
-    """The sentences of each episode, read when first cited."""
+    """The sentences of each episode, split on first use."""
 
     def __init__(self, episodes: Iterable[Episode]) -> None:
         self._episodes = {episode.day: episode for episode in episodes}
         self._read: dict[int, tuple[_SentenceCandidate, ...]] = {}
 
     def find_cited_sentences(self, evidence: Evidence) -> list[_SentenceCandidate]:
-        """The sentences of one cited day or turn."""
+        """Return the sentences of one cited day or turn."""
         day = evidence.day
         if day not in self._read:
             episode = self._episodes[day]
@@ -91,7 +89,7 @@ class _SentenceLibrary:
         return [c for c in self._read[day] if evidence.turn in (None, c.block)]
 
     def quote_span(self, evidence: Evidence) -> Passage:
-        """The very sentence, cut out where it stands."""
+        """Return the text of an evidence span."""
         episode = self._episodes[evidence.day]
         text = episode.text[evidence.start : evidence.end]
         return Passage(text=text, day=episode.day, source=evidence.session or episode.id)
@@ -128,7 +126,7 @@ def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
 
 
 def _quote_spans(item: Item, placed: list[Passage]) -> list[Passage]:
-    """The sentences, or the reference where it must be reckoned from them."""
+    """Return the spans, or the reference if it must be computed from them."""
     whole = " ".join(passage.text for passage in placed).lower()
     truth = item.truth
     is_reckoned = truth.requires_synthesis or truth.disclosure is Disclosure.PARTIAL
@@ -138,7 +136,7 @@ def _quote_spans(item: Item, placed: list[Passage]) -> list[Passage]:
 
 
 class _SentenceScorer:
-    """What sentences are worth for one item."""
+    """Scores sentences for one item."""
 
     def __init__(self, item: Item, candidates: Sequence[_SentenceCandidate]) -> None:
         self._asked = _collect_words(item.text)
@@ -164,7 +162,7 @@ class _SentenceScorer:
         }
 
     def choose_covering(self) -> list[_SentenceCandidate]:
-        """Sentences that cover the reference, the most telling first."""
+        """Choose sentences that cover the reference, most informative first."""
         chosen: list[_SentenceCandidate] = []
         missing = dict(self._wanted)
         while missing and len(chosen) < MOST:
@@ -178,13 +176,13 @@ class _SentenceScorer:
         return chosen
 
     def measure_gap(self, chosen: Sequence[_SentenceCandidate]) -> float:
-        """The share of the reference that none of the sentences gives."""
+        """Return the share of the reference that the sentences leave uncovered."""
         given = frozenset[str]().union(*(each.words for each in chosen))
         left = sum(worth for word, worth in self._wanted.items() if word not in given)
         return left / self._total if self._total else 1.0
 
     def measure_affinity(self, candidate: _SentenceCandidate) -> float:
-        """The share of the question that the sentence and its place repeat."""
+        """Return the share of the question's words in the sentence and its headings."""
         shared = sorted(self._asked & candidate.place)
         return sum(self._rarity[word] for word in shared) / self._asked_total
 
@@ -211,7 +209,7 @@ def _collect_words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=50_000)
 def _normalise_word(word: str) -> str:
-    """The word without its possessive and its commonest endings."""
+    """Return the word without its possessive and its most common endings."""
     word = word.split("'", 1)[0].split("’", 1)[0]
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:

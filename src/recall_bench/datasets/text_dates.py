@@ -1,10 +1,10 @@
-"""Which date a day's own text gives it, and whether that is the date the story gives it.
+"""The date in a day's own text, compared with the date in the story's calendar.
 
-Logs name their own day in the opening of a section: "kept it quiet on Sunday, 2026-03-08",
-"sweep for 2026-03-08 (Sunday)", or a heading that begins with the date. Further down they
-name deadlines and visits. So only openings are read; a date in one counts if its weekday
-stands beside it and fits, or if a heading begins with it; and the date most sections agree on
-is the day's own. In the public 180-day corpus 164 days can be read this way, none wrongly.
+Logs name their own day at the start of a section: "kept it quiet on Sunday, 2026-03-08",
+"sweep for 2026-03-08 (Sunday)", or a heading that begins with the date. Further down they name
+deadlines and visits. So only the first lines are read; a date counts if it is next to its correct
+weekday, or begins a heading; the date of most sections is the day's own. In the public 180-day
+corpus 164 days can be read this way, none wrongly.
 """
 
 import re
@@ -36,7 +36,7 @@ _FRONTMATTER_DATE = re.compile(r"^date:[ \t]*[\"']?(\d{4}-\d{2}-\d{2})", re.MULT
 
 
 def find_text_date(text: str) -> date | None:
-    """The date the text gives for itself, or None if it gives none or several."""
+    """Return the date that the text gives itself; None if there is none, or no majority."""
     front = _FRONTMATTER.match(text)
     if front and (dated := _FRONTMATTER_DATE.search(front[1])):
         return _parse_date(dated[1])
@@ -48,7 +48,7 @@ def find_text_date(text: str) -> date | None:
 
 
 def _list_openings(text: str) -> Iterator[tuple[str, str]]:
-    """The heading of each section and the first line below it."""
+    """Yield the heading of each section and the first line below it."""
     front = _FRONTMATTER.match(text)
     sections = ("\n" + text[front.end() if front else 0 :]).split("\n#")
     lines = sections[0].split("\n")
@@ -59,10 +59,10 @@ def _list_openings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_dates(section: tuple[str, str]) -> set[date]:
-    """The dates a section's opening gives for the day it tells of."""
+    """Return the dates in the first lines of a section that name its own day."""
     named: set[date] = set()
     for line, leading in zip(section, (_HEADED, _LABELLED), strict=True):
-        # Most openings hold no year, and this is ten times faster than the patterns below.
+        # Most lines have no year, and this check is ten times faster than the patterns below.
         if not _YEAR.search(line):
             continue
         pairs = [
@@ -92,7 +92,7 @@ def _parse_date(phrase: str) -> date | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarShift:
-    """A run of days whose text is equally far from the story's calendar."""
+    """A run of days whose text differs from the story's calendar by the same number of days."""
 
     first: int
     last: int
@@ -100,7 +100,7 @@ class CalendarShift:
     """Days the text is ahead; negative if it is behind."""
     days: int
     readable: int
-    """How many of the days say so themselves; the others say nothing."""
+    """The number of days with a date in their text."""
 
     def __str__(self) -> str:
         span = f"day {self.first}" if self.days == 1 else f"days {self.first}–{self.last}"
@@ -115,22 +115,22 @@ class CalendarShift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarAudit:
-    """How the dates in a history's text compare with the dates the story gives its days."""
+    """How the dates in the text compare with the story's calendar."""
 
     days: int
     readable: int
-    """How many days give a date for themselves."""
+    """The number of days with a date in their text."""
     disregarded: tuple[int, ...]
-    """Days whose own date is out of story order, or far off with no neighbour to confirm it."""
+    """Days whose own date is out of order, or far off without a neighbour that confirms it."""
     shifts: tuple[CalendarShift, ...]
     dates: tuple[date, ...]
-    """The date of each day by the text, in story order: never earlier than the day before."""
+    """The date of each day by the text; it never decreases."""
 
 
 def audit_calendar(days: Sequence[int], epoch: date, own: Sequence[date | None]) -> CalendarAudit:
-    """Compare the dates the days give for themselves with the epoch's.
+    """Compare the dates in the text with the story's calendar.
 
-    A day that gives none is as far from the story's calendar as the last one that did.
+    A day without a date has the offset of the last day with one.
     """
     metadata = [compute_story_date(epoch, day).date() for day in days]
     readings = [(i, (found - metadata[i]).days) for i, found in enumerate(own) if found]
@@ -146,10 +146,10 @@ def audit_calendar(days: Sequence[int], epoch: date, own: Sequence[date | None])
 
 
 def _filter_credible(readings: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Readings a time zone can explain, and those whose neighbour is off by as much.
+    """Keep offsets of at most a day, and those that a neighbour shares.
 
-    A visit announced on several days is one date, so ever fewer days ahead: it never agrees
-    with its neighbours the way a shifted calendar does.
+    The date of an announced visit is the same on several days, so its offset shrinks from day to
+    day, unlike that of a shifted calendar.
     """
     offs = [None, *(off for _, off in readings), None]
     return [
@@ -160,12 +160,12 @@ def _filter_credible(readings: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _keep_story_order(readings: list[tuple[int, int]], metadata: list[date]) -> dict[int, int]:
-    """As many readings as can be true together, time never running backwards."""
-    told = [metadata[i].toordinal() + off for i, off in readings]
+    """Keep the largest set of dates that never decrease."""
+    ordinals = [metadata[i].toordinal() + off for i, off in readings]
     ends: list[int] = []
     end_places: list[int] = []
     before: list[int | None] = []
-    for place, day in enumerate(told):
+    for place, day in enumerate(ordinals):
         length = bisect_right(ends, day)
         before.append(end_places[length - 1] if length else None)
         ends[length:] = [day, *ends[length + 1 :]]
@@ -179,16 +179,16 @@ def _keep_story_order(readings: list[tuple[int, int]], metadata: list[date]) -> 
 
 
 def _fill_dates(metadata: list[date], kept: dict[int, int]) -> tuple[date, ...]:
-    """Every day's date by the text; a day without one keeps the distance of the day before."""
-    told = []
+    """Return every day's date by the text; a day without one keeps the last offset."""
+    ordinals = []
     off = 0
     for i, meant in enumerate(metadata):
         off = kept.get(i, off)
-        told.append(meant.toordinal() + off)
+        ordinals.append(meant.toordinal() + off)
     latest = date.max.toordinal()
-    for i in reversed(range(len(told))):
-        latest = told[i] = min(told[i], latest)
-    return tuple(date.fromordinal(day) for day in told)
+    for i in reversed(range(len(ordinals))):
+        latest = ordinals[i] = min(ordinals[i], latest)
+    return tuple(date.fromordinal(day) for day in ordinals)
 
 
 def _find_shifts(days: Sequence[int], readings: list[tuple[int, int]]) -> Iterator[CalendarShift]:

@@ -1,8 +1,9 @@
-"""What a persona did and said on a day, beside its log: tool calls and conversations.
+"""Transcripts of a day beside its log: tool calls and conversations.
 
-`tools-<suffix>/day-0001.yaml` holds the calls of a day, `conversations-<suffix>/conv-0001`
-its dialogue, as `.json` (an array of role and content) or `.md` (bold `User:` and
-`Assistant:` lines). A story need have neither.
+`tools-<suffix>/day-0001.yaml` holds the calls of a day, `conversations-<suffix>/conv-0001` its
+dialogue, as `.json` (an array of role and content) or `.md` (bold `User:` and `Assistant:` lines).
+Both are optional. With `--ingest` they replace the logs: a day keeps its number, date and arcs.
+Its text has no date, since a system gets the date beside the text, as with a log.
 """
 
 import re
@@ -31,7 +32,7 @@ class ToolCall(Record, frozen=True, kw_only=True):
     """One call the agent made."""
 
     session: str
-    """`internal` for what it did on its own."""
+    """The session, or `internal`."""
     tool: str
     content: str
 
@@ -42,7 +43,7 @@ class ToolDay(Record, frozen=True, kw_only=True, omit_defaults=True):
     day: int
     calls: tuple[ToolCall, ...]
     dated: date | None = None
-    """As the file has it, which need not be the date the day's log uses."""
+    """The date in the file, which may differ from that of the log."""
     day_of_week: str | None = None
     persona: str | None = None
 
@@ -66,11 +67,11 @@ class TranscriptFile:
     day: int
     path: Path
     name: str
-    """As messages show it."""
+    """The name in messages."""
 
 
 def load_tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
-    """The tool calls of a story, day by day; UsageError if it has none, Malformed as met."""
+    """Yield the tool calls of a story by day; UsageError if it has none."""
     layout = Layout(folder, arcs)
     if not layout.tools.is_dir():
         raise _make_absence_error(layout, layout.tools, "tool calls")
@@ -78,7 +79,7 @@ def load_tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
 
 
 def load_conversations(folder: Path, arcs: str) -> Iterator[DayConversation]:
-    """The conversations of a story, day by day; UsageError if it has none, Malformed as met."""
+    """Yield the conversations of a story by day; UsageError if it has none."""
     layout = Layout(folder, arcs)
     if not layout.conversations.is_dir():
         raise _make_absence_error(layout, layout.conversations, "conversations")
@@ -86,12 +87,12 @@ def load_conversations(folder: Path, arcs: str) -> Iterator[DayConversation]:
 
 
 def list_tool_call_files(layout: Layout) -> list[TranscriptFile]:
-    """The files of a folder of tool calls that is there, in story order."""
+    """List the files of tool calls, in story order."""
     return _list_files(layout, layout.tools, _TOOLS)
 
 
 def list_conversation_files(layout: Layout) -> list[TranscriptFile]:
-    """The files of a folder of conversations that is there, in story order."""
+    """List the files of conversations, in story order."""
     return _list_files(layout, layout.conversations, _CONVERSATION)
 
 
@@ -115,7 +116,7 @@ def _list_files(layout: Layout, folder: Path, pattern: re.Pattern[str]) -> list[
 
 
 def read_tool_calls(file: TranscriptFile) -> ToolDay:
-    """The calls in a file; Malformed where it departs from the format."""
+    """Read the calls of a file; Malformed if it is not in the format."""
     day, document = file.day, read_document(file.path, name=file.name)
     if not isinstance(document.content, dict):
         raise Malformed(
@@ -125,9 +126,9 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
     problems: list[BenchError] = []
     fields = Fields(document, (), "the file", problems)
     if fields.read_int("day") != day and fields.is_sound:
-        fields.note(f"the day is not {day}, as the name says; correct one of the two", "day")
+        fields.note(f"the day is not {day}, as in the file name; correct one of the two", "day")
     if not fields.has("calls"):
-        fields.note("the file has no list called calls; add it")
+        fields.note("the file has no list named calls; add it")
     found = ToolDay(
         day=day,
         calls=tuple(
@@ -147,7 +148,7 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
 
 
 def read_conversation(file: TranscriptFile) -> DayConversation:
-    """The dialogue in a file; Malformed where it departs from the format or is empty."""
+    """Read the dialogue of a file; Malformed if it is not in the format or empty."""
     text = read_file_text(file.path, file.name, "utf-8-sig")
     turns = (_parse_json_turns if file.path.suffix == ".json" else _parse_markdown_turns)(
         text, file.name
@@ -174,7 +175,8 @@ def _parse_markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
     before, *parts = _LABEL.split(text)
     if before.strip():
         raise Malformed(
-            f"{name}, line 1", "text stands before the first **User:** or **Assistant:**; label it"
+            f"{name}, line 1",
+            "there is text before the first **User:** or **Assistant:**; label it",
         )
     return tuple(
         Turn(speaker=speaker.lower(), text=said.strip())
@@ -187,7 +189,7 @@ _READABLE = frozenset({".json", ".md", ".yaml", ".yml"})
 
 @dataclass(frozen=True, slots=True)
 class RetoldDay:
-    """What a system is given of one day."""
+    """The transcript of one day, as a system gets it."""
 
     day: int
     text: str
@@ -196,16 +198,16 @@ class RetoldDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptForm:
-    """Where the files of one form lie, how they are read, and who writes them."""
+    """One form of transcripts: its files, their reader, and the command that writes them."""
 
     what: str
-    """As messages call them."""
+    """The noun in messages."""
     command: str
     """The command that writes them."""
     folder: Callable[[Layout], Path]
     list_files: Callable[[Layout], list[TranscriptFile]]
     read: Callable[[TranscriptFile], RetoldDay]
-    """One file told again; Malformed if it departs from its format or tells nothing."""
+    """Reads one file; Malformed if it is not in the format or empty."""
 
     def collect_files(
         self,
@@ -216,7 +218,7 @@ class TranscriptForm:
         problems: list[BenchError],
         warnings: list[str],
     ) -> tuple[TranscriptFile, ...]:
-        """The files of the days that have a log, in story order; what does not fit is noted."""
+        """Collect the files of days with a log, in story order; others become warnings."""
         folder = self.folder(layout)
         where, remedy = (
             layout.name(folder),
@@ -265,7 +267,7 @@ def _find_unread_files(layout: Layout, folder: Path, files: list[TranscriptFile]
 def _read_dialogue(file: TranscriptFile) -> RetoldDay:
     turns = read_conversation(file).turns
     if not any(turn.text.strip() for turn in turns):
-        raise Malformed(file.name, "nobody says anything in it; correct it or remove the file")
+        raise Malformed(file.name, "all its turns are empty; correct it or remove the file")
     parts = (f"**{turn.speaker.capitalize()}:**\n\n{turn.text}\n" for turn in turns)
     return RetoldDay(file.day, "\n".join(parts), turns)
 
@@ -278,7 +280,7 @@ def _read_calls(file: TranscriptFile) -> RetoldDay:
 
 
 def _format_calls(calls: Collection[ToolCall]) -> Iterator[str]:
-    """Calls under the headings a log has, so that whoever reads sessions there finds them here."""
+    """Format calls under the session headings of a log."""
     session = None
     for call in calls:
         if call.session != session:

@@ -1,4 +1,4 @@
-"""One file over HTTP, from where an earlier attempt left off."""
+"""Downloads files over HTTP: resumes partial ones, tries every address, checks the digest."""
 
 import errno
 import http.client
@@ -23,16 +23,16 @@ from recall_bench.datasets.catalogue import FileListing, SourceFile
 from recall_bench.datasets.dataset_folder import CHUNK, digest_file, format_size, name_part_file
 
 _TIMEOUT_S = 30.0
-"""How long a server may keep silent."""
+"""Seconds without data until the connection counts as lost."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 OnBytes = Callable[[int, int | None], None]
-"""Hears how many bytes have arrived, of how many, as far as that is known."""
+"""Receives the number of bytes that have arrived, and the total if it is known."""
 
 
 class AddressFailed(Exception):
-    """One address did not give the file; another may. Reads on from the name of the host."""
+    """One address failed; another may work. The message continues the name of the host."""
 
 
 class ConnectionCut(AddressFailed):
@@ -41,20 +41,19 @@ class ConnectionCut(AddressFailed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialFile:
-    """What is to arrive, and where."""
+    """A file that is being downloaded."""
 
     part: Path
     bytes: int | None
-    """Its length, where that is certain."""
+    """Its length, if it is certain."""
     is_pinned: bool
-    """Whether its digest will be checked, so that any part of it may be gone on from."""
+    """Whether its digest will be checked, so that any part of it may be resumed."""
 
 
-def receive_file(url: str, wanted: PartialFile, told: OnBytes) -> None:
-    """Make the part whole from this address.
+def receive_file(url: str, wanted: PartialFile, on_bytes: OnBytes) -> None:
+    """Complete the part from this address.
 
-    PlaceFailed if the address cannot give it, DownloadFailed if the disk cannot take it; in both
-    cases what has arrived stays.
+    AddressFailed if the address fails, DownloadFailed if the disk does; the part stays.
     """
     start = _count_kept_bytes(url, wanted)
     request = _build_request(url, start, _read_tag(url, wanted.part) if start else None)
@@ -63,7 +62,7 @@ def receive_file(url: str, wanted: PartialFile, told: OnBytes) -> None:
             start = _check_start(response, start)
             total = _check_total(response, start, wanted)
             _remember_tag(url, wanted.part, response.headers.get("ETag"))
-            _receive(response, wanted.part, start, total, told)
+            _receive(response, wanted.part, start, total, on_bytes)
     except _RangeBeyondEnd as error:
         if start == 0:
             raise AddressFailed(
@@ -71,17 +70,17 @@ def receive_file(url: str, wanted: PartialFile, told: OnBytes) -> None:
             ) from error
         if error.total != start:
             discard_part(wanted.part)
-            receive_file(url, wanted, told)
+            receive_file(url, wanted, on_bytes)
 
 
 def discard_part(part: Path) -> None:
-    """Throw away what has arrived."""
+    """Delete the part."""
     part.unlink(missing_ok=True)
     _locate_tag(part).unlink(missing_ok=True)
 
 
 def check_address(url: str) -> None:
-    """UsageError unless files can be fetched from there."""
+    """Raise UsageError unless the URL can be downloaded from."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         raise UsageError(f"{url} is a file on this machine; give it with --from")
@@ -90,19 +89,19 @@ def check_address(url: str) -> None:
 
 
 def parse_host(url: str) -> str:
-    """Who is asked, for people."""
+    """Return the host of a URL for messages."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 @contextmanager
 def open_url(url: str) -> Iterator[http.client.HTTPResponse]:
-    """The answer to a plain request; PlaceFailed if there is none."""
+    """Open a URL; AddressFailed if it cannot be reached."""
     with _open_response(_build_request(url, 0, None)) as response:
         yield response
 
 
 class _RangeBeyondEnd(Exception):
-    """The server has nothing beyond what we have."""
+    """The server has no bytes after the ones we have."""
 
     def __init__(self, total: int | None) -> None:
         super().__init__()
@@ -110,7 +109,7 @@ class _RangeBeyondEnd(Exception):
 
 
 def _build_opener() -> urllib.request.OpenerDirector:
-    """HTTP and HTTPS through the proxies of the environment, and nothing else: no file, no FTP."""
+    """Build an opener for HTTP and HTTPS only, with the proxies of the environment."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -168,7 +167,7 @@ def _describe_unreachable(reason: object) -> str:
 
 
 def _check_start(response: http.client.HTTPResponse, start: int) -> int:
-    """Where the server begins: where we asked it to, or at the start."""
+    """Return the first byte that the server sends: the requested one, or 0."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise AddressFailed("sends the file packed, though asked not to")
     if response.status != HTTPStatus.PARTIAL_CONTENT:
@@ -180,7 +179,7 @@ def _check_start(response: http.client.HTTPResponse, start: int) -> int:
 
 
 def _check_total(response: http.client.HTTPResponse, start: int, wanted: PartialFile) -> int | None:
-    """How long the server says the whole file is; refused if that is known to be wrong."""
+    """Return the server's total length; AddressFailed if it is known to be wrong."""
     length = response.headers.get("Content-Length", "")
     total = start + int(length) if length.isdecimal() else wanted.bytes
     if wanted.bytes is not None and total != wanted.bytes:
@@ -190,17 +189,17 @@ def _check_total(response: http.client.HTTPResponse, start: int, wanted: Partial
 
 
 def _receive(
-    response: http.client.HTTPResponse, part: Path, start: int, total: int | None, told: OnBytes
+    response: http.client.HTTPResponse, part: Path, start: int, total: int | None, on_bytes: OnBytes
 ) -> None:
     _check_room(part, start, total)
     done = start
     with _translate_write_errors(part), part.open("r+b" if start else "wb") as out:
         out.seek(start)
-        told(done, total)
+        on_bytes(done, total)
         while block := _read_block(response):
             out.write(block)
             done += len(block)
-            told(done, total)
+            on_bytes(done, total)
     if total is not None and done < total:
         raise ConnectionCut(f"ended after {done:,} of {total:,} bytes")
 
@@ -218,8 +217,8 @@ def _check_room(part: Path, start: int, total: int | None) -> None:
     free = shutil.disk_usage(part.parent).free
     if total is not None and free < total - start:
         raise DownloadFailed(
-            f"{part.parent} has {format_size(free)} left and {format_size(total - start)} are to "
-            "come; make room, or name another folder in RECALL_BENCH_CACHE, and the same command "
+            f"{part.parent} has {format_size(free)} left and {format_size(total - start)} are "
+            "missing; make room, or name another folder in RECALL_BENCH_CACHE, and the same command "
             "goes on"
         )
 
@@ -237,7 +236,7 @@ def _translate_write_errors(part: Path) -> Iterator[None]:
 
 
 def _count_kept_bytes(url: str, wanted: PartialFile) -> int:
-    """How much of an earlier attempt can be gone on from."""
+    """Return the bytes of an earlier attempt that can be resumed."""
     if not wanted.part.exists():
         return 0
     if not wanted.is_pinned and _read_tag(url, wanted.part) is None:
@@ -250,7 +249,7 @@ def _locate_tag(part: Path) -> Path:
 
 
 def _read_tag(url: str, part: Path) -> str | None:
-    """The strong ETag of what has arrived, if it came from this address."""
+    """Return the strong ETag of the part, if it came from this address."""
     path = _locate_tag(part)
     if not path.exists():
         return None
@@ -271,81 +270,84 @@ def _parse_total(content_range: str | None) -> int | None:
 
 
 _REOPENINGS = 20
-"""How often a connection that keeps breaking is taken up again, as long as something arrives."""
+"""How often a broken connection is resumed, as long as data arrives."""
 
 
 class DownloadProgress(Protocol):
-    """Whoever follows a download."""
+    """Receives the progress of a download."""
 
     def update(self, what: str, done: int, total: int | None) -> None:
-        """So many bytes of something are done, of so many, as far as that is known."""
+        """Show the number of bytes done, and the total if it is known."""
         ...
 
     def note(self, line: str) -> None:
-        """One line that stays."""
+        """Print a line."""
         ...
 
 
 def fetch_file(
-    file: SourceFile, urls: Iterable[str], target: Path, watch: DownloadProgress, *, dataset: str
+    file: SourceFile, urls: Iterable[str], target: Path, progress: DownloadProgress, *, dataset: str
 ) -> str:
-    """Put the dataset's file at `target`, whole and as pinned; its sha-256.
+    """Download the dataset's file to `target`, check its pin and return its sha-256.
 
-    DownloadFailed tells what became of each address. What has arrived is kept beside the target.
+    DownloadFailed names the failure of each address. A partial download is kept beside the target.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     failures: list[str] = []
     for url in urls:
         try:
-            digest = _fetch_from(url, file, name_part_file(target), watch)
+            digest = _fetch_from(url, file, name_part_file(target), progress)
         except AddressFailed as failure:
             failures.append(f"{parse_host(url)} {failure}")
-            watch.note(f"{file.name}: {failures[-1]}")
+            progress.note(f"{file.name}: {failures[-1]}")
             continue
         _put_in_place(name_part_file(target), target)
         return digest
-    told = "; ".join(failures) or "there is no address for it"
+    problem = "; ".join(failures) or "there is no address for it"
+    remainder = _describe_remainder(name_part_file(target))
     raise DownloadFailed(
-        f"{file.name} of {dataset} could not be downloaded: {told}. {_describe_remainder(name_part_file(target))}; "
+        f"{file.name} of {dataset} could not be downloaded: {problem}. {remainder}; "
         "--from takes a file you have, --mirror another address"
     )
 
 
 def _put_in_place(part: Path, target: Path) -> None:
-    """Make the whole part the file itself; a power cut leaves one or the other."""
+    """Move the complete part to its target, atomically."""
     with part.open("r+b") as out:
         os.fsync(out.fileno())
     part.replace(target)
     discard_part(part)
 
 
-def _fetch_from(url: str, file: SourceFile, part: Path, watch: DownloadProgress) -> str:
-    """Make the part whole and check it; a wrong whole that began as an old part is begun anew."""
+def _fetch_from(url: str, file: SourceFile, part: Path, progress: DownloadProgress) -> str:
+    """Complete the part and check it; if an old part does not fit, start over."""
     was_begun = part.exists()
-    _gather(url, file, part, watch)
-    digest = digest_file(part, lambda done: watch.update(f"checking {file.name}", done, file.bytes))
+    _gather(url, file, part, progress)
+    digest = digest_file(
+        part, lambda done: progress.update(f"checking {file.name}", done, file.bytes)
+    )
     if file.sha256 in (None, digest):
         return digest
     discard_part(part)
     if was_begun:
-        watch.note(f"{file.name}: what had arrived earlier does not fit; starting over")
-        return _fetch_from(url, file, part, watch)
+        progress.note(f"{file.name}: what had arrived earlier does not fit; starting over")
+        return _fetch_from(url, file, part, progress)
     raise AddressFailed(f"sends other bytes than those pinned (sha-256 {digest[:12]}…)")
 
 
-def _gather(url: str, file: SourceFile, part: Path, watch: DownloadProgress) -> None:
-    """Bring the part to its full length, taking a broken connection up again."""
+def _gather(url: str, file: SourceFile, part: Path, progress: DownloadProgress) -> None:
+    """Download the part to its full length, resuming broken connections."""
     is_pinned = file.sha256 is not None
-    # A length without a digest is hearsay: it is shown, and nothing is refused because of it.
+    # A length without a digest is only shown, never checked.
     certain = file.bytes if is_pinned else None
     wanted = PartialFile(part=part, bytes=certain, is_pinned=is_pinned)
     if certain is not None and _measure_size(part) >= certain:
         return
-    watch.note(f"{file.name}: {_describe_start(part, certain)} from {parse_host(url)}")
+    progress.note(f"{file.name}: {_describe_start(part, certain)} from {parse_host(url)}")
     for left in reversed(range(_REOPENINGS)):
         before = _measure_size(part)
         try:
-            receive_file(url, wanted, lambda done, total: watch.update(file.name, done, total))
+            receive_file(url, wanted, lambda done, total: progress.update(file.name, done, total))
             return
         except ConnectionCut:
             if left == 0 or _measure_size(part) <= before:
@@ -369,12 +371,12 @@ def _describe_remainder(part: Path) -> str:
 
 
 _PAGES = 1_000
-"""More than any tree has: a host whose pages go round in a circle is not followed for ever."""
+"""More than any tree has: a bound for hosts whose pages form a circle."""
 
 
 class _LfsPointer(msgspec.Struct, kw_only=True):
     oid: str
-    """The sha-256 of a large file's bytes."""
+    """The sha-256 of a large file."""
 
 
 class _ListingEntry(msgspec.Struct, kw_only=True):
@@ -385,10 +387,10 @@ class _ListingEntry(msgspec.Struct, kw_only=True):
 
 
 def fetch_listing(listing: FileListing) -> tuple[SourceFile, ...]:
-    """Every file of the tree, in the order of names, with its digest where the host tells one.
+    """Return every file of the tree by name, with the host's digest if it has one.
 
-    A digest the host tells proves that what arrives is what the host has, and no more: it is not
-    a pin of ours. DownloadFailed if there is no list.
+    The host's digest only proves that the download is complete: it is not a pin. DownloadFailed
+    if there is no list.
     """
     url: str | None = listing.url
     files: list[SourceFile] = []
@@ -415,7 +417,7 @@ def _fetch_page(url: str) -> tuple[list[_ListingEntry], str | None]:
 
 
 def _find_next_page(url: str, link: str) -> str | None:
-    """The address of the next page, which is never another host's."""
+    """Return the address of the next page; Malformed if it is on another host."""
     found = re.search(r'<([^>]+)>\s*;\s*rel="?next"?', link)
     if found is None:
         return None
@@ -427,7 +429,7 @@ def _find_next_page(url: str, link: str) -> str | None:
 
 def _parse_entry(listing: FileListing, entry: _ListingEntry) -> SourceFile:
     path = PurePosixPath(entry.path)
-    # Backslashes and colons lead out of a folder on Windows.
+    # Backslashes and colons can leave the folder on Windows.
     is_odd = path.is_absolute() or ".." in path.parts or re.search(r"[\\:]", entry.path)
     if is_odd or not path.is_relative_to(listing.folder):
         raise Malformed(listing.url, f"lists {entry.path!r}, which is not in {listing.folder}")

@@ -1,7 +1,7 @@
-"""Typed values out of a parsed mapping; everything wrong with it is noted, nothing raised.
+"""Typed values of a parsed mapping; faults are collected, not raised.
 
-A getter that finds a fault notes it and returns an empty value of its type. Whoever builds a
-record from these asks `is_sound` first, so that the empty value goes nowhere.
+A method that finds a fault adds it to the problems and returns an empty value of its type. Check
+`is_sound` before you use a record that was built from them.
 """
 
 import re
@@ -27,39 +27,39 @@ class Fields:
         self.document = document
         self.path = path
         self.subject = subject
-        """What messages call it: `question q7`, `arc flood`."""
+        """Its name in messages: `question q7`, `arc flood`."""
         self.problems = problems
         self._sound_until = len(problems)
         self._values = cast("Mapping[object, object]", _follow_path(document.content, path))
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was noted since this mapping was opened."""
+        """Whether no problem was added since this mapping was opened."""
         return len(self.problems) == self._sound_until
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key there is, as text."""
+        """All keys, as text."""
         return tuple(str(key) for key in self._values)
 
     def locate(self, *path: Key) -> str:
-        """The file and line of this mapping, or of a part of it."""
+        """Return file and line of this mapping, or of a part of it."""
         return self.document.describe_place(*self.path, *path)
 
     def note(self, problem: str, *path: Key) -> None:
-        """Record what is wrong, at the line of the part named."""
+        """Add a problem at the line of the part."""
         self.problems.append(Malformed(self.locate(*path), problem))
 
     def has(self, key: str) -> bool:
-        """Whether the key is there and not empty."""
+        """Whether the key exists and is not empty."""
         return self._values.get(key) is not None
 
     def read_text(self, key: str) -> str:
-        """Text that must be there and say something."""
+        """Read a required, non-blank text."""
         return self.read_optional_text(key) or "" if self._is_given(key) else ""
 
     def read_optional_text(self, key: str) -> str | None:
-        """Text that may be left out."""
+        """Read an optional text."""
         value = self._values.get(key)
         if value is None:
             return None
@@ -73,11 +73,11 @@ class Fields:
         return value
 
     def read_int(self, key: str) -> int:
-        """A whole number that must be there."""
+        """Read a required whole number."""
         return self.read_optional_int(key) or 0 if self._is_given(key) else 0
 
     def read_optional_int(self, key: str) -> int | None:
-        """A whole number that may be left out."""
+        """Read an optional whole number."""
         value = self._values.get(key)
         if value is None or is_whole(value):
             return cast("int | None", value)
@@ -88,7 +88,7 @@ class Fields:
         return None
 
     def read_flag(self, key: str) -> bool:
-        """A yes or no; absent means no."""
+        """Read a truth value; absent means false."""
         value = self._values.get(key)
         if value is None or isinstance(value, bool):
             return bool(value)
@@ -96,11 +96,11 @@ class Fields:
         return False
 
     def read_choice(self, key: str, allowed: Collection[str]) -> str:
-        """One of the allowed words; it must be there."""
+        """Read one of the allowed words; it is required."""
         return self.read_optional_choice(key, allowed) or "" if self._is_given(key) else ""
 
     def read_optional_choice(self, key: str, allowed: Collection[str]) -> str | None:
-        """One of the allowed words, or nothing."""
+        """Read one of the allowed words, or None."""
         value = self._values.get(key)
         if value is None:
             return None
@@ -114,7 +114,7 @@ class Fields:
         return None
 
     def read_optional_date(self, key: str) -> date | None:
-        """A calendar date such as 2026-02-01, or nothing."""
+        """Read a date such as 2026-02-01, or None."""
         value = self._values.get(key)
         if value is None:
             return None
@@ -128,7 +128,7 @@ class Fields:
         return found
 
     def read_texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; absent means an empty one."""
+        """Read a list of texts; absent means empty."""
         values = self._read_list(key)
         for index, value in enumerate(values):
             if not isinstance(value, str):
@@ -139,7 +139,7 @@ class Fields:
         return tuple(value for value in values if isinstance(value, str))
 
     def read_ints(self, key: str) -> tuple[int, ...]:
-        """A list of whole numbers that must be there and hold at least one."""
+        """Read a required, non-empty list of whole numbers."""
         if not self._is_given(key):
             return ()
         values = self._read_list(key)
@@ -154,7 +154,7 @@ class Fields:
         return tuple(value for value in values if isinstance(value, int) and is_whole(value))
 
     def read_part(self, key: str, subject: str) -> "Fields | None":
-        """The mapping under the key, or None if there is none."""
+        """Return the mapping under the key, or None."""
         value = self._values.get(key)
         if value is None:
             return None
@@ -164,7 +164,7 @@ class Fields:
         return Fields(self.document, (*self.path, key), subject, self.problems)
 
     def read_parts(self, key: str, noun: str) -> Iterator["Fields"]:
-        """The mappings listed under the key, each called `noun` and its id or place."""
+        """Yield the mappings listed under the key; messages name them `noun` and id or number."""
         yield from read_mappings(
             self.document, (*self.path, key), noun, self._read_list(key), self.problems
         )
@@ -193,7 +193,7 @@ def read_mappings(
     values: list[object],
     problems: list[BenchError],
 ) -> Iterator[Fields]:
-    """Each mapping of a list that should hold nothing else; whatever else it holds is noted."""
+    """Yield each mapping of a list; other elements become problems."""
     for index, value in enumerate(values):
         place = (*path, index)
         if not isinstance(value, dict):
@@ -210,12 +210,12 @@ def read_mappings(
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number; a truth value is none."""
+    """Whether it is a whole number, not a truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def parse_iso_date(text: str) -> date | None:
-    """The date spelled year-month-day, or None if it is not one."""
+    """Parse a date written as year-month-day; None if it is not one."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()):
         return None
     try:
@@ -225,14 +225,14 @@ def parse_iso_date(text: str) -> date | None:
 
 
 def find_nearest(word: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
-    """The known word this one is most likely a slip for; case and joints do not count."""
+    """Return the known word most similar to this one, ignoring case, hyphens and blanks."""
     folded = {_normalise_key(candidate): candidate for candidate in known}
     close = get_close_matches(_normalise_key(word), folded, n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
 
 
 def describe_value(value: object) -> str:
-    """A value as messages name it."""
+    """Describe a value for messages."""
     match value:
         case None:
             return "empty"
@@ -259,7 +259,7 @@ def _follow_path(content: object, path: tuple[Key, ...]) -> object:
 
 
 def raise_problems(problems: list[BenchError]) -> None:
-    """Raise what was noted: the one problem as itself, several together."""
+    """Raise a single problem as itself, and several as Problems."""
     if len(problems) == 1:
         raise problems[0]
     if problems:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
-from recall_bench.datasets import catalogue
-from recall_bench.datasets import catalogue as sources_module
+from recall_bench.datasets import catalogue, dataset_card
+from recall_bench.datasets import download as download_module
 from recall_bench.datasets.catalogue import DatasetSource, SourceFile
 from recall_bench.datasets.download import DownloadOptions, download
 from recall_bench.datasets.public_dataset import CorrectionLayer, Erratum, PublicDataset
@@ -124,7 +124,8 @@ def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
             )
             for name in published
         )
-        monkeypatch.setattr(catalogue, "_load_datasets", lambda: datasets)
-        monkeypatch.setattr(sources_module, "load_sources", lambda: published)
+        for module in (catalogue, download_module, dataset_card):
+            monkeypatch.setattr(module, "list_datasets", lambda: datasets)
+        monkeypatch.setattr(catalogue, "load_sources", lambda: published)
 
     return put

@@ -104,5 +104,5 @@ def test_the_list_says_how_much_is_here(mine: Path, cache: Path) -> None:
 
 
 def test_an_unknown_dataset_has_no_card(mine: Path) -> None:
-    with pytest.raises(UsageError, match="no dataset is called 'nothing'"):
+    with pytest.raises(UsageError, match="no dataset named 'nothing'"):
         build_card("nothing")

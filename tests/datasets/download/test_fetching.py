@@ -330,7 +330,7 @@ def test_no_room_is_told_before_anything_is_fetched(
     server.files["/a"] = Served(BODY)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000))
 
-    with pytest.raises(DownloadFailed, match=r"1\.0 kB left and 102\.4 kB are to come") as failed:
+    with pytest.raises(DownloadFailed, match=r"1\.0 kB left and 102\.4 kB are missing") as failed:
         fetch_file(
             FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks"
         )

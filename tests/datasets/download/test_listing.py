@@ -36,7 +36,7 @@ def test_a_tree_is_listed_and_fetched(
 ) -> None:
     publish(tree=tree)
 
-    with pytest.raises(UsageError, match="nobody has published a sha-256 of the files of tree"):
+    with pytest.raises(UsageError, match="no sha-256 of the files of tree"):
         get("tree")
     get("tree", takes_unpinned=True)
 
