@@ -49,9 +49,9 @@ class Asked:
 
     def __init__(self, episodes: Sequence[Episode]) -> None:
         vocabulary = Vocabulary()
-        catalogue = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
-        self._shelf = catalogue.extend(
-            PassageIndex(), [catalogue.prepare(each) for each in episodes]
+        indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+        self._index = indexer.extend(
+            PassageIndex(), [indexer.prepare(each) for each in episodes]
         )
         self._now = episodes[-1].at
         default = HybridOptions()
@@ -72,11 +72,11 @@ class Asked:
         """How well the best passage fits, by system."""
         question = Question(id="q", text=text, asked_at=self._now, scenario="calibration")
         found = {
-            name: search.find(self._shelf, question).support
+            name: search.find(self._index, question).support
             for name, search in self._searches.items()
         }
         return found | {
-            "full-context": float(self._rereading.compute_shares(self._shelf, question).max())
+            "full-context": float(self._rereading.compute_shares(self._index, question).max())
         }
 
 

@@ -278,7 +278,7 @@ async def test_a_window_that_moved_on_weighs_less_than_all_days() -> None:
     assert await size("recency", days=3) < await size("recency", days=12)
 
 
-async def test_what_a_window_keeps_to_be_put_on_the_shelf_again_counts_too() -> None:
+async def test_what_a_window_keeps_to_be_indexed_again_counts_too() -> None:
     passages = sum(len(split_chunks(day)) for day in EPISODES)
 
     assert await size("recency", days=12) > await size("hybrid") + 4 * 256 * passages

@@ -87,7 +87,7 @@ def test_question_words_and_stop_words_ask_for_nothing() -> None:
     query = vocabulary.parse_query("Who would have been where, and whose was it?")
 
     assert query.known == ()
-    assert query.strangers == 0
+    assert query.unknown == 0
 
 
 def test_stop_words_count_in_the_length_of_a_passage() -> None:
@@ -128,4 +128,4 @@ def test_asking_does_not_teach_the_vocabulary() -> None:
 
     vocabulary.parse_query("astronaut")
 
-    assert vocabulary.parse_query("astronaut").strangers == 1
+    assert vocabulary.parse_query("astronaut").unknown == 1

@@ -18,17 +18,17 @@ from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
 from tests.systems.diary import EPISODES, question
 
 
-def shelf_and_search(**settings: Any) -> tuple[PassageIndex, PassageSearch]:
+def build_index_and_search(**settings: Any) -> tuple[PassageIndex, PassageSearch]:
     vocabulary = Vocabulary()
-    catalogue = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
-    shelf = catalogue.extend(PassageIndex(), [catalogue.prepare(episode) for episode in EPISODES])
+    indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+    index = indexer.extend(PassageIndex(), [indexer.prepare(episode) for episode in EPISODES])
     settings.setdefault("weight", 0.7)
-    return shelf, PassageSearch(vocabulary=vocabulary, **settings)
+    return index, PassageSearch(vocabulary=vocabulary, **settings)
 
 
 def answer(text: str, *, session: str = "principal", **settings: Any) -> Answer:
-    shelf, search = shelf_and_search(**settings)
-    return search(shelf, question(text, session=session))
+    index, search = build_index_and_search(**settings)
+    return search(index, question(text, session=session))
 
 
 def array(*numbers: float) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -126,10 +126,10 @@ def test_a_question_about_strangers_finds_no_record_and_shows_what_it_looked_at(
 
 
 def test_support_is_higher_for_what_was_recorded() -> None:
-    shelf, search = shelf_and_search()
+    index, search = build_index_and_search()
 
-    known = search.find(shelf, question("What did Inspector Hale praise?")).support
-    stranger = search.find(shelf, question("Which satellite did the astronauts repair?")).support
+    known = search.find(index, question("What did Inspector Hale praise?")).support
+    stranger = search.find(index, question("Which satellite did the astronauts repair?")).support
 
     assert known > 0.5 > 0.23 > stranger
 
@@ -139,7 +139,7 @@ def test_an_empty_question_is_no_crash(text: str) -> None:
     assert answer(text, threshold=0.23).text == NO_RECORD
 
 
-def test_an_empty_shelf_has_no_record() -> None:
+def test_an_empty_index_has_no_record() -> None:
     search = PassageSearch(vocabulary=Vocabulary(), weight=0.7)
 
     assert search(PassageIndex(), question("Anything?")) == Answer(text=NO_RECORD)

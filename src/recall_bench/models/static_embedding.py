@@ -1,4 +1,4 @@
-"""Meaning as numbers: the static word vectors that ship inside the wordllama package."""
+"""Static word vectors, which ship inside the wordllama package."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DIMENSIONS = 256
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """One unit vector a text; all zeros for a text without a word. Never touches the network."""
+    """One unit vector per text; zeros for a text without a word. Never uses the network."""
     import numpy as np
 
-    # Texts of a batch are padded to the longest of them: like beside like wastes least.
+    # Texts of a batch are padded to the longest: sorting by length wastes least.
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     vectors = np.empty((len(texts), DIMENSIONS), np.float32)
     vectors[order] = _load_model().embed([texts[place] for place in order], norm=False)
@@ -32,8 +32,8 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def count_tokens(texts: Sequence[str]) -> tuple[int, ...]:
-    """How many tokens each text is to these word vectors."""
-    # Shorter texts of a batch are padded, and the mask leaves the padding out.
+    """The number of tokens of each text."""
+    # The mask leaves out the padding of shorter texts.
     return tuple(sum(text.attention_mask) for text in _load_model().tokenize(list(texts)))
 
 
@@ -42,7 +42,7 @@ def compute_similarity(
 ) -> NDArray[np.float32]:
     """The cosine of each vector with the direction.
 
-    Not the `@` operator: its last digits may depend on how many threads the machine lends it.
+    Not with `@`, whose last digits may depend on the number of threads.
     """
     import numpy as np
 

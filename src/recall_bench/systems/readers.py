@@ -110,7 +110,7 @@ class TextSupport:
         vocabulary = self._vocabulary = self._vocabulary or Vocabulary()
         held = set(vocabulary.count(texts).terms.tolist())
         asked = vocabulary.parse_query(question)
-        total = len(asked.known) + asked.strangers
+        total = len(asked.known) + asked.unknown
         words = sum(term in held for term in asked.known) / total if total else 0.0
         vectors = embed([question, *texts])
         meaning = float(compute_similarity(vectors[1:], vectors[0]).max())

@@ -1,4 +1,9 @@
-"""Three ways to read a shelf without searching it: at random, from end to end, and with a key."""
+"""The built-in systems. They need no key, no network and no model but static word vectors.
+
+They bracket every other system: `none`, `random` and `recency` from below, `oracle` from above;
+`bm25`, `vector` and `hybrid` are plain retrieval, and `full-context` stands for reading everything.
+All of them quote the record, and give the same answer every time.
+"""
 
 from __future__ import annotations
 
@@ -48,15 +53,15 @@ from recall_bench.systems.builtin.word_index import Bm25, WordVectorTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomAnswerer:
-    """Quotes passages drawn by lot; the question's id is the lot, its words are not read."""
+    """Quotes passages drawn at random; the question's id is the seed, its words are ignored."""
 
     seed: int
     k: int
     quotes: int
 
-    def __call__(self, shelf: PassageIndex, question: Question) -> Answer:
-        """Quote the first passages drawn."""
-        found = [shelf.get(number) for number in self._draw_numbers(len(shelf), question.id)]
+    def __call__(self, index: PassageIndex, question: Question) -> Answer:
+        """Quote the passages drawn first."""
+        found = [index.get(number) for number in self._draw_numbers(len(index), question.id)]
         if not found:
             return answer_no_record()
         passages = tuple(each.to_passage() for each in found)
@@ -74,11 +79,11 @@ class RandomAnswerer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullContextAnswerer:
-    """Goes through everything and quotes the passage that holds most of the question's words.
+    """Quotes the passage with the most words of the question, of everything there is.
 
-    No word weighs more than another and no passage is left out beforehand, as in a model that is
-    handed the whole history; the neighbours of the best passage are quoted with it. What it went
-    through is reported as far as the budget reaches: best passages first, then the latest.
+    All words weigh the same and no passage is left out, as for a model that is given the whole
+    history; the neighbours of the best passage are quoted with it. Passages are reported up to the
+    budget: best first, then latest first.
     """
 
     vocabulary: Vocabulary
@@ -86,69 +91,69 @@ class FullContextAnswerer:
     quotes: int
     threshold: float
 
-    def __call__(self, shelf: PassageIndex, question: Question) -> Answer:
-        """Quote the fullest passages between their neighbours, or say there is no record."""
+    def __call__(self, index: PassageIndex, question: Question) -> Answer:
+        """Quote the best passages with their neighbours, or say that there is no record."""
         import numpy as np
 
-        if not len(shelf):
+        if not len(index):
             return answer_no_record()
-        shares = self.compute_shares(shelf, question)
-        order = np.lexsort((-np.arange(len(shelf)), -shares)).tolist()
-        passages = tuple(self._fill_budget(shelf, order, shares.tolist()))
+        shares = self.compute_shares(index, question)
+        order = np.lexsort((-np.arange(len(index)), -shares)).tolist()
+        passages = tuple(self._fill_budget(index, order, shares.tolist()))
         if not 0 < shares[order[0]] >= self.threshold:
             return answer_no_record(passages)
-        quotes = [_quote_neighbours(shelf, number) for number in order[: self.quotes]]
+        quotes = [_quote_neighbours(index, number) for number in order[: self.quotes]]
         return Answer(text="\n".join(dict.fromkeys(quotes)), passages=passages)
 
-    def compute_shares(self, shelf: PassageIndex, question: Question) -> NDArray[np.float64]:
-        """The part of the question's words that each passage holds."""
+    def compute_shares(self, index: PassageIndex, question: Question) -> NDArray[np.float64]:
+        """The share of the question's words in each passage."""
         import numpy as np
 
         query = self.vocabulary.parse_query(question.text)
-        held = np.zeros(len(shelf))
-        if shelf.postings is not None:
-            for term in set(shelf.postings.select_present(query)):
-                held[shelf.postings.get_passages(term)] += 1
-        return held / max(len(set(query.known)) + query.strangers, 1)
+        held = np.zeros(len(index))
+        if index.postings is not None:
+            for term in set(index.postings.select_present(query)):
+                held[index.postings.get_passages(term)] += 1
+        return held / max(len(set(query.known)) + query.unknown, 1)
 
     def _fill_budget(
-        self, shelf: PassageIndex, order: list[int], shares: list[float]
+        self, index: PassageIndex, order: list[int], shares: list[float]
     ) -> Iterator[Passage]:
         left = self.budget
         for number in order:
-            found = shelf.get(number)
-            left -= len(found.excerpt.text)
+            found = index.get(number)
+            left -= len(found.chunk.text)
             if left < 0:
                 return
             yield found.to_passage(round(shares[number], 6))
 
 
-def _quote_neighbours(shelf: PassageIndex, number: int) -> str:
-    middle = shelf.get(number)
-    around = (shelf.get(n) for n in range(max(number - 1, 0), min(number + 2, len(shelf))))
-    texts = [found.excerpt.text for found in around if _is_same_session(found, middle)]
-    return format_quote(" ".join(texts), middle.page.on, middle.excerpt.session)
+def _quote_neighbours(index: PassageIndex, number: int) -> str:
+    middle = index.get(number)
+    around = (index.get(n) for n in range(max(number - 1, 0), min(number + 2, len(index))))
+    texts = [found.chunk.text for found in around if _is_same_session(found, middle)]
+    return format_quote(" ".join(texts), middle.document.on, middle.chunk.session)
 
 
 def _is_same_session(found: IndexedPassage, other: IndexedPassage) -> bool:
-    return found.page is other.page and found.excerpt.session == other.excerpt.session
+    return found.document is other.document and found.chunk.session == other.chunk.session
 
 
 @dataclass(frozen=True, slots=True)
 class OracleAnswerer:
-    """Quotes the passages it was told of, once their days have been lived."""
+    """Quotes the passages that it was given, once their days are ingested."""
 
     evidence: Mapping[str, tuple[Passage, ...]]
 
-    def __call__(self, shelf: PassageIndex, question: Question) -> Answer:
-        """Quote them word for word; nothing told, or nothing lived yet, is no record."""
-        lived = {page.day: page for page in shelf.pages}
+    def __call__(self, index: PassageIndex, question: Question) -> Answer:
+        """Quote them verbatim; without any, or before their days, there is no record."""
+        ingested = {document.day: document for document in index.documents}
         quotes: dict[str, Passage] = {}
         for passage in self.evidence.get(question.id, ()):
-            page = lived.get(passage.day) if passage.day is not None else None
-            if page is not None:
-                session = passage.source if passage.source != page.episode else None
-                quotes[format_quote(passage.text, page.on, session)] = passage
+            document = ingested.get(passage.day) if passage.day is not None else None
+            if document is not None:
+                session = passage.source if passage.source != document.episode else None
+                quotes[format_quote(passage.text, document.on, session)] = passage
         if not quotes:
             return answer_no_record()
         return Answer(text="\n".join(quotes), passages=tuple(quotes.values()))
@@ -167,7 +172,7 @@ def build_none(config: Mapping[str, object]) -> MemorySystem:
 
 
 def build_random(config: Mapping[str, object]) -> MemorySystem:
-    """Quotes passages drawn by lot, the same for the same question and history."""
+    """Quotes passages drawn at random, the same for the same question and history."""
     read = read_options("random", config, RandomOptions)
     reader = RandomAnswerer(seed=read.seed, k=read.k, quotes=read.quotes)
     return _build_system("random", read, (), lambda: IndexMemory(Indexer(), reader))
@@ -211,7 +216,7 @@ def build_hybrid(config: Mapping[str, object]) -> MemorySystem:
 
 
 def build_recency(config: Mapping[str, object]) -> MemorySystem:
-    """The hybrid system, knowing the last days only."""
+    """The hybrid system over the last days only."""
     read = read_options("recency", config, RecencyOptions).resolve()
     return _build_system(
         "recency", read, _list_libraries(read), lambda: _create_hybrid_memory(read, read.days)
@@ -219,7 +224,7 @@ def build_recency(config: Mapping[str, object]) -> MemorySystem:
 
 
 def build_full_context(config: Mapping[str, object]) -> MemorySystem:
-    """Goes through everything for every question, weighing no word more than another."""
+    """Reads everything for every question, and weighs all words the same."""
     read = read_options("full-context", config, FullContextOptions)
 
     def create_memory() -> IndexMemory:
@@ -238,12 +243,12 @@ def build_full_context(config: Mapping[str, object]) -> MemorySystem:
 
 
 def build_oracle(config: Mapping[str, object]) -> MemorySystem:
-    """Quotes what it was told supports the reference: the most that quoting can reach."""
+    """Quotes the evidence of the reference answer: the most that quoting can reach."""
     return OracleSystem(_build_card("oracle", read_options("oracle", config, NoOptions), ()))
 
 
 class OracleSystem(IndexSystem):
-    """A control: it is told where the answers are, and only that."""
+    """A control: it is given the evidence of each question, and nothing else."""
 
     def __init__(self, card: SystemCard) -> None:
         super().__init__(card, self._create_oracle_memory)
@@ -254,10 +259,10 @@ class OracleSystem(IndexSystem):
         self._evidence[scenario] = dict(evidence)
 
     def _create_oracle_memory(self, scenario: str) -> IndexMemory:
-        def answer(shelf: PassageIndex, question: Question) -> Answer:
-            return OracleAnswerer(self._evidence.get(scenario, {}))(shelf, question)
+        def answer(index: PassageIndex, question: Question) -> Answer:
+            return OracleAnswerer(self._evidence.get(scenario, {}))(index, question)
 
-        return IndexMemory(Indexer(has_text=False), answer, is_confided=True)
+        return IndexMemory(Indexer(has_text=False), answer, knows_evidence=True)
 
 
 def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> IndexMemory:
@@ -268,13 +273,13 @@ def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> Ind
             vocabulary=vocabulary,
             formula=Bm25(read.k1, read.b),
             has_vectors=read.vector,
-            cutting=Chunker(
+            chunker=Chunker(
                 chunking=read.chunking,
                 window_chars=read.window_chars,
                 window_overlap=read.window_overlap,
             ),
             lexicon=lexicon,
-            has_letters=read.lexical_boost > 0,
+            keeps_lowercase=read.lexical_boost > 0,
             consolidation=read.consolidate,
         ),
         PassageSearch(
@@ -300,7 +305,7 @@ def _list_libraries(read: HybridOptions) -> tuple[str, ...]:
     return (*(_WORD_LIBRARIES if uses_words else ()), *(_VECTOR_LIBRARIES if uses_vectors else ()))
 
 
-def _answer_nothing(shelf: PassageIndex, question: Question) -> Answer:  # noqa: ARG001
+def _answer_nothing(index: PassageIndex, question: Question) -> Answer:  # noqa: ARG001
     return answer_no_record()
 
 

@@ -1,4 +1,4 @@
-"""Episodes cut into passages: short enough to quote, long enough to make sense."""
+"""Episodes split into chunks: short enough to quote, long enough to make sense."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -10,18 +10,18 @@ from recall_bench.core.scenario import Episode
 from recall_bench.core.sentences import Sentence, read_sentences
 
 CHUNK_CHARS = 300
-"""A passage takes in its neighbours while it stays this short. Between 160 and 400 characters the
-share of right days found in a real six-month log hardly moves; this is a length one can quote."""
+"""A chunk takes in neighbouring sentences up to this length. Between 160 and 400 characters the
+share of right days found in a real six-month log hardly changes; this is a length to quote."""
 
 PIECE_CHARS = 600
-"""A longer sentence (code, a table on one line) is broken between words."""
+"""A longer sentence (code, a table on one line) is split between words."""
 
 _ENDINGS = tuple(".!?:;,…\"'”’)|")
 
 Chunking = Literal["passage", "turn", "session", "paragraph", "window"]
-"""Where a passage ends: after about 300 characters of a paragraph, list or turn; with the turn,
-paragraph or list entry; with what the session said that day; with the paragraph or the list; or
-after so many characters of the session, the next beginning a little before that."""
+"""Where a chunk ends: after about 300 characters of a paragraph, list or turn; with the turn,
+paragraph or list entry; with the session of that day; with the paragraph or list; or after a
+number of characters of the session, with some overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Chunk:
     """A few neighbouring sentences of one paragraph, list or turn."""
 
     text: str
-    """As it is quoted: word for word, after what introduces it."""
+    """As it is quoted: verbatim, after the speaker or line that introduces it."""
     context: str
-    """The session and the headings it stands under: searched, but not quoted."""
+    """The session and the headings above it: searched, but not quoted."""
     session: str | None
-    repeats: int = 0
-    """How many characters at its beginning the passage before it holds too."""
+    overlap: int = 0
+    """How many characters at its start also end the chunk before it."""
 
     @property
     def search_text(self) -> str:
@@ -44,16 +44,16 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunker:
-    """How an episode is cut."""
+    """Splits an episode into chunks."""
 
     chunking: Chunking = "passage"
     window_chars: int = 800
-    """Of a window only: how long it may become, a longer sentence excepted."""
+    """For windows: the longest, except for a single longer sentence."""
     window_overlap: int = 200
-    """Of a window only: how much of its end the next one repeats at most."""
+    """For windows: how much of its end the next one repeats at most."""
 
     def __call__(self, episode: Episode) -> tuple[Chunk, ...]:
-        """The episode's passages in order; no sentence is left out."""
+        """The episode's chunks in order; no sentence is left out."""
         sentences = _break_long_sentences(read_sentences(episode))
         match self.chunking:
             case "passage":
@@ -83,13 +83,13 @@ class Chunker:
 
 
 def split_chunks(episode: Episode) -> tuple[Chunk, ...]:
-    """The episode's passages as they are cut unless another way is asked for."""
+    """The episode's chunks with the default settings."""
     return Chunker()(episode)
 
 
 def join_chunks(before: str, after: Chunk) -> str:
-    """A text and the passage that follows it, what both hold once."""
-    rest = after.text[after.repeats :].lstrip()
+    """A text and the chunk after it; overlapping text appears once."""
+    rest = after.text[after.overlap :].lstrip()
     return f"{before} {rest}" if rest else before
 
 
@@ -126,7 +126,7 @@ def _group_by_session(sentences: Iterable[Sentence]) -> Iterable[list[Sentence]]
 
 
 def _is_continuation(sentence: Sentence, before: Sentence) -> bool:
-    """Whether the two are of one paragraph or turn, or of one list and its opening line."""
+    """Whether both belong to one paragraph or turn, or to one list and its opening line."""
     if (sentence.session, sentence.heading) != (before.session, before.heading):
         return False
     if sentence.block == before.block:
@@ -145,18 +145,18 @@ def _build_chunk(group: list[Sentence]) -> Chunk:
 
 
 def _build_mixed_chunk(group: list[Sentence], repeated: int = 0) -> Chunk:
-    """Of sentences that may stand under several headings, the first so many repeated."""
+    """A chunk of sentences with several headings; the first `repeated` are overlap."""
     places = dict.fromkeys([group[0].session, *(sentence.heading for sentence in group)])
     return Chunk(
         text=_join_sentences(group),
         context="\n".join(part for part in places if part),
         session=group[0].session,
-        repeats=len(_join_sentences(group[:repeated])),
+        overlap=len(_join_sentences(group[:repeated])),
     )
 
 
 def _join_sentences(group: list[Sentence]) -> str:
-    """The sentences in a row, each new speaker or list introduced once."""
+    """The sentences joined; each new speaker or list is introduced once."""
     text = ""
     for place, sentence in enumerate(group):
         lead = sentence.lead
@@ -174,7 +174,7 @@ def _count_chars(group: list[Sentence]) -> int:
 
 
 def _take_overlap(group: list[Sentence], most: int) -> list[Sentence]:
-    """The last sentences of the group that fit; never all of it, or no window would end."""
+    """The last sentences of the group that fit; never all, or windows would not end."""
     start = len(group)
     while start > 1 and _count_chars(group[start - 1 :]) <= most:
         start -= 1

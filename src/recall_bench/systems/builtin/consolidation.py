@@ -1,8 +1,8 @@
-"""Summaries in the words of the record: the most central sentences of a day, a week, a month.
+"""Extractive summaries: the most central sentences of a day, a week, a month.
 
-A day is summed up when it is taken in, a week from its days and a month from the weeks that ended
-in it, as soon as no day of theirs can follow. So what there is depends on the days lived and never
-on when anybody asked. No summary mixes sessions: what one may not know, its summaries do not tell.
+A day is summarised when it is ingested, a week from its days and a month from the weeks that ended
+in it, as soon as no more of their days can follow. So the summaries depend on the days ingested,
+not on when questions were asked. No summary mixes sessions, so that none leaks what another said.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Consolidation = Literal["none", "beside", "only"]
-"""Whether summaries are kept: no; beside the days as they were written; or in their place."""
+"""Whether summaries are kept: no; beside the days as written; or instead of them."""
 
 Period = Literal["day", "week", "month"]
 
 LENGTHS: Mapping[Period, int] = {"day": 5, "week": 7, "month": 10}
-"""Sentences in a summary at most; not tuned."""
+"""The most sentences in a summary; not tuned."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceVectors:
-    """Sentences of one session, each with its meaning."""
+    """Sentences of one session and their vectors."""
 
     texts: tuple[str, ...]
     vectors: NDArray[np.float32]
 
     def select_central(self, most: int) -> SentenceVectors:
-        """The sentences nearest to what all of them mean together, each once, as they stand."""
+        """The sentences nearest to the sum of all vectors, each once, in their order."""
         import numpy as np
 
         middle = np.einsum("ij->j", self.vectors)
         nearness = np.einsum("ij,j->i", self.vectors, middle)
         chosen: list[int] = []
-        said: set[str] = set()
+        seen: set[str] = set()
         for place in np.argsort(-nearness, kind="stable").tolist():
-            if len(chosen) < most and self.texts[place] not in said:
+            if len(chosen) < most and self.texts[place] not in seen:
                 chosen.append(place)
-                said.add(self.texts[place])
+                seen.add(self.texts[place])
         chosen.sort()
         return SentenceVectors(tuple(self.texts[place] for place in chosen), self.vectors[chosen])
 
@@ -59,83 +59,89 @@ SessionVectors = Mapping[str | None, SentenceVectors]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodSummary:
-    """What a period came to, session by session."""
+    """The summary of a period, by session."""
 
     period: Period
     episode: str
-    """The last one lived in it, with its number and its date."""
+    """The last episode in it, whose day and date follow."""
     day: int
     on: date
-    gists: SessionVectors
+    by_session: SessionVectors
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        """One passage a session."""
+        """One chunk per session."""
         return tuple(
-            Chunk(text=" ".join(gist.texts), context=session or "", session=session)
-            for session, gist in self.gists.items()
+            Chunk(text=" ".join(sentences.texts), context=session or "", session=session)
+            for session, sentences in self.by_session.items()
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPeriods:
-    """The week and the month that days may still be added to."""
+    """The week and the month to which days may still be added."""
 
     week: tuple[PeriodSummary, ...] = ()
     """Its days."""
     month: tuple[PeriodSummary, ...] = ()
     """The weeks that ended in it."""
     last: PeriodSummary | None = None
-    """The last day lived."""
+    """The last day ingested."""
 
 
 def summarise_day(episode: Episode) -> PeriodSummary:
-    """The day in its most central sentences."""
+    """The most central sentences of the day, by session."""
     sentences = [
         sentence for sentence in read_sentences(episode) if len(sentence.text) <= PIECE_CHARS
     ]
     texts = [sentence.with_lead for sentence in sentences]
-    said: dict[str | None, list[int]] = {}
+    seen: dict[str | None, list[int]] = {}
     for place, sentence in enumerate(sentences):
-        said.setdefault(sentence.session, []).append(place)
+        seen.setdefault(sentence.session, []).append(place)
     vectors = embed(texts)
-    gists = {
+    by_session = {
         session: SentenceVectors(
             tuple(texts[place] for place in places), vectors[places]
         ).select_central(LENGTHS["day"])
-        for session, places in said.items()
+        for session, places in seen.items()
     }
     return PeriodSummary(
-        period="day", episode=episode.id, day=episode.day, on=episode.at.date(), gists=gists
+        period="day",
+        episode=episode.id,
+        day=episode.day,
+        on=episode.at.date(),
+        by_session=by_session,
     )
 
 
 def add_day(
-    unfinished: OpenPeriods, day: PeriodSummary
+    periods: OpenPeriods, day: PeriodSummary
 ) -> tuple[list[PeriodSummary], list[PeriodSummary], OpenPeriods]:
-    """What one more day completes: summaries before it, it and those after, what stays open.
+    """The summaries before the day, the day and the summaries after it, and what stays open.
 
-    A week or a month whose last day was never lived is closed by the first day after it.
+    A week or month whose last day was never ingested is closed by the first day after it.
     """
-    before, unfinished = _close_periods(unfinished, day.on)
-    unfinished = replace(unfinished, week=(*unfinished.week, day), last=day)
-    after, unfinished = _close_periods(unfinished, day.on + timedelta(days=1))
-    return before, [day, *after], unfinished
+    before, periods = _close_periods(periods, day.on)
+    periods = replace(periods, week=(*periods.week, day), last=day)
+    after, periods = _close_periods(periods, day.on + timedelta(days=1))
+    return before, [day, *after], periods
 
 
-def _close_periods(open_: OpenPeriods, following: date) -> tuple[list[PeriodSummary], OpenPeriods]:
-    """What is complete if the next day to come is `following` or later."""
-    made: list[PeriodSummary] = []
-    last = open_.last
+def _close_periods(
+    periods: OpenPeriods, following: date
+) -> tuple[list[PeriodSummary], OpenPeriods]:
+    """The periods that are complete if the next day is `following` or later."""
+    summaries: list[PeriodSummary] = []
+    last = periods.last
     if last is None:
-        return made, open_
-    if open_.week and last.on.isocalendar()[:2] != following.isocalendar()[:2]:
-        made.append(_merge_summaries("week", open_.week, last))
-        open_ = replace(open_, week=(), month=(*open_.month, made[-1]))
-    if open_.month and (last.on.year, last.on.month) != (following.year, following.month):
-        made.append(_merge_summaries("month", open_.month, last))
-        open_ = replace(open_, month=())
-    return made, open_
+        return summaries, periods
+    if periods.week and last.on.isocalendar()[:2] != following.isocalendar()[:2]:
+        summaries.append(_merge_summaries("week", periods.week, last))
+        periods = replace(periods, week=(), month=(*periods.month, summaries[-1]))
+    if periods.month and (last.on.year, last.on.month) != (following.year, following.month):
+        summaries.append(_merge_summaries("month", periods.month, last))
+        periods = replace(periods, month=())
+    return summaries, periods
 
 
 def _merge_summaries(
@@ -143,21 +149,21 @@ def _merge_summaries(
 ) -> PeriodSummary:
     import numpy as np
 
-    sessions = dict.fromkeys(session for part in parts for session in part.gists)
-    gists: dict[str | None, SentenceVectors] = {}
+    sessions = dict.fromkeys(session for part in parts for session in part.by_session)
+    by_session: dict[str | None, SentenceVectors] = {}
     for session in sessions:
         several = list(_select_session(parts, session))
         whole = SentenceVectors(
-            tuple(text for gist in several for text in gist.texts),
-            np.concatenate([gist.vectors for gist in several]),
+            tuple(text for sentences in several for text in sentences.texts),
+            np.concatenate([sentences.vectors for sentences in several]),
         )
-        gists[session] = whole.select_central(LENGTHS[period])
-    return replace(last, period=period, gists=gists)
+        by_session[session] = whole.select_central(LENGTHS[period])
+    return replace(last, period=period, by_session=by_session)
 
 
 def _select_session(
     parts: tuple[PeriodSummary, ...], session: str | None
 ) -> Iterator[SentenceVectors]:
     for part in parts:
-        if session in part.gists:
-            yield part.gists[session]
+        if session in part.by_session:
+            yield part.by_session[session]

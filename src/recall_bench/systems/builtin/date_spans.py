@@ -1,4 +1,4 @@
-"""The dates a question names, in its own words, as spans of days."""
+"""The dates that a question names, as spans of days."""
 
 import re
 from calendar import monthrange
@@ -39,7 +39,7 @@ _BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """Some days in a row, both ends included."""
+    """Consecutive days, both ends included."""
 
     first: date
     last: date
@@ -118,7 +118,7 @@ def _parse_relative(part: dict[str, str | None], today: date) -> DateSpan:
     amount, unit = str(part["ago"]).lower(), str(part["ago_unit"])
     number = int(amount) if amount.isdigit() else _NUMBER_WORDS.get(amount, 1)
     day = today - timedelta(days=number * _UNIT_DAYS[unit])
-    # "Three weeks ago" is meant no more exactly than the week.
+    # "Three weeks ago" is no more exact than a week.
     slack = timedelta(days=_UNIT_DAYS[unit] // 2)
     return DateSpan(day - slack, day + slack)
 

@@ -1,4 +1,4 @@
-"""The memory all built-in systems share: pages in, a shelf to read from, copies for nothing."""
+"""The memory of all built-in systems: an immutable index, so that copies cost nothing."""
 
 import pickle
 from collections.abc import Callable
@@ -18,38 +18,37 @@ from recall_bench.systems.builtin.passage_index import (
 from recall_bench.systems.builtin.word_index import Bm25Index, VocabularyState, WordTableState
 
 Answerer = Callable[[PassageIndex, Question], Answer]
-"""Answers from what is on the shelf and nothing else. Asking it changes nothing."""
+"""Answers from the index alone, and changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexState:
-    """All that a memory has and a new one of its system has not. It can be pickled."""
+    """All that a memory holds beyond a new one of its system; it can be pickled."""
 
     scenario: str
-    shelf: PassageIndex
-    """Without the word index, which follows from the rest."""
+    index: PassageIndex
+    """Without the word index, which is rebuilt from the rest."""
     prepared: tuple[PreparedDocument, ...]
     vocabulary: VocabularyState | None
     lexicon: WordTableState | None
 
 
 class IndexMemory:
-    """Keeps a story as a catalogue prepares it, and answers as its reader reads it.
+    """Keeps episodes as the indexer prepares them, and answers with the answerer.
 
-    The reader of one that is confided in knows the texts itself, and of the story needs to know no
-    more than which days were lived.
+    With `knows_evidence` the answerer has the texts itself and needs only the ingested days.
     """
 
     def __init__(
         self,
-        catalogue: Indexer,
+        indexer: Indexer,
         reader: Answerer,
         *,
         window: int | None = None,
-        is_confided: bool = False,
+        knows_evidence: bool = False,
     ) -> None:
-        self._indexer = catalogue
-        self._knows_evidence = is_confided
+        self._indexer = indexer
+        self._knows_evidence = knows_evidence
         self._answerer = reader
         self._window = window
         self.scenario = ""
@@ -57,43 +56,43 @@ class IndexMemory:
         self._prepared: list[PreparedDocument] = []
 
     async def ingest(self, episode: Episode) -> None:
-        """Prepare the episode; it can be asked about once settled."""
+        """Prepare the episode; it can be searched once settled."""
         self._prepared.append(self._indexer.prepare(episode))
 
     async def settle(self) -> None:
-        """Put what came in on the shelf; with a window, the days inside it and no others."""
+        """Add what was ingested to the index; with a window, only the days inside it."""
         if not self._prepared:
             return
         if self._window is None:
             self._index = self._indexer.extend(self._index, self._prepared)
             self._prepared = []
         else:
-            oldest = self._prepared[-1].page.day - self._window + 1
-            self._prepared = [each for each in self._prepared if each.page.day >= oldest]
+            oldest = self._prepared[-1].document.day - self._window + 1
+            self._prepared = [each for each in self._prepared if each.document.day >= oldest]
             self._index = self._indexer.extend(PassageIndex(), self._prepared)
 
     async def answer(self, question: Question) -> Answer:
-        """Answer from the shelf, which stays as it is."""
+        """Answer from the index."""
         return self._answerer(self._index, question)
 
     async def holdings(self) -> Holdings:
-        """The days that can be found something of, and what all of it takes.
+        """The days that can be found, and the size of everything.
 
-        Where it is confided in, those lived: their texts are the reader's and have no size here.
+        With `knows_evidence` the ingested days, without a size: the texts are the answerer's.
         """
         if self._knows_evidence:
-            return Holdings(days=tuple(page.day for page in self._index.pages))
+            return Holdings(days=tuple(document.day for document in self._index.documents))
         size = measure_index(self._index, self._prepared, self._indexer)
         return Holdings(days=list_days(self._index), bytes=size)
 
     async def close(self) -> None:
-        """Let go of the story."""
+        """Forget everything."""
         self._index, self._prepared = PassageIndex(), []
 
     def copy(self) -> "IndexMemory":
-        """A memory in the same state. The two share what never changes and nothing else."""
+        """A memory in the same state, which shares only what is immutable."""
         twin = IndexMemory(
-            self._indexer, self._answerer, window=self._window, is_confided=self._knows_evidence
+            self._indexer, self._answerer, window=self._window, knows_evidence=self._knows_evidence
         )
         twin.scenario = self.scenario
         twin._index, twin._prepared = self._index, list(self._prepared)
@@ -101,35 +100,35 @@ class IndexMemory:
 
     @property
     def state(self) -> IndexState:
-        """What another process needs beside its own system to have this memory."""
+        """What another process needs, beside its own system, to restore this memory."""
         vocabulary, lexicon = self._indexer.vocabulary, self._indexer.lexicon
         return IndexState(
             scenario=self.scenario,
-            shelf=replace(self._index, words=None),
+            index=replace(self._index, words=None),
             prepared=tuple(self._prepared),
             vocabulary=None if vocabulary is None else vocabulary.state,
             lexicon=None if lexicon is None else lexicon.state,
         )
 
     def restore(self, held: IndexState) -> None:
-        """Be the memory that held this; it must have lived nothing yet."""
-        catalogue, shelf = self._indexer, held.shelf
-        if catalogue.vocabulary is not None and held.vocabulary is not None:
-            catalogue.vocabulary.restore(held.vocabulary)
-        if catalogue.lexicon is not None and held.lexicon is not None:
-            catalogue.lexicon.restore(held.lexicon)
-        if catalogue.formula is not None and shelf.postings is not None:
-            shelf = replace(shelf, words=Bm25Index(shelf.postings, catalogue.formula))
-        self._index, self._prepared = shelf, list(held.prepared)
+        """Take over the state of another memory; this one must be empty."""
+        indexer, index = self._indexer, held.index
+        if indexer.vocabulary is not None and held.vocabulary is not None:
+            indexer.vocabulary.restore(held.vocabulary)
+        if indexer.lexicon is not None and held.lexicon is not None:
+            indexer.lexicon.restore(held.lexicon)
+        if indexer.formula is not None and index.postings is not None:
+            index = replace(index, words=Bm25Index(index.postings, indexer.formula))
+        self._index, self._prepared = index, list(held.prepared)
 
 
 _PACKED_FILE = "memory.pickle"
 
 
 class IndexSnapshots:
-    """Snapshots for nothing: all a story memory holds can be shared.
+    """Snapshots that cost nothing, because everything in a memory can be shared.
 
-    To travel it is written down; whoever unpacks it has the reader and the catalogue already.
+    To reach another process a state is pickled; indexer and answerer are that process's own.
     """
 
     def __init__(self, opened: Callable[[str], IndexMemory]) -> None:
@@ -138,7 +137,7 @@ class IndexSnapshots:
         self._count = 0
 
     async def save(self, memory: Memory) -> str:
-        """Keep the memory's present state."""
+        """Save the memory's present state."""
         if not isinstance(memory, IndexMemory):
             raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
         return self._keep(memory.copy())
@@ -152,12 +151,12 @@ class IndexSnapshots:
         self._kept.pop(token, None)
 
     async def pack(self, token: str, place: Path) -> None:
-        """Write down what the memory held."""
+        """Pickle the saved state."""
         with (place / _PACKED_FILE).open("wb") as file:
             pickle.dump(self._get_snapshot(token).state, file, protocol=pickle.HIGHEST_PROTOCOL)
 
     async def unpack(self, place: Path) -> str:
-        """Keep a memory that holds what was written down."""
+        """Restore a pickled state."""
         try:
             held = pickle.loads((place / _PACKED_FILE).read_bytes())  # noqa: S301  we wrote it ourselves
         except (OSError, EOFError, pickle.UnpicklingError) as error:
@@ -169,7 +168,7 @@ class IndexSnapshots:
         return self._keep(memory)
 
     async def discard(self, place: Path) -> None:
-        """There is nothing outside the folder."""
+        """Nothing is kept outside the folder."""
 
     def _keep(self, memory: IndexMemory) -> str:
         self._count += 1
@@ -184,7 +183,7 @@ class IndexSnapshots:
 
 
 class IndexSystem:
-    """Opens a story memory for each scenario."""
+    """Opens a memory for each scenario."""
 
     def __init__(self, card: SystemCard, opened: Callable[[str], IndexMemory]) -> None:
         self.card = card
@@ -192,11 +191,11 @@ class IndexSystem:
         self.snapshots = IndexSnapshots(self._create_memory)
 
     async def open(self, scenario: str) -> Memory:
-        """A memory that has lived nothing yet."""
+        """An empty memory."""
         return self._create_memory(scenario)
 
     async def close(self) -> None:
-        """Nothing to release: memories own what they hold."""
+        """Nothing is held here."""
 
     def _create_memory(self, scenario: str) -> IndexMemory:
         memory = self._factory(scenario)

@@ -1,4 +1,4 @@
-"""The settings of the built-in systems: what may be set, to what, and to what it is set unsaid."""
+"""The settings of the built-in systems, their ranges and their defaults."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -19,10 +19,10 @@ _Weight = Annotated[float, Meta(ge=0)]
 _Natural = Annotated[int, Meta(ge=0)]
 
 _BOOST = 0.2
-"""What a boost is worth that was only switched on."""
+"""The value of a boost that is only switched on."""
 
 _OLD_NAMES = {"date_weight": "temporal_boost"}
-"""Names that settings had, and have not lost their meaning."""
+"""Old names of settings that are still accepted."""
 
 # Least balanced error between questions that a history answers and questions that belong to
 # another, on half of a real six-month log and five LoCoMo chats; the other halves confirm it:
@@ -116,7 +116,7 @@ class HybridOptions(Record, frozen=True, kw_only=True):
             )
 
     def resolve(self) -> Self:
-        """The same with everything said in numbers, as the card gives it."""
+        """The same with every value as a number, as the card gives it."""
         means = "hybrid" if self.keyword and self.vector else "bm25" if self.keyword else "vector"
         return self.replace(
             temporal_boost=_resolve_boost(self.temporal_boost),
@@ -144,7 +144,7 @@ Options = TypeVar("Options", bound=Record)
 
 
 def read_options(system: str, config: Mapping[str, object], kind: type[Options]) -> Options:
-    """The settings meant; UsageError where one is unknown or its value cannot be."""
+    """The settings; UsageError if one is unknown or its value is out of range."""
     config = _rename_settings(config, kind)
     known = [field.name for field in msgspec.structs.fields(kind)]
     for key in config:

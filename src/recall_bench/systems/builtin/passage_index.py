@@ -1,7 +1,7 @@
-"""Everything a memory has lived, prepared once and never changed: a copy is a reference.
+"""The index of a built-in memory. It is immutable, so that a copy is a reference.
 
-An episode becomes a page when it is taken in: cut, counted and embedded. Settling puts the new
-pages on a new shelf that shares everything with the old one but the merged word counts.
+An episode becomes a document when it is ingested: split, counted and embedded. Settling makes a new
+index with the new documents, which shares everything with the old one but the merged word counts.
 """
 
 from __future__ import annotations
@@ -49,95 +49,95 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK_ROWS = 8192
-"""Vectors are kept in blocks of about this many: few to multiply, cheap to add to."""
+"""Vectors are kept in blocks of about this many rows: few to multiply, cheap to append to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedDocument:
-    """One episode, cut into passages, or the summary of a period that ends with it."""
+    """One episode split into chunks, or the summary of a period that ends with it."""
 
     episode: str
     day: int
     on: date
-    excerpts: tuple[Chunk, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
     summary: Period | None = None
-    """None of an episode as it was written."""
+    """None for an episode as it was written."""
     words: tuple[NDArray[np.int32], ...] = ()
-    """The words of each passage, as the lexicon numbers them, if somebody compares words."""
-    small: tuple[str, ...] = ()
-    """All that a search may match of each passage in small letters, if somebody reads letters."""
+    """The numbers of the words of each chunk, if the indexer has a lexicon."""
+    lowercase: tuple[str, ...] = ()
+    """The search text of each chunk in lower case, if the indexer keeps it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedDocument:
-    """A page and what a search needs of it."""
+    """A document and what a search needs of it."""
 
-    page: IndexedDocument
+    document: IndexedDocument
     counts: TermCounts | None = None
     vectors: NDArray[np.float32] | None = None
-    gist: PeriodSummary | None = None
-    """The day summed up, if summaries are kept."""
+    summary: PeriodSummary | None = None
+    """The summary of the day, if summaries are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedPassage:
-    """A passage, and where and when it was written."""
+    """A chunk and the document it belongs to."""
 
-    page: IndexedDocument
-    excerpt: Chunk
+    document: IndexedDocument
+    chunk: Chunk
 
     @property
     def quote(self) -> str:
-        """The passage as an answer gives it, with its date and its session."""
-        period = self.page.summary
-        said = format_quote(self.excerpt.text, self.page.on, self.excerpt.session)
-        return said if period in (None, "day") else f"In the {period} to {said[len('On ') :]}"
+        """The text with its date and session, as answers give it."""
+        period = self.document.summary
+        quote = format_quote(self.chunk.text, self.document.on, self.chunk.session)
+        return quote if period in (None, "day") else f"In the {period} to {quote[len('On ') :]}"
 
     def to_passage(self, score: float | None = None) -> Passage:
         """The passage as the harness records it."""
         return Passage(
-            text=self.excerpt.text,
-            day=self.page.day,
+            text=self.chunk.text,
+            day=self.document.day,
             source=self._source,
             score=score,
         )
 
     @property
     def _source(self) -> str:
-        place = self.excerpt.session or self.page.episode
-        return place if self.page.summary is None else f"{place}, {self.page.summary} summary"
+        place = self.chunk.session or self.document.episode
+        return place if self.document.summary is None else f"{place}, {self.document.summary} summary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageIndex:
-    """The pages that can be asked about, in order. Passages are numbered through."""
+    """The documents that can be searched, in order. Chunks are numbered across documents."""
 
-    pages: tuple[IndexedDocument, ...] = ()
+    documents: tuple[IndexedDocument, ...] = ()
     ends: tuple[int, ...] = ()
-    """The number of the first passage after each page."""
+    """The number of the first chunk after each document."""
     postings: Postings | None = None
     words: Bm25Index | None = None
     vectors: tuple[NDArray[np.float32], ...] = ()
-    """One row a passage, in blocks."""
-    unfinished: OpenPeriods = field(default_factory=OpenPeriods)
-    """What later summaries will be made of."""
+    """One row per chunk, in blocks."""
+    open_periods: OpenPeriods = field(default_factory=OpenPeriods)
+    """What later summaries will be made from."""
 
     def __len__(self) -> int:
-        """How many passages there are."""
+        """The number of chunks."""
         return self.ends[-1] if self.ends else 0
 
     def get(self, number: int) -> IndexedPassage:
-        """The passage of that number."""
+        """The chunk with this number."""
         place = bisect_right(self.ends, number)
-        page = self.pages[place]
+        document = self.documents[place]
         from_its_end = number - self.ends[place]
-        return IndexedPassage(page, page.excerpts[from_its_end])
+        return IndexedPassage(document, document.chunks[from_its_end])
 
     def find_neighbours(self, number: int, reach: int) -> range:
-        """The passage and so many either side that are of the same page and session."""
+        """The chunk and up to `reach` on either side, of the same document and session."""
         place = bisect_right(self.ends, number)
-        page, end = self.pages[place], self.ends[place]
-        sessions = [excerpt.session for excerpt in page.excerpts]
+        document, end = self.documents[place], self.ends[place]
+        sessions = [chunk.session for chunk in document.chunks]
         here = number - (end - len(sessions))
         low = high = here
         while low > max(0, here - reach) and sessions[low - 1] == sessions[here]:
@@ -147,102 +147,106 @@ class PassageIndex:
         return range(number - (here - low), number + (high - here) + 1)
 
     def merge_range(self, numbers: range) -> IndexedPassage:
-        """Neighbouring passages of one page as one, what overlaps in it once."""
+        """Neighbouring chunks of one document as one; overlapping text appears once."""
         first, *rest = (self.get(number) for number in numbers)
-        text = first.excerpt.text
+        text = first.chunk.text
         for found in rest:
-            text = join_chunks(text, found.excerpt)
-        return IndexedPassage(first.page, replace(first.excerpt, text=text))
+            text = join_chunks(text, found.chunk)
+        return IndexedPassage(first.document, replace(first.chunk, text=text))
 
     def get_words(self, number: int) -> NDArray[np.int32]:
-        """The words of the passage of that number, if its catalogue had them numbered."""
+        """The word numbers of this chunk, if the indexer has a lexicon."""
         place = bisect_right(self.ends, number)
-        return self.pages[place].words[number - self.ends[place]]
+        return self.documents[place].words[number - self.ends[place]]
 
     def list_dates(self) -> NDArray[np.int64]:
-        """The date of each passage, as a day count."""
+        """The date of each chunk, as an ordinal."""
         import numpy as np
 
-        days = np.fromiter((page.on.toordinal() for page in self.pages), np.int64, len(self.pages))
+        days = np.fromiter(
+            (document.on.toordinal() for document in self.documents), np.int64, len(self.documents)
+        )
         return np.repeat(days, np.diff(self.ends, prepend=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexer:
-    """How pages are prepared: what the readers of a memory will need, and nothing else."""
+    """Prepares documents with what the searches of a memory need, and nothing else."""
 
     has_text: bool = True
     vocabulary: Vocabulary | None = None
-    """None if nobody looks for words."""
+    """None if words are not searched."""
     formula: Bm25 | None = None
-    """None if nobody weighs them."""
+    """None if words have no weights."""
     has_vectors: bool = False
-    cutting: Chunker = field(default_factory=Chunker)
+    chunker: Chunker = field(default_factory=Chunker)
     lexicon: WordVectorTable | None = None
-    """None if nobody compares words one by one."""
-    has_letters: bool = False
+    """None if words are not compared one by one."""
+    keeps_lowercase: bool = False
     consolidation: Consolidation = "none"
 
     def prepare(self, episode: Episode) -> PreparedDocument:
         """Prepare one episode."""
         is_kept = self.has_text and self.consolidation != "only"
-        cut = self.cutting(episode) if is_kept else ()
-        page = IndexedDocument(
-            episode=episode.id, day=episode.day, on=episode.at.date(), excerpts=cut
+        cut = self.chunker(episode) if is_kept else ()
+        document = IndexedDocument(
+            episode=episode.id, day=episode.day, on=episode.at.date(), chunks=cut
         )
         return self._index_document(
-            page, summarise_day(episode) if self.consolidation != "none" else None
+            document, summarise_day(episode) if self.consolidation != "none" else None
         )
 
-    def extend(self, shelf: PassageIndex, prepared: Sequence[PreparedDocument]) -> PassageIndex:
-        """A shelf with later pages added. The given one stays as it is."""
-        unfinished = shelf.unfinished
+    def extend(self, index: PassageIndex, prepared: Sequence[PreparedDocument]) -> PassageIndex:
+        """A new index with later documents added."""
+        open_periods = index.open_periods
         if self.consolidation != "none":
-            prepared, unfinished = self._insert_summaries(prepared, unfinished)
-        pages = [each.page for each in prepared]
-        sizes = accumulate((len(page.excerpts) for page in pages), initial=len(shelf))
-        postings, words = shelf.postings, shelf.words
+            prepared, open_periods = self._insert_summaries(prepared, open_periods)
+        documents = [each.document for each in prepared]
+        sizes = accumulate((len(document.chunks) for document in documents), initial=len(index))
+        postings, words = index.postings, index.words
         if self.vocabulary:
             counts = [each.counts for each in prepared if each.counts]
             postings = (postings or Postings.create_empty()).extend(counts)
             words = Bm25Index(postings, self.formula) if self.formula else None
         return PassageIndex(
-            pages=(*shelf.pages, *pages),
-            ends=(*shelf.ends, *list(sizes)[1:]),
+            documents=(*index.documents, *documents),
+            ends=(*index.ends, *list(sizes)[1:]),
             postings=postings,
             words=words,
-            vectors=_append_vectors(shelf.vectors, prepared),
-            unfinished=unfinished,
+            vectors=_append_vectors(index.vectors, prepared),
+            open_periods=open_periods,
         )
 
     def _index_document(
-        self, page: IndexedDocument, gist: PeriodSummary | None = None
+        self, document: IndexedDocument, summary: PeriodSummary | None = None
     ) -> PreparedDocument:
-        searched = [excerpt.search_text for excerpt in page.excerpts]
+        searched = [chunk.search_text for chunk in document.chunks]
         if self.lexicon:
-            page = replace(page, words=tuple(self.lexicon.number_words(text) for text in searched))
-        if self.has_letters:
-            page = replace(page, small=tuple(text.lower() for text in searched))
+            document = replace(
+                document, words=tuple(self.lexicon.number_words(text) for text in searched)
+            )
+        if self.keeps_lowercase:
+            document = replace(document, lowercase=tuple(text.lower() for text in searched))
         return PreparedDocument(
-            page=page,
+            document=document,
             counts=self.vocabulary.count(searched) if self.vocabulary else None,
             vectors=embed(searched) if self.has_vectors else None,
-            gist=gist,
+            summary=summary,
         )
 
     def _insert_summaries(
-        self, prepared: Sequence[PreparedDocument], unfinished: OpenPeriods
+        self, prepared: Sequence[PreparedDocument], open_periods: OpenPeriods
     ) -> tuple[list[PreparedDocument], OpenPeriods]:
-        """The pages with every summary they complete, each in its place."""
-        told: list[PreparedDocument] = []
+        """The documents and every summary they complete, in order."""
+        result: list[PreparedDocument] = []
         for each in prepared:
-            if each.gist is None:
-                raise AssertionError("every day is summed up when it is taken in")
-            before, after, unfinished = add_day(unfinished, each.gist)
-            told += [self._index_summary(made) for made in before]
-            told.append(each)
-            told += [self._index_summary(made) for made in after]
-        return told, unfinished
+            if each.summary is None:
+                raise AssertionError("every day is summarised when it is ingested")
+            before, after, open_periods = add_day(open_periods, each.summary)
+            result += [self._index_summary(made) for made in before]
+            result.append(each)
+            result += [self._index_summary(made) for made in after]
+        return result, open_periods
 
     def _index_summary(self, made: PeriodSummary) -> PreparedDocument:
         return self._index_document(
@@ -250,7 +254,7 @@ class Indexer:
                 episode=made.episode,
                 day=made.day,
                 on=made.on,
-                excerpts=made.chunks,
+                chunks=made.chunks,
                 summary=made.period,
             )
         )
@@ -268,7 +272,7 @@ def _append_vectors(
 
 
 def format_quote(text: str, on: date, session: str | None) -> str:
-    """A text with its date and its session, as every answer gives them."""
+    """A text with its date and session, as every answer gives them."""
     return f"On {on} ({session}): {text}" if session else f"On {on}: {text}"
 
 
@@ -276,46 +280,52 @@ NO_RECORD = "There is no record of that."
 
 
 def format_quotes(found: Iterable[IndexedPassage], quotes: int) -> str:
-    """The first few passages with their dates, none of them twice."""
+    """The first few passages with their dates, each once."""
     seen: dict[str, str] = {}
     for each in found:
-        seen.setdefault(each.excerpt.text, each.quote)
+        seen.setdefault(each.chunk.text, each.quote)
         if len(seen) == quotes:
             break
     return "\n".join(seen.values()) or NO_RECORD
 
 
 def answer_no_record(passages: tuple[Passage, ...] = ()) -> Answer:
-    """The honest answer where nothing found says enough."""
+    """The answer if nothing that was found is good enough."""
     return Answer(text=NO_RECORD, passages=passages)
 
 
-def list_days(shelf: PassageIndex) -> tuple[int, ...]:
-    """The days of which there is a passage to find, a summary being one; ascending."""
-    return tuple(sorted({page.day for page in shelf.pages if page.excerpts}))
+def list_days(index: PassageIndex) -> tuple[int, ...]:
+    """The days with at least one chunk or summary, ascending."""
+    return tuple(sorted({document.day for document in index.documents if document.chunks}))
 
 
 def measure_index(
-    shelf: PassageIndex, prepared: Sequence[PreparedDocument], catalogue: Indexer
+    index: PassageIndex, prepared: Sequence[PreparedDocument], indexer: Indexer
 ) -> int:
-    """Bytes of the pages, what is searched in them, and what later pages will be added to."""
-    pages = {id(page): page for page in (*shelf.pages, *(each.page for each in prepared))}
-    summaries = {id(made): made for made in _list_open_summaries(shelf.unfinished)}
+    """Bytes of the documents and of everything searched: texts in UTF-8, arrays as in memory.
+
+    The word vectors that all memories of a process share belong to none of them.
+    """
+    documents = {
+        id(document): document
+        for document in (*index.documents, *(each.document for each in prepared))
+    }
+    summaries = {id(made): made for made in _list_open_summaries(index.open_periods)}
     return (
-        sum(map(_measure_document, pages.values()))
+        sum(map(_measure_document, documents.values()))
         + sum(map(_measure_pending, prepared))
         + sum(map(_measure_summary, summaries.values()))
-        + (0 if shelf.postings is None else _measure_postings(shelf.postings))
-        + (0 if shelf.words is None else shelf.words.nbytes)
-        + _measure_arrays(shelf.vectors)
-        + (0 if catalogue.vocabulary is None else catalogue.vocabulary.nbytes)
-        + (0 if catalogue.lexicon is None else catalogue.lexicon.nbytes)
+        + (0 if index.postings is None else _measure_postings(index.postings))
+        + (0 if index.words is None else index.words.nbytes)
+        + _measure_arrays(index.vectors)
+        + (0 if indexer.vocabulary is None else indexer.vocabulary.nbytes)
+        + (0 if indexer.lexicon is None else indexer.lexicon.nbytes)
     )
 
 
-def _measure_document(page: IndexedDocument) -> int:
-    texts = (excerpt.search_text for excerpt in page.excerpts)
-    return count_bytes(texts) + count_bytes(page.small) + _measure_arrays(page.words)
+def _measure_document(document: IndexedDocument) -> int:
+    texts = (chunk.search_text for chunk in document.chunks)
+    return count_bytes(texts) + count_bytes(document.lowercase) + _measure_arrays(document.words)
 
 
 def _measure_pending(each: PreparedDocument) -> int:
@@ -331,13 +341,15 @@ def _measure_postings(postings: Postings) -> int:
     return _measure_arrays((postings.starts, postings.passages, postings.counts, postings.lengths))
 
 
-def _list_open_summaries(unfinished: OpenPeriods) -> Iterable[PeriodSummary]:
-    last = () if unfinished.last is None else (unfinished.last,)
-    return (*unfinished.week, *unfinished.month, *last)
+def _list_open_summaries(open_periods: OpenPeriods) -> Iterable[PeriodSummary]:
+    last = () if open_periods.last is None else (open_periods.last,)
+    return (*open_periods.week, *open_periods.month, *last)
 
 
 def _measure_summary(made: PeriodSummary) -> int:
-    return sum(count_bytes(gist.texts) + gist.vectors.nbytes for gist in made.gists.values())
+    return sum(
+        count_bytes(summary.texts) + summary.vectors.nbytes for summary in made.by_session.values()
+    )
 
 
 def _measure_arrays(arrays: Iterable[NDArray[np.generic]]) -> int:

@@ -37,10 +37,9 @@ _SENTENCE_START = re.compile(r"(?:\A|[.?!]\s+)[\"'“‘(]*\Z")
 
 
 def find_exact_words(question: str) -> tuple[str, ...]:
-    """Each once, in small letters: what stands in quotation marks, numbers and codes, names.
+    """Quotations, numbers, codes and names, each once and in lower case.
 
-    A name is a run of capitalised words; a single one that opens a sentence may be any word, and
-    is none.
+    A name is a run of capitalised words; the first word of a sentence does not count.
     """
     found: dict[str, None] = {}
     for quoted in _QUOTED.finditer(question):
@@ -56,18 +55,18 @@ def find_exact_words(question: str) -> tuple[str, ...]:
     return tuple(word for word in found if word)
 
 
-def score_exact_words(shelf: PassageIndex, question: str) -> NDArray[np.float32]:
-    """For each passage the share of the question's exact words that it holds."""
+def score_exact_words(index: PassageIndex, question: str) -> NDArray[np.float32]:
+    """The share of the question's exact words in each passage."""
     import numpy as np
 
-    held = np.zeros(len(shelf), np.float32)
+    held = np.zeros(len(index), np.float32)
     wanted = find_exact_words(question)
     if not wanted:
         return held
-    texts = [text for page in shelf.pages for text in page.small]
+    texts = [text for document in index.documents for text in document.lowercase]
     for word in wanted:
         whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-        # Few passages hold the letters at all; only there it matters where a word ends.
+        # Few passages contain the letters at all; only those need the slower search.
         near = [place for place, text in enumerate(texts) if word in text]
         held[[place for place in near if whole.search(texts[place])]] += 1
     return held / np.float32(len(wanted))
@@ -79,7 +78,7 @@ RANK_OFFSET = 60
 """Reciprocal rank fusion's constant, as published."""
 
 RERANK_CANDIDATES = 50
-"""So many candidates are ranked a second time."""
+"""How many candidates are ranked a second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class SearchHits:
     """What a search found, best first."""
 
     numbers: tuple[int, ...]
-    """The passages, as the shelf numbers them."""
+    """The numbers of the passages in the index."""
     scores: tuple[float, ...]
     """What they were ranked by; comparable within one question only."""
     support: float
@@ -99,29 +98,29 @@ class PassageSearch:
     """Answers a question with the passages that fit it best."""
 
     vocabulary: Vocabulary | None
-    """None looks for meaning alone."""
+    """None searches by meaning alone."""
     weight: float
-    """The part of the words in a score; the rest is the meaning's."""
+    """The weight of words in a score; the rest is the weight of meaning."""
     fusion: Fusion = "weighted"
     temporal_boost: float = 0.0
     """Added to the score, 1 at most, of a passage from a date the question names."""
     lexical_boost: float = 0.0
-    """Added to the score of a passage that holds all the question says word for word."""
+    """Added to the score of a passage with all exact words of the question."""
     lexicon: WordVectorTable | None = None
-    """With one, the best candidates are ranked again, word by word."""
+    """If given, the best candidates are ranked again, word by word."""
     respects_sessions: bool = False
-    """A question sees its own session only, unless it is the principal's, who sees all."""
+    """A question sees its own session only; the principal's sees all."""
     neighbours: int = 0
-    """So many passages either side, of the same day and session, are shown with each found."""
+    """How many passages on either side, of the same day and session, are shown with each hit."""
     k: int = 10
     quotes: int = 3
     threshold: float = 0.0
-    """Below this support there is no record."""
+    """The support below which there is no record."""
 
-    def __call__(self, shelf: PassageIndex, question: Question) -> Answer:
+    def __call__(self, index: PassageIndex, question: Question) -> Answer:
         """Quote the best passages, or say that there is no record."""
-        hits = self.find(shelf, question)
-        shown = self._expand_hits(shelf, hits)
+        hits = self.find(index, question)
+        shown = self._expand_hits(index, hits)
         passages = tuple(found.to_passage(score) for found, score in shown)
         if not shown or hits.support < self.threshold:
             return answer_no_record(passages)
@@ -129,21 +128,21 @@ class PassageSearch:
             text=format_quotes((found for found, _ in shown), self.quotes), passages=passages
         )
 
-    def find(self, shelf: PassageIndex, question: Question) -> SearchHits:
+    def find(self, index: PassageIndex, question: Question) -> SearchHits:
         """The k best passages; of equals, the later one is better."""
-        if not len(shelf):
+        if not len(index):
             return SearchHits((), (), 0.0)
-        words = self._score_words(shelf, question)
-        meaning = self._score_meaning(shelf, question)
+        words = self._score_words(index, question)
+        meaning = self._score_meaning(index, question)
         scores = self._fuse(words, meaning)
         if self.temporal_boost:
-            scores = scores + self.temporal_boost * score_dates(shelf, question)
+            scores = scores + self.temporal_boost * score_dates(index, question)
         if self.lexical_boost:
-            scores = scores + self.lexical_boost * score_exact_words(shelf, question.text)
+            scores = scores + self.lexical_boost * score_exact_words(index, question.text)
         if self.respects_sessions and question.session != PRINCIPAL:
-            scores = scores * mask_session(shelf, question.session)
+            scores = scores * mask_session(index, question.session)
         if self.lexicon is not None:
-            scores = self._rerank(shelf, question, scores)
+            scores = self._rerank(index, question, scores)
         numbers = select_best(scores, self.k)
         fit = self.weight * words[numbers] + (1 - self.weight) * meaning[numbers]
         return SearchHits(
@@ -153,9 +152,9 @@ class PassageSearch:
         )
 
     def _rerank(
-        self, shelf: PassageIndex, question: Question, scores: NDArray[np.float32]
+        self, index: PassageIndex, question: Question, scores: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """The mean of the score and of how close the words come; nothing for the others."""
+        """The mean of score and word closeness for the best candidates; 0 for the others."""
         import numpy as np
 
         second = np.zeros_like(scores)
@@ -163,45 +162,45 @@ class PassageSearch:
         if self.lexicon is None or not len(numbers):
             return second
         closeness = self.lexicon.score_closeness(
-            question.text, [shelf.get_words(n) for n in numbers]
+            question.text, [index.get_words(n) for n in numbers]
         )
         first = scores[numbers] / scores[numbers].max()
         second[numbers] = (first + closeness) / 2
         return second
 
     def _expand_hits(
-        self, shelf: PassageIndex, hits: SearchHits
+        self, index: PassageIndex, hits: SearchHits
     ) -> list[tuple[IndexedPassage, float]]:
-        """Each hit, between its neighbours if they are wanted, with its score.
+        """Each hit with its score, and with its neighbours if they are wanted.
 
         What is shown beside a better hit is not shown again.
         """
         scored = zip(hits.numbers, hits.scores, strict=True)
         if not self.neighbours:
-            return [(shelf.get(number), score) for number, score in scored]
+            return [(index.get(number), score) for number, score in scored]
         found: list[tuple[IndexedPassage, float]] = []
         taken: set[int] = set()
         for number, score in scored:
             if number not in taken:
-                around = _clip_range(shelf.find_neighbours(number, self.neighbours), number, taken)
+                around = _clip_range(index.find_neighbours(number, self.neighbours), number, taken)
                 taken.update(around)
-                found.append((shelf.merge_range(around), score))
+                found.append((index.merge_range(around), score))
         return found
 
-    def _score_words(self, shelf: PassageIndex, question: Question) -> NDArray[np.float32]:
+    def _score_words(self, index: PassageIndex, question: Question) -> NDArray[np.float32]:
         import numpy as np
 
-        if shelf.words is None or self.vocabulary is None:
-            return np.zeros(len(shelf), np.float32)
-        return shelf.words.score(self.vocabulary.parse_query(question.text))
+        if index.words is None or self.vocabulary is None:
+            return np.zeros(len(index), np.float32)
+        return index.words.score(self.vocabulary.parse_query(question.text))
 
-    def _score_meaning(self, shelf: PassageIndex, question: Question) -> NDArray[np.float32]:
+    def _score_meaning(self, index: PassageIndex, question: Question) -> NDArray[np.float32]:
         import numpy as np
 
-        if not shelf.vectors:
-            return np.zeros(len(shelf), np.float32)
+        if not index.vectors:
+            return np.zeros(len(index), np.float32)
         direction = embed([question.text])[0]
-        return np.concatenate([compute_similarity(block, direction) for block in shelf.vectors])
+        return np.concatenate([compute_similarity(block, direction) for block in index.vectors])
 
     def _fuse(
         self, words: NDArray[np.float32], meaning: NDArray[np.float32]
@@ -218,9 +217,9 @@ class PassageSearch:
 def fuse_by_weight(
     words: NDArray[np.float32], meaning: NDArray[np.float32], weight: float
 ) -> NDArray[np.float32]:
-    """The weighted mean of both scores, each stretched to reach 1 for this question.
+    """The weighted mean of both scores, each scaled to a maximum of 1 for this question.
 
-    Words start from a true zero, no word in common; meanings from the least alike there is.
+    The zero of words is no common word; the zero of meaning is the least similar passage.
     """
     top, low, high = words.max(), meaning.min(), meaning.max()
     return weight * (words / top if top > 0 else words) + (1 - weight) * (
@@ -229,7 +228,7 @@ def fuse_by_weight(
 
 
 def fuse_by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Reciprocal rank fusion of equals, stretched so that first by both is 1."""
+    """Reciprocal rank fusion with equal weights, scaled so that first in both is 1."""
     import numpy as np
 
     fused = np.zeros(len(words), np.float32)
@@ -240,7 +239,7 @@ def fuse_by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> ND
 
 
 def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """The places of the k highest scores above zero, highest first; of equals, the later first."""
+    """Positions of the k highest scores above zero, highest first; of equals, the later first."""
     import numpy as np
 
     count = min(k, int(np.count_nonzero(scores > 0)))
@@ -253,27 +252,27 @@ def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 
 
 def _clip_range(around: range, middle: int, taken: set[int]) -> range:
-    """The part of the range around the middle up to the first passage taken on either side."""
+    """The part of the range around the middle up to the nearest taken passages."""
     low = max((n for n in around if n < middle and n in taken), default=around.start - 1)
     high = min((n for n in around if n > middle and n in taken), default=around.stop)
     return range(low + 1, high)
 
 
-def score_dates(shelf: PassageIndex, question: Question) -> NDArray[np.float32]:
+def score_dates(index: PassageIndex, question: Question) -> NDArray[np.float32]:
     """1 for each passage from a date the question names, 0 for the others."""
     import numpy as np
 
-    dates = shelf.list_dates()
+    dates = index.list_dates()
     named = np.zeros(len(dates), bool)
     for span in find_date_spans(question.text, question.asked_at.date()):
         named |= (dates >= span.first.toordinal()) & (dates <= span.last.toordinal())
     return named.astype(np.float32)
 
 
-def mask_session(shelf: PassageIndex, session: str) -> NDArray[np.float32]:
+def mask_session(index: PassageIndex, session: str) -> NDArray[np.float32]:
     """1 for each passage the session may see, its own and those of none; 0 for the others."""
     import numpy as np
 
     allowed = (None, session)
-    seen = (excerpt.session in allowed for page in shelf.pages for excerpt in page.excerpts)
-    return np.fromiter(seen, np.float32, len(shelf))
+    seen = (chunk.session in allowed for document in index.documents for chunk in document.chunks)
+    return np.fromiter(seen, np.float32, len(index))

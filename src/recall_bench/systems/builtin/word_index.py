@@ -1,9 +1,9 @@
-"""Word search: the terms of every passage, counted once, and bm25s over them.
+"""Word search: BM25 by bm25s, and closeness of single words by their vectors.
 
-bm25s has no way to add to an index, and building one anew walks over every passage in Python:
-ten seconds for a thousand days, at each of up to 143 checkpoints. So passages are counted when
-they come in, new counts are merged into the old in arrays, and the matrix of scores bm25s works
-on is computed from them in one expression. A test holds it equal to the one bm25s builds.
+bm25s cannot add to an index, and rebuilding one walks over every passage in Python: ten seconds
+for a thousand days, at each of up to 143 checkpoints. So passages are counted when they are
+ingested, new counts are merged into the old as arrays, and the score matrix of bm25s is computed
+from them in one expression. A test holds it equal to the one that bm25s builds.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 _WORD = r"(?u)\b(?:\w\w+|\d)\b"
 
 _QUESTION_WORDS = frozenset("also could many may might much must shall us whose would".split())
-"""Words of questions that the stop words of bm25s lack."""
+"""Question words that the stop words of bm25s lack."""
 
 
 _NUMBER_BYTES = 4
-"""What a word's number takes."""
+"""The size of a word's number."""
 
 
 def count_bytes(texts: Iterable[str]) -> int:
-    """Bytes that the texts take in UTF-8."""
+    """The length of the texts in UTF-8."""
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
 def list_stop_words() -> frozenset[str]:
-    """Words that a question asks nothing with."""
+    """Words that carry no content in a question."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return _QUESTION_WORDS.union(STOPWORDS_EN_PLUS)
@@ -49,17 +49,17 @@ def list_stop_words() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """The two knobs of the formula; the defaults are those of the Anserini toolkit."""
+    """The two parameters of BM25; the defaults are those of Anserini."""
 
     k1: float = 0.9
-    """How soon saying a word again stops counting."""
+    """How soon repetitions of a word stop counting."""
     b: float = 0.4
-    """How much a long passage is held against it."""
+    """How much long passages are penalised."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """How often each term stands in each passage of an episode, by term and then by passage."""
+    """The number of times each term occurs in each passage, sorted by term and passage."""
 
     terms: NDArray[np.int32]
     passages: NDArray[np.int32]
@@ -73,17 +73,17 @@ class TermQuery:
     """The terms of a question, stop words left out."""
 
     known: tuple[int, ...]
-    """As the vocabulary numbers them, in order, repeats kept."""
-    strangers: int
-    """How many of its words the vocabulary has never met."""
+    """Numbers of the known terms in order, with repetitions."""
+    unknown: int
+    """How many words the vocabulary does not contain."""
 
 
 VocabularyState = tuple[dict[str, int], dict[str, int], dict[str, str]]
-"""What a vocabulary knows: the numbers of words, those of stems, and the stem of each word."""
+"""The numbers of words, the numbers of stems, and the stem of each word."""
 
 
 class Vocabulary:
-    """Stems and their numbers. It only grows, so a memory and its copies may share one."""
+    """Stems and their numbers. It only grows, so a memory and its copies may share it."""
 
     def __init__(self) -> None:
         import Stemmer
@@ -95,7 +95,7 @@ class Vocabulary:
 
     @property
     def nbytes(self) -> int:
-        """What it takes to keep every word, its stem and the numbers of both."""
+        """The size of all words, stems and their numbers."""
         known = self._tokenizer
         numbered = len(known.word_to_id) + len(known.stem_to_sid)
         texts = count_bytes(known.word_to_id) + count_bytes(known.stem_to_sid)
@@ -103,12 +103,12 @@ class Vocabulary:
 
     @property
     def state(self) -> VocabularyState:
-        """All that it has learnt, for one that knows nothing yet to `learn`."""
+        """Everything it holds, for `restore`."""
         known = self._tokenizer
         return dict(known.word_to_id), dict(known.stem_to_sid), dict(known.word_to_stem)
 
     def restore(self, learnt: VocabularyState) -> None:
-        """Know what another has learnt, and number new words as it would."""
+        """Take over the state of another, and number new words as that one would."""
         words, stems, stem_of = learnt
         known = self._tokenizer
         known.word_to_id, known.stem_to_sid = dict(words), dict(stems)
@@ -131,7 +131,7 @@ class Vocabulary:
         )
 
     def parse_query(self, question: str) -> TermQuery:
-        """Read a question. The vocabulary stays as it is."""
+        """The terms of a question; the vocabulary does not change."""
         words = [
             word
             for word in self._tokenizer.splitter(question.lower())
@@ -139,15 +139,15 @@ class Vocabulary:
         ]
         numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in self._stemmer.stemWords(words)]
         known = tuple(number for number in numbers if number is not None)
-        return TermQuery(known=known, strangers=len(words) - len(known))
+        return TermQuery(known=known, unknown=len(words) - len(known))
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """For each term the passages it stands in, in order. Never changed, only extended."""
+    """For each term its passages in order. Immutable."""
 
     starts: NDArray[np.int64]
-    """Where each term's passages start; one more entry ends the last."""
+    """Where each term's passages start; a last entry ends the last term."""
     passages: NDArray[np.int32]
     counts: NDArray[np.float32]
     lengths: NDArray[np.int32]
@@ -164,18 +164,18 @@ class Postings:
             lengths=np.empty(0, np.int32),
         )
 
-    def extend(self, pages: Sequence[TermCounts]) -> Postings:
-        """With later passages added: time linear in all there are, no sorting of the old."""
+    def extend(self, batches: Sequence[TermCounts]) -> Postings:
+        """New postings with later passages added, in linear time."""
         import numpy as np
 
-        lengths = [self.lengths, *(page.lengths for page in pages)]
+        lengths = [self.lengths, *(batch.lengths for batch in batches)]
         offsets = np.cumsum([len(part) for part in lengths])
-        terms = np.concatenate([np.empty(0, np.int32), *(page.terms for page in pages)])
+        terms = np.concatenate([np.empty(0, np.int32), *(batch.terms for batch in batches)])
         order = np.argsort(terms, kind="stable")
         added = np.concatenate(
-            [self.passages[:0], *(p.passages + o for p, o in zip(pages, offsets, strict=False))]
+            [self.passages[:0], *(p.passages + o for p, o in zip(batches, offsets, strict=False))]
         )[order]
-        counts = np.concatenate([self.counts[:0], *(page.counts for page in pages)])[order]
+        counts = np.concatenate([self.counts[:0], *(batch.counts for batch in batches)])[order]
 
         size = max(len(self.starts) - 1, int(terms.max(initial=-1)) + 1)
         old = np.zeros(size, np.int64)
@@ -195,7 +195,7 @@ class Postings:
         return merged
 
     def select_present(self, query: TermQuery) -> list[int]:
-        """The query's terms that stand in at least one of these passages."""
+        """The terms of the query that occur in at least one passage."""
         return [
             term
             for term in query.known
@@ -203,7 +203,7 @@ class Postings:
         ]
 
     def get_passages(self, term: int) -> NDArray[np.int32]:
-        """The passages the term stands in, in order."""
+        """The passages that contain the term, in order."""
         return self.passages[self.starts[term] : self.starts[term + 1]]
 
 
@@ -237,22 +237,22 @@ class Bm25Index:
 
     @property
     def nbytes(self) -> int:
-        """What it takes beside the postings it is made from."""
+        """Its size without the postings."""
         scores: NDArray[np.float32] = self._engine.scores["data"]
         return self._idf.nbytes + scores.nbytes
 
     def score(self, query: TermQuery) -> NDArray[np.float32]:
-        """Each passage's BM25 score, as shares of what a passage made of the question would have.
+        """Each passage's BM25 score, as a share of the highest attainable score.
 
-        Words that stand nowhere count in that total, so a question about strangers scores low
-        everywhere: the number means the same for every question and every history.
+        Words that occur nowhere count in that maximum, so a question about unknown things scores
+        low everywhere: scores are comparable between questions and histories.
         """
         import numpy as np
 
         present = self._postings.select_present(query)
         if not present:
             return np.zeros(len(self._postings.lengths), np.float32)
-        unseen = len(query.known) - len(present) + query.strangers
+        unseen = len(query.known) - len(present) + query.unknown
         attainable = float(self._idf[present].sum()) + unseen * self._idf_unseen
         found: NDArray[np.float32] = self._engine.get_scores_from_ids(present)
         return found / np.float32(attainable)
@@ -262,11 +262,11 @@ _LEXICON_WORD = re.compile(r"\b(?:\w\w+|\d)\b")
 _INITIAL_CAPACITY = 1024
 
 WordTableState = tuple["NDArray[np.float32]", list[str]]
-"""What a lexicon knows: the vectors of those of its words that were measured, and all its words."""
+"""The vectors computed so far, and all words."""
 
 
 class WordVectorTable:
-    """Words, their numbers and their vectors. It only grows, so memories may share one."""
+    """Words, their numbers and their vectors. It only grows, so memories may share it."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -278,17 +278,17 @@ class WordVectorTable:
 
     @property
     def nbytes(self) -> int:
-        """What its words and their vectors take, those not measured yet included."""
+        """The size of its words and vectors, including vectors not computed yet."""
         return count_bytes(self._numbers) + len(self._numbers) * DIMENSIONS * self._vectors.itemsize
 
     @property
     def state(self) -> WordTableState:
-        """All that it has learnt, for one that knows nothing yet to `learn`."""
+        """Everything it holds, for `restore`."""
         known = len(self._numbers) - len(self._unembedded)
         return self._vectors[:known].copy(), list(self._numbers)
 
     def restore(self, learnt: WordTableState) -> None:
-        """Know what another has learnt, and number new words as it would."""
+        """Take over the state of another, and number new words as that one would."""
         import numpy as np
 
         vectors, words = learnt
@@ -298,7 +298,7 @@ class WordVectorTable:
         self._vectors[: len(vectors)] = vectors
 
     def number_words(self, text: str) -> NDArray[np.int32]:
-        """The different words of a text, stop words left out, new ones learnt."""
+        """The numbers of the distinct words of a text without stop words; new words are added."""
         import numpy as np
 
         numbers: dict[int, None] = {}
@@ -313,9 +313,9 @@ class WordVectorTable:
     def score_closeness(
         self, question: str, passages: Sequence[NDArray[np.int32]]
     ) -> NDArray[np.float32]:
-        """Of each passage, how near its nearest word comes to a word of the question, on average.
+        """The mean over the question's words of the similarity to the nearest word of each passage.
 
-        1 where it holds every word, 0 where it has nothing like any. Known as late interaction.
+        1 if a passage contains every word, 0 if it has nothing similar. Known as late interaction.
         """
         import numpy as np
 

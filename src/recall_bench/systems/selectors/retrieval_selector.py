@@ -219,7 +219,7 @@ class MemoryIndex:
         if self._vocabulary is not None:
             for row, text in enumerate(texts):
                 query = self._vocabulary.parse_query(text)
-                count = len(query.known) + query.strangers
+                count = len(query.known) + query.unknown
                 trust = count / (count + _DOUBT)
                 found[row] += np.float32(self._weight * trust) * self._words.score(query)
         if self._vectors is not None:
