@@ -50,9 +50,7 @@ class Asked:
     def __init__(self, episodes: Sequence[Episode]) -> None:
         vocabulary = Vocabulary()
         indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
-        self._index = indexer.extend(
-            PassageIndex(), [indexer.prepare(each) for each in episodes]
-        )
+        self._index = indexer.extend(PassageIndex(), [indexer.prepare(each) for each in episodes])
         self._now = episodes[-1].at
         default = HybridOptions()
         self._searches = {

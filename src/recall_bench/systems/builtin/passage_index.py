@@ -105,7 +105,9 @@ class IndexedPassage:
     @property
     def _source(self) -> str:
         place = self.chunk.session or self.document.episode
-        return place if self.document.summary is None else f"{place}, {self.document.summary} summary"
+        return (
+            place if self.document.summary is None else f"{place}, {self.document.summary} summary"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
