@@ -55,8 +55,9 @@ def _convert_numbers(value: object) -> object:
         return cast("_Scalar", value).item()
     if isinstance(value, tuple | list):
         converted = [_convert_numbers(each) for each in value]
-        is_same = all(new is old for new, old in zip(converted, value, strict=True))
-        return value if is_same else kind(converted)
+        if all(new is old for new, old in zip(converted, value, strict=True)):
+            return value
+        return tuple(converted) if isinstance(value, tuple) else converted
     if isinstance(value, dict):
         pairs = {key: _convert_numbers(each) for key, each in value.items()}
         return value if all(pairs[key] is value[key] for key in pairs) else pairs

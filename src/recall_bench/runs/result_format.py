@@ -42,7 +42,7 @@ PUBLIC_MARKS = {"grounded": "hallucination"}
 OUR_MARKS = {public: ours for ours, public in PUBLIC_MARKS.items()}
 
 
-def drop_unset(value: T | UnsetType) -> T | None:
+def drop_unset(value: T | UnsetType | None) -> T | None:
     """Convert an absent key to None."""
     return None if value is UNSET else value
 
