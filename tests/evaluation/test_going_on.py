@@ -53,7 +53,7 @@ def test_an_interrupted_run_has_no_report_and_the_same_command_goes_on(
     stopped = run("--adapter", adapter(INTERRUPTS.format(log=log, after=after)), *words)
 
     assert stopped.code == 130
-    assert "interrupted; the same command goes on from here" in stopped.err
+    assert "interrupted; the same command continues from here" in stopped.err
     assert numbers() == []
 
     again = run("--adapter", adapter(), *words)

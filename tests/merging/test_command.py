@@ -154,7 +154,7 @@ def test_what_is_no_part_is_refused(invoke: Invoke, word: str) -> None:
     shown = invoke("run", "--shard", word, "--into", "p")
 
     assert shown.code == 2
-    assert "is no share of a run" in shown.err
+    assert "is not a shard of a run" in shown.err
     assert shown.err.count("\n") == 1
 
 

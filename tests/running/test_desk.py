@@ -352,7 +352,7 @@ async def test_reading_stops_when_the_money_is_spent_and_goes_on_with_more(plan:
 async def test_a_reader_whose_price_nobody_knows_ends_a_run_with_a_limit(plan: Plan) -> None:
     reader = ScriptedReader(lambda _: "r", usage=Usage(calls=1, unpriced=1), model="m")
 
-    with pytest.raises(BudgetSpent, match="the reader's server does not say"):
+    with pytest.raises(BudgetSpent, match="the reader's server does not report"):
         await many(plan).run(Finder(everything), reader=reader, max_cost_usd=1.0)
 
 

@@ -1,8 +1,8 @@
-"""A file of lines that only grows, and that a killed process leaves whole.
+"""An append-only file of lines that survives a killed process.
 
-A line is in the operating system's hands before `append_line` returns, so a killed process loses
-nothing it wrote. It is on the disk within a fifth of a second of steady work, and at once when
-lines are further apart than that: a power cut costs at most the last moment.
+`append_line` returns after the operating system has the line, so a killed process loses nothing.
+The file is synced at least every fifth of a second while lines are written, so a power cut costs at
+most the last moment.
 """
 
 import os
@@ -21,7 +21,7 @@ _SYNC_EVERY_S = 0.2
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Offset and content of every whole line, oldest first. A torn last line is not one."""
+    """Yield offset and content of every whole line; a torn last line is skipped."""
     offset = 0
     with path.open("rb") as file:
         for line in file:
@@ -31,12 +31,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def make_lock(path: Path) -> FileLock:
-    """What every writer of the file holds; Timeout at once while another does."""
+    """Make the lock of the file's writers; it raises Timeout at once while another holds it."""
     return FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
 
 
 def is_busy(path: Path) -> bool:
-    """Whether a process is appending to the file now; nothing is written to find out."""
+    """Whether a process is appending to the file now; this writes nothing."""
     lock = make_lock(path)
     if not Path(lock.lock_file).exists():
         return False
@@ -46,19 +46,19 @@ def is_busy(path: Path) -> bool:
     except Timeout:
         return True
     except OSError:
-        # A folder that cannot be written to is written to by nobody.
+        # Nothing writes to a folder that cannot be written to.
         return False
 
 
 class AppendLog:
-    """Appends to a file for as long as the `with` block lasts.
+    """Appends to a file within a `with` block.
 
-    Only one process may do so at a time; the lock dies with its holder. Entering forgets a torn
+    Only one process at a time can do so; its lock ends with the process. Entering truncates a torn
     last line.
     """
 
     def __init__(self, path: Path, *, otherwise: str, elsewhere: str) -> None:
-        """What to do, other than wait, while another process writes; and where nobody can."""
+        """The messages: what to do if another process writes, and if the folder is read-only."""
         self._path = path
         self._otherwise = otherwise
         self._elsewhere = elsewhere
@@ -88,9 +88,9 @@ class AppendLog:
         return self
 
     def append_line(self, line: bytes) -> None:
-        """Write one line through to the operating system before returning.
+        """Write one line to the operating system.
 
-        After a failure nothing more is accepted: a line behind a broken one would break both.
+        After a failure nothing more is accepted: a line after a torn one would break both.
         """
         if self._lost is not None:
             raise self._lost
@@ -103,7 +103,7 @@ class AppendLog:
         except OSError as error:
             self._lost = JournalLost(
                 f"{self._path}: cannot be written ({error.strerror}); what it holds is whole: "
-                "make room, and the same command goes on"
+                "free some space, and the same command continues"
             )
             raise self._lost from error
 
@@ -129,7 +129,7 @@ class AppendLog:
 
 
 def _find_last_line_end(file: int) -> int:
-    """The length of the file up to and including its last newline."""
+    """Find the length of the file up to and including its last newline."""
     end = os.fstat(file).st_size
     while end:
         start = max(0, end - 65536)

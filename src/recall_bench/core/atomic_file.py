@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all."""
+"""Files that appear complete or not at all."""
 
 import os
 from contextlib import suppress
@@ -13,7 +13,7 @@ _BUFFER = 1 << 20
 
 
 class AtomicFile:
-    """What is written becomes the file on `commit`; without it the old one stays untouched."""
+    """A file that is replaced on `commit`; without it the old one stays unchanged."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -21,7 +21,7 @@ class AtomicFile:
 
     def __enter__(self) -> Self:
         try:
-            # A link keeps pointing where it pointed; a device or a pipe must not be renamed over.
+            # A link stays a link, and a device or pipe must not be replaced.
             self._target = self._path.resolve()
             if self._target.exists() and not self._target.is_file():
                 raise UsageError(f"{self._path}: is not a file; name one to write to")
@@ -40,7 +40,7 @@ class AtomicFile:
             raise self._make_error(error) from error
 
     def flush(self) -> None:
-        """Bring the new content to the disk, so that only the renaming is left to do."""
+        """Sync the new content to disk, so that only the renaming is left."""
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -48,7 +48,7 @@ class AtomicFile:
             raise self._make_error(error) from error
 
     def commit(self) -> None:
-        """Put the new content in the place of the old."""
+        """Replace the old content with the new."""
         self.flush()
         try:
             self._file.close()
@@ -75,16 +75,16 @@ class AtomicFile:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write one file whole."""
+    """Write one file atomically."""
     with AtomicFile(path) as file:
         file.write(content)
         file.commit()
 
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove what killed processes left of files of this name that they were writing here.
+    """Remove the temporary files that killed processes left here.
 
-    Only for files that no other process writes at the time.
+    Only for files that no other process is writing.
     """
     for left in folder.glob(f".{name}.*.part"):
         if left.name.split(".")[-2].isdecimal():
@@ -92,9 +92,9 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
 
 
 def write_shared_file(path: Path, content: bytes) -> None:
-    """Put a small file into a folder that many may be writing to, on whichever machine.
+    """Write a small file atomically to a folder that several machines may write to.
 
-    Raises OSError. It is not brought to the disk at once: what a cache loses is made again.
+    Raises OSError. The file is not synced: a lost cache entry is made again.
     """
     path.parent.mkdir(exist_ok=True)
     beside = path.with_name(f".{path.stem}.{token_hex(8)}.part")

@@ -1,4 +1,4 @@
-"""What an examination of a system before any run found out about it."""
+"""The result of `doctor` for a system, and where it is stored."""
 
 import os
 from enum import StrEnum
@@ -14,17 +14,17 @@ from recall_bench.core.scenario import WallTime
 
 
 class SystemHealth(StrEnum):
-    """Whether numbers about a system can be believed."""
+    """Whether a system's numbers can be trusted."""
 
     VALID = "valid"
     SUSPECT = "suspect"
-    """Something is odd enough to be looked at before its numbers are quoted."""
+    """Something should be examined before its numbers are quoted."""
     INVALID = "invalid"
-    """Its numbers would measure a fault of the connection or of the system, not its memory."""
+    """Its numbers would measure a fault of the system or the connection, not its memory."""
 
 
 class DoctorFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that is wrong."""
+    """One thing that is wrong with a system."""
 
     check: str
     """The name of the check that found it."""
@@ -35,28 +35,28 @@ class DoctorFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The verdict of `doctor` on one system as its card describes it."""
+    """The result of `doctor` for one system."""
 
     health: SystemHealth
     system: str
-    """The digest of the card of the system that was examined."""
+    """The digest of the system's card."""
     at: WallTime
     code: str
-    """Version and digest of the harness that examined it."""
+    """The version of the harness."""
     complaints: tuple[DoctorFinding, ...] = ()
     clock: Clock | None = None
-    """How it was seen to know the date; None if that could not be told."""
+    """How it was observed to know the date; None if unknown."""
     asker: Asker | None = None
-    """What it was seen to make of who asks; None if that could not be told."""
+    """How it was observed to use the session of a question; None if unknown."""
     figures: dict[str, float] = field(default_factory=dict)
-    """What was measured on the way, by name."""
+    """Measurements, by name."""
 
 
 _DIAGNOSIS = msgspec.json.Decoder(Diagnosis)
 
 
 def save_diagnosis(diagnosis: Diagnosis) -> Path:
-    """Put a diagnosis on record in place of an earlier one of the same system."""
+    """Store a diagnosis in place of an earlier one of the same system."""
     path = _get_diagnosis_path(diagnosis.system)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
@@ -66,10 +66,10 @@ def save_diagnosis(diagnosis: Diagnosis) -> Path:
 
 
 def load_diagnosis(card: SystemCard) -> Diagnosis | None:
-    """The last diagnosis of the very system a card describes; None if there is none to be read.
+    """Load the last diagnosis of the system with this card; None if there is none.
 
-    A system that was changed or set otherwise has another card, and is not examined yet. One that
-    does not say its version cannot be recognised, and counts as not examined.
+    A system that was changed or configured differently has another card. One without a declared
+    version cannot be recognised.
     """
     if card.version == UNDECLARED:
         return None

@@ -12,18 +12,18 @@ BenchError
 │   └── Problems           several at once
 ├── DownloadFailed         a file could not be fetched; the same command continues     exit 9
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
-├── Interrupted            told to stop; the same command continues         exit 128 + signal
+├── Interrupted            stopped by a signal; the same command continues  exit 128 + signal
 ├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
-├── SystemFault            the system failed at something      recorded, costs the system
+├── SystemFault            the system failed         recorded, counts against the system
 │   ├── SystemTimeout
 │   ├── SystemBusy         it asked us to come back             retried, then recorded
 │   ├── SystemStuck        it cannot be interrupted             its memory is replaced
-│   └── NotAnAnswer        it returned something no one can grade
+│   └── NotAnAnswer        it returned something that cannot be judged
 ├── ModelFault             a language model gave no usable reply      its caller decides
 │   ├── ModelBusy          it asked us to come back, or could not be reached
 │   └── ModelGone          no call can succeed: a key, a model or an address is wrong
-├── ReaderFault            we failed to answer from what a system found; ends the run  exit 6
-├── BudgetSpent            the money or the tokens allowed are spent; more continues   exit 8
+├── ReaderFault            we failed to answer from a system's passages; ends the run  exit 6
+├── BudgetSpent            --max-cost or --max-tokens is spent; a higher one continues exit 8
 └── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
                            (exit 6 if the judge cannot even prepare)
     ├── JudgeTimeout
@@ -63,7 +63,7 @@ class UsageError(BenchError):
 
 
 class UnknownPlugin(UsageError):
-    """Nothing installed answers to this name."""
+    """No installed plugin has this name."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
         super().__init__(
@@ -72,7 +72,7 @@ class UnknownPlugin(UsageError):
 
 
 class AmbiguousPlugin(UsageError):
-    """Two installed packages answer to one name."""
+    """Two installed packages provide plugins of one name."""
 
     def __init__(self, kind: str, name: str, packages: list[str]) -> None:
         super().__init__(
@@ -81,15 +81,15 @@ class AmbiguousPlugin(UsageError):
 
 
 class OtherPlan(UsageError):
-    """The run folder holds a run with other settings, or another part of it."""
+    """The run folder holds a run with other settings, or another shard."""
 
 
 class FolderBusy(UsageError):
-    """Another process is writing to the run folder; nothing in it is ours to touch."""
+    """Another process is writing to the run folder."""
 
 
 class JournalLost(BenchError):
-    """The journal cannot be written any more; what it holds is whole."""
+    """The journal cannot be written any more; its content is complete so far."""
 
     exit_code = 7
 
@@ -114,11 +114,11 @@ class Malformed(DataError):
 
 
 class CorpusMismatch(DataError):
-    """A shipped persona as played here is not the one that was released."""
+    """A shipped persona as simulated here differs from the released one."""
 
 
 class Problems(DataError):
-    """Everything a check found wrong, one sentence each."""
+    """Several problems at once, one sentence each."""
 
     def __init__(self, problems: list[BenchError]) -> None:
         self.problems = problems
@@ -127,10 +127,10 @@ class Problems(DataError):
 
 
 class Interrupted(BenchError):
-    """The run was told to stop by a signal."""
+    """The run was stopped by a signal."""
 
     def __init__(self, number: int) -> None:
-        super().__init__("interrupted; the same command goes on from here")
+        super().__init__("interrupted; the same command continues from here")
         self.exit_code = 128 + number
 
 
@@ -155,7 +155,7 @@ class SystemBusy(SystemFault):
 
 
 class SystemStuck(SystemFault):
-    """The system ignored its cancellation: this memory can no longer be used."""
+    """The system ignored a cancellation: this memory can no longer be used."""
 
 
 class NotAnAnswer(SystemFault):
@@ -172,7 +172,7 @@ class ModelBusy(ModelFault):
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-        """How long it wants to be left alone, as far as it says."""
+        """How long to wait, if it says so."""
 
 
 class ModelGone(ModelFault):
@@ -182,19 +182,19 @@ class ModelGone(ModelFault):
 
 
 class ReaderFault(BenchError):
-    """We failed to read what a system found; nothing is recorded against it."""
+    """The reader failed; nothing is recorded against the system."""
 
     exit_code = 6
 
 
 class BudgetSpent(BenchError):
-    """The money or the tokens allowed are spent; what was paid for is on record."""
+    """The allowed money or tokens are spent; everything paid for is recorded."""
 
     exit_code = 8
 
 
 class JudgeFault(BenchError):
-    """We failed to grade this answer."""
+    """We failed to judge this answer."""
 
     exit_code = 6
 
@@ -209,11 +209,11 @@ class JudgeBusy(JudgeFault):
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-        """How long it wants to be left alone, as far as it says."""
+        """How long to wait, if it says so."""
 
 
 class JudgeGone(JudgeFault):
-    """The judge can judge nothing at all; no answer is held unjudged because of it."""
+    """The judge cannot judge anything; no answer is recorded as not judged because of it."""
 
 
 class UnreadableVerdict(JudgeFault):

@@ -1,4 +1,4 @@
-"""What happened, in order. Every number we publish is a fold over these."""
+"""The events of a run. Every published number is computed from them."""
 
 from dataclasses import dataclass
 
@@ -22,19 +22,19 @@ class RunStarted(_JournalEvent, frozen=True, kw_only=True, tag="run_started"):
 
     plan: Plan
     code: str
-    """Version and digest of the harness that ran."""
+    """The version of the harness."""
     diagnosis: Diagnosis | None = None
-    """What `doctor` last said of this very system; None if it was never asked."""
+    """The last result of `doctor` for this system; None if it was never run."""
     part: Shard | None = None
-    """The part of the plan that this journal is about; None if all of it."""
+    """The shard of the plan that this journal holds; None for all of it."""
     executor: str | None = None
-    """Who does the work, from here on; None is the process that writes this."""
+    """Where the work is done from here on; None for the process that writes the journal."""
     workers: int | None = None
-    """How many were asked for, where that was said."""
+    """The number of workers, where it was given."""
 
 
 class RunResumed(_JournalEvent, frozen=True, kw_only=True, tag="run_resumed"):
-    """The run went on in another process."""
+    """The run continued in another process."""
 
     code: str
     executor: str | None = None
@@ -43,19 +43,19 @@ class RunResumed(_JournalEvent, frozen=True, kw_only=True, tag="run_resumed"):
 
 
 class Declared(_JournalEvent, frozen=True, kw_only=True, tag="declared"):
-    """The questions of one scenario, so that a journal explains itself without its dataset."""
+    """The questions of one scenario, so that a journal can be read without its dataset."""
 
     scenario: str
     items: tuple[Item, ...]
     days: tuple[int, ...] = ()
-    """The numbers of the days there are to feed."""
+    """The numbers of the days to feed."""
     asked: dict[str, tuple[str, ...]] | None = None
-    """By checkpoint, the ids of the questions that were put, in their order, where a run was
-    imported; None where the plan says what is put."""
+    """For an imported run, the ids of the questions asked at each checkpoint, in order; None where
+    the plan decides."""
 
 
 class Ingested(_JournalEvent, frozen=True, kw_only=True, tag="ingested"):
-    """The system took in one day."""
+    """The system ingested one day."""
 
     scenario: str
     day: int
@@ -73,20 +73,20 @@ class Settled(_JournalEvent, frozen=True, kw_only=True, tag="settled"):
 
 
 class Inspected(_JournalEvent, frozen=True, kw_only=True, tag="inspected"):
-    """The memory was looked into before it was asked at a checkpoint. The last word counts."""
+    """The memory was inspected before it was asked at a checkpoint. The last event counts."""
 
     scenario: str
     checkpoint: str
     lost: tuple[int, ...] | None = None
-    """Days it was fed and holds nothing of, ascending; None if it does not say what it holds."""
+    """Fed days of which it holds nothing, ascending; None if it does not report what it holds."""
     bytes: int | None = None
-    """How large it is, as it says; None if it does not."""
+    """Its size as reported; None if it reports none."""
     fault: str | None = None
-    """Why it could not be looked into, which costs it no trial."""
+    """Why it could not be inspected; this costs no trial."""
 
 
 class FeedFailed(_JournalEvent, frozen=True, kw_only=True, tag="feed_failed"):
-    """A memory could not be opened, fed or settled; what it owed from here on stays open."""
+    """A memory could not be opened, fed or settled; its trials from here on stay open."""
 
     scenario: str
     checkpoint: str
@@ -98,7 +98,7 @@ class FeedFailed(_JournalEvent, frozen=True, kw_only=True, tag="feed_failed"):
 
 
 INGEST, QUERY = "ingest", "query"
-"""The stages at which a system can spend something."""
+"""The stages at which a system can call models."""
 
 
 class Metered(_JournalEvent, frozen=True, kw_only=True, tag="metered"):
@@ -116,7 +116,7 @@ class Answered(_JournalEvent, frozen=True, kw_only=True, tag="answered"):
 
     trial: Trial
     answer: Answer
-    """With the passages that were within the budget."""
+    """With the passages within the budget."""
     seconds: float
     """How long the system took."""
     delivery: Delivery | None = None
@@ -124,7 +124,7 @@ class Answered(_JournalEvent, frozen=True, kw_only=True, tag="answered"):
     reading_s: float | None = None
     """How long the reader took, where one wrote the answer."""
     reading_usage: Usage | None = None
-    """What the reader cost; `answer.usage` is what the system says it spent."""
+    """What the reader cost; `answer.usage` is what the system reports to have spent."""
 
 
 class NotAnswered(_JournalEvent, frozen=True, kw_only=True, tag="not_answered"):
@@ -137,7 +137,7 @@ class NotAnswered(_JournalEvent, frozen=True, kw_only=True, tag="not_answered"):
 
 
 class Postponed(_JournalEvent, frozen=True, kw_only=True, tag="postponed"):
-    """Somebody was busy; the question, or the answer, is put to them again after a pause."""
+    """A system or judge was busy; the call is repeated after a pause."""
 
     trial: Trial
     fault: str
@@ -151,11 +151,11 @@ class Judged(_JournalEvent, frozen=True, kw_only=True, tag="judged"):
     verdict: Verdict
     """The final one."""
     primary: Verdict | None = None
-    """The first judge's, where an appellate judge reviewed it."""
+    """The first verdict, where an appellate judge reviewed it."""
     review_fault: str | None = None
-    """Why a review that was due did not happen; the first verdict stands."""
+    """Why a due review failed; the first verdict stands."""
     usage: Usage | None = None
-    """What was paid for this verdict and its review; None where nothing was to pay."""
+    """What this verdict and its review cost; None where nothing was paid."""
     review_usage: Usage | None = None
     """The part of it that the review cost."""
     seconds: float | None = None
@@ -169,11 +169,11 @@ class NotJudged(_JournalEvent, frozen=True, kw_only=True, tag="not_judged"):
     fault: str
     message: str
     usage: Usage | None = None
-    """What was paid for it in vain."""
+    """What the failed attempt cost."""
 
 
 class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
-    """Judging cost something and was stopped before it came to anything."""
+    """Judging cost something and was stopped before there was a verdict."""
 
     trial: Trial
     usage: Usage
@@ -182,7 +182,7 @@ class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
 
 
 class RunEnded(_JournalEvent, frozen=True, kw_only=True, tag="run_ended"):
-    """Everything owed was done. A journal without this line is unfinished."""
+    """Every owed trial has its outcome. A journal without this line is unfinished."""
 
 
 Event = (
@@ -208,22 +208,22 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def decode_event(line: bytes) -> Event:
-    """The event a journal line spells; msgspec.ValidationError if it spells none."""
+    """Decode a journal line; raises msgspec.ValidationError if it is no event."""
     return _DECODER.decode(line)
 
 
 def encode_event(event: Event) -> bytes:
-    """One journal line, without its end."""
+    """Encode one journal line, without its newline."""
     return _ENCODER.encode(event)
 
 
 Outcome = Judged | NotJudged | NotAnswered
-"""Where a trial ended."""
+"""The final event of a trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """All there is to know about one trial. Every trial owed has one, run or not."""
+    """One trial with its events. Every owed trial has one, run or not."""
 
     trial: Trial
     item: Item

@@ -1,4 +1,4 @@
-"""Digests that notice a changed byte in a history or its questions."""
+"""What identifies histories, questions and plans: their digests, and their differences."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -12,16 +12,16 @@ from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import JudgeCard
 
 DayDigest = tuple[int, date, str, tuple[str, ...]]
-"""What a day is known by: its number, its date, its text's digest and its arcs."""
+"""A day's number, date, digest of its text, and arcs."""
 
 
 def digest_text(text: str) -> str:
-    """Names one day's text."""
+    """Digest one day's text."""
     return sha256(text.encode()).hexdigest()
 
 
 def digest_history(leaves: Iterable[DayDigest]) -> str:
-    """Names everything a system is fed, in order, and after it the days if it is fed others."""
+    """Digest everything a system is fed, in order, and then the days if it is fed another form."""
     digest = sha256()
     for day, at, text, arcs in leaves:
         digest.update(f"{day} {at.isoformat()} {text} {','.join(arcs)}\n".encode())
@@ -29,12 +29,12 @@ def digest_history(leaves: Iterable[DayDigest]) -> str:
 
 
 def digest_questions(items: Sequence[Item]) -> str:
-    """Names the questions with everything that is true about them."""
+    """Digest the questions with their truth."""
     return sha256(msgspec.json.encode(tuple(items), order="deterministic")).hexdigest()
 
 
 def build_scenario_card(scenario: Scenario) -> ScenarioCard:
-    """The card of a scenario as it was loaded."""
+    """Build the card of a loaded scenario."""
     told = scenario.episodes if scenario.retold is None else scenario.retold + scenario.episodes
     leaves = (
         (episode.day, episode.at.date(), digest_text(episode.text), episode.arcs)
@@ -52,7 +52,7 @@ def build_scenario_card(scenario: Scenario) -> ScenarioCard:
 
 
 def list_differences(one: Plan, other: Plan, *, between: str = ", now ") -> list[str]:
-    """Each field in which the plans differ, with both values; empty if they are one plan."""
+    """List the fields in which two plans differ, with both values."""
     if one.digest == other.digest:
         return []
     return [
@@ -63,7 +63,7 @@ def list_differences(one: Plan, other: Plan, *, between: str = ", now ") -> list
 
 
 def _describe_change(old: object, new: object, between: str) -> str:
-    """Both values in words; where the words are the same, their digests tell them apart."""
+    """Describe both values, with digests where the descriptions are equal."""
     before, after = _describe_value(old), _describe_value(new)
     if before == after:
         before, after = (f"{before} {_hash_value(value)}" for value in (old, new))

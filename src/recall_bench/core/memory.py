@@ -13,35 +13,35 @@ from recall_bench.core.usage import Usage
 
 
 class Passage(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Something the system looked at before answering."""
+    """A piece of the history that the system returned with its answer."""
 
     text: str
     id: str | None = None
-    """The episode it came from, by the id the episode was handed over with."""
+    """The id of the episode it came from, if the system names it."""
     day: int | None = None
-    """The story day it came from, as the system tells or as the harness could trace it."""
+    """The story day it came from, as the system reports or the harness traced it."""
     turn: int | None = None
-    """The utterance of that episode, where the harness could trace it."""
+    """The turn of that episode, if it could be traced."""
     turns: tuple[int, ...] = ()
-    """All utterances that it holds whole, in a row, where it is of several."""
+    """The consecutive turns that it contains whole, if there are several."""
     source: str | None = None
-    """Whatever the system calls the place: a path, a row, a node."""
+    """The system's own name of the place: a path, a row, a node."""
     score: float | None = None
 
 
 class Answer(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What the system replied. Timing is not here: we measure it, they do not report it."""
+    """What the system replied. Timing is measured by us, not reported here."""
 
     text: str
     passages: tuple[Passage, ...] = ()
     tool_calls: tuple[dict[str, object], ...] = ()
-    """What the system did to find out, as it reports it."""
+    """The tool calls that the system reports."""
     usage: Usage | None = None
-    """What the system says it spent on language models for this answer."""
+    """What the system reports to have spent on language models for this answer."""
 
 
 class RetrievalReply(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What a system replied that finds and does not answer: a reader answers from it."""
+    """The reply of a system that only retrieves: a reader answers from the passages."""
 
     passages: tuple[Passage, ...] = ()
     """Best first."""
@@ -50,81 +50,81 @@ class RetrievalReply(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Clock(StrEnum):
-    """How a system comes to know when something happened."""
+    """How a system knows when something happened."""
 
     NATIVE = "native"
-    """It is told the date beside the text, and uses it."""
+    """It uses the date that comes with the text."""
     IN_TEXT = "in-text"
-    """Only as far as the text mentions dates."""
+    """Only from dates in the text."""
     NONE = "none"
 
 
 class Asker(StrEnum):
-    """What a system makes of the session a question is asked from."""
+    """What a system does with the session a question is asked from."""
 
     HONOURED = "honoured"
-    """It keeps what other sessions said from those who may not know."""
+    """It keeps the content of other sessions from askers who may not know it."""
     TOLD = "told"
-    """It is told who asks; whether it minds is for the answers to show."""
+    """It receives the session; the answers show whether it uses it."""
     UNTOLD = "untold"
-    """It has no way to know, so questions about boundaries do not apply to it."""
+    """It does not receive the session, so questions about boundaries do not apply to it."""
 
 
 UNDECLARED = "undeclared"
-"""The version of a system that does not say one: a change to it cannot be noticed."""
+"""The version of a system that declares none: a change to it cannot be noticed."""
 
 
 class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What a system says it is. Declared once, recorded in the plan, never sniffed."""
+    """A system's declaration of itself, recorded in the plan."""
 
     name: str
     version: str
     config: dict[str, object] = field(default_factory=dict)
     """The settings that can change an answer."""
     max_concurrency: int = 1
-    """How many questions one memory stands at once."""
+    """How many questions one memory can answer at once."""
     computes: bool = False
-    """Answers by computation alone: it never waits, so there is nothing to time and cut off."""
+    """Whether it only computes: it never waits, so it needs no timeout."""
     clock: Clock | None = None
     """None if it does not say."""
     asker: Asker = Asker.TOLD
     answers: bool = True
-    """False if it only finds: a reader answers from what it found."""
+    """False if it only retrieves: a reader answers from the passages."""
 
 
 class Memory(Protocol):
-    """One isolated memory: it has lived one scenario and no other."""
+    """One isolated memory of one scenario."""
 
     async def ingest(self, episode: Episode) -> None:
-        """Take in one episode. Called in story order."""
+        """Ingest one episode. Called in story order."""
         ...
 
     async def settle(self) -> None:
-        """Return once everything ingested can be asked about. Called at every checkpoint."""
+        """Return once everything ingested can be queried. Called at every checkpoint."""
         ...
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
-        """Reply, or raise SystemFault. Never apologise in prose: apologies get graded."""
+        """Reply, or raise SystemFault. An apology in prose would be graded as an answer."""
         ...
 
     async def close(self) -> None:
-        """Release this memory and whatever it holds."""
+        """Release everything this memory holds."""
         ...
 
 
 class Snapshots(Protocol):
-    """For systems that can return to an earlier state."""
+    """Saved states of memories that can be reopened."""
 
     async def save(self, memory: Memory) -> str:
-        """A token for the memory's present state."""
+        """Save the present state of a memory and return a token for it."""
         ...
 
     async def open(self, token: str) -> Memory:
-        """A new memory in the saved state. What it is asked leaves no trace on the others."""
+        """Open a new memory in the saved state; asking it changes no other memory."""
         ...
 
     async def drop(self, token: str) -> None:
-        """Forget a saved state that nobody will return to."""
+        """Delete a saved state that is no longer needed."""
         ...
 
 
@@ -133,22 +133,21 @@ class PortableSnapshots(Protocol):
     """Snapshots that can be opened in another process, on this machine or another."""
 
     async def pack(self, token: str, place: Path) -> None:
-        """Leave all it takes to reopen the saved state in a folder, which exists and is empty.
+        """Write everything needed to reopen the saved state to an existing, empty folder.
 
-        What was packed stays when the token is dropped.
+        Dropping the token does not change the folder.
         """
         ...
 
     async def unpack(self, place: Path) -> str:
-        """A token for a state that was packed there, perhaps by another process.
+        """Return a token for a state that was packed there, perhaps by another process.
 
-        The folder is left as it is, and others may be reading from it. Dropping the token leaves
-        what was packed as it is.
+        Neither this nor dropping the token changes the folder; others may read from it.
         """
         ...
 
     async def discard(self, place: Path) -> None:
-        """Forget what was packed there, which nobody will unpack again; the folder stays."""
+        """Delete what was packed there; the folder stays."""
         ...
 
 
@@ -157,102 +156,102 @@ class MemorySystem(Protocol):
 
     @property
     def card(self) -> SystemCard:
-        """What the system says it is."""
+        """The system's declaration of itself."""
         ...
 
     @property
     def snapshots(self) -> Snapshots | None:
-        """None if the system cannot go back."""
+        """None if the system has no snapshots."""
         ...
 
     async def open(self, scenario: str) -> Memory:
-        """A memory that has lived nothing yet."""
+        """Open an empty memory."""
         ...
 
     async def close(self) -> None:
-        """Release what the system itself holds. Called once, after the last memory."""
+        """Release everything the system holds. Called once, after the last memory."""
         ...
 
 
 @runtime_checkable
 class WorkerLimitedSystem(Protocol):
-    """A system that says how many workers it stands.
+    """A system that limits the number of workers.
 
-    It says so beside its card: it changes no answer, so a run goes on when it changes.
+    The limit is not on its card: it changes no answer, so a run can resume when it changes.
     """
 
     @property
     def max_shards(self) -> int | None:
-        """How many workers may have memories open in it at a time; None is any number."""
+        """How many workers may have memories open in it at once; None for no limit."""
         ...
 
 
 def get_worker_limit(system: MemorySystem) -> int | None:
-    """How many workers may have memories open in a system at a time; None is any number.
+    """Return how many workers may have memories open in a system at once; None for no limit.
 
-    Any number is what holds for a system of which every worker makes its own.
+    A system of which every worker makes its own has no limit.
     """
     return system.max_shards if isinstance(system, WorkerLimitedSystem) else None
 
 
 @runtime_checkable
 class BulkIngestMemory(Protocol):
-    """A memory that takes in many episodes faster than one after another."""
+    """A memory that ingests many episodes faster together than one by one."""
 
     async def ingest_all(
         self, episodes: Sequence[Episode], took: Callable[[Episode], None]
     ) -> None:
-        """Take them in, in story order; `took` is called for each as soon as it is safe there."""
+        """Ingest them in story order; `took` is called for each once it is stored."""
         ...
 
 
 @runtime_checkable
 class AttestingMemory(Protocol):
-    """A memory that can say how much of the story it still holds."""
+    """A memory that can count its days."""
 
     async def attest(self) -> int | None:
-        """How many days it has taken in; None if it does not say."""
+        """Count the ingested days; None if it cannot."""
         ...
 
 
 class Holdings(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What a memory says it holds; None where it does not say."""
+    """What a memory reports to hold; None where it does not report it."""
 
     days: tuple[int, ...] | None = None
     """The story days of which it holds anything."""
     bytes: int | None = None
-    """What it takes to keep them, index and all."""
+    """The storage it uses, indexes included."""
 
 
 @runtime_checkable
 class MemoryWithHoldings(Protocol):
-    """A memory that can be looked into: what it still holds, and how large it has become."""
+    """A memory that reports what it holds and how large it is."""
 
     async def holdings(self) -> Holdings:
-        """What is in it now. Called at every checkpoint, after `settle`."""
+        """Report its present content. Called at every checkpoint, after `settle`."""
         ...
 
 
 @runtime_checkable
 class MeteringSystem(Protocol):
-    """A system whose spending on language models is counted by us."""
+    """A system whose use of language models is metered by us."""
 
     def drain(self) -> Usage:
-        """What was spent since the last time."""
+        """Return what was spent since the last call."""
         ...
 
 
 @runtime_checkable
 class EvidenceControl(Protocol):
-    """A control, never a contestant: it is told where the answers are."""
+    """A control, never a contestant: it receives the evidence of every answer."""
 
     def receive_evidence(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
-        """The supporting passages of each question of the scenario, by question id."""
+        """Receive the supporting passages of each question of the scenario, by question id."""
         ...
 
 
 class ReaderCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Who read, precisely enough to have the same passages read again."""
+    """A reader, described precisely enough to repeat its work."""
 
     name: str
     version: str
@@ -266,11 +265,14 @@ class Reader(Protocol):
 
     @property
     def card(self) -> ReaderCard:
-        """Who this reader is; changes whenever an answer could."""
+        """The reader's identity; it changes whenever an answer could."""
         ...
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
-        """An answer with the reader's own usage, or ReaderFault. No passages is no record."""
+        """Answer, with the reader's own usage, or raise ReaderFault.
+
+        Without passages the answer says that there is no record.
+        """
         ...
 
     async def close(self) -> None:
@@ -279,16 +281,16 @@ class Reader(Protocol):
 
 
 class Delivery(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of the passages a system returned to one question."""
+    """The passages a system returned for one question, counted."""
 
     offered: int
     """How many it returned."""
     kept: int
-    """How many were within the budget; the others were cut off before anybody read them."""
+    """How many were within the budget; the others were not used."""
     tokens: int
-    """About how many tokens those are."""
+    """The estimated tokens of those kept."""
     traced: int
     """How many of those kept could be traced to an episode."""
     cut_days: tuple[int, ...] = ()
-    """The story days of the first hundred cut off, as far as they could be traced; each once,
+    """The story days of the first hundred passages that were cut, where traced; each once,
     ascending."""

@@ -1,13 +1,13 @@
-"""From a passage back to the episode it came from.
+"""Trace passages back to the episodes they came from.
 
-What a system says of a passage, an episode's id or a day, is a claim. It holds if the text stands
-in that episode, word for word or for the greater part. If it does not, and the text is found in
-another episode, the text decides; if it is found nowhere, as the text of a summary, the claim is
-all there is and is believed. Without a claim the text alone decides. Only episodes up to the day
-of asking count: what was not fed cannot have been found.
+A system may claim the origin of a passage, by the id of an episode or by a day. The claim holds if
+that episode contains the text, literally or for the greater part. If it does not and another
+episode does, the text decides; if no episode does, as for a summary, the claim is believed.
+Without a claim the text decides. Only episodes up to the day of asking count: what was not fed
+cannot have been found.
 
-A text that stands in several episodes belongs to the first of them: that is where the system was
-told, and it stays the same at every later checkpoint.
+A text that several episodes contain belongs to the first of them, which stays the same at every
+later checkpoint.
 """
 
 import re
@@ -19,22 +19,22 @@ from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Episode
 
 SHINGLE = 8
-"""So many words in a row are too many to coincide by chance,"""
+"""This many equal words in a row are no coincidence."""
 SHORT_SHINGLE = 4
-"""and of a passage under three times as long, so many: a date put before it must not hide it."""
+"""The same for passages shorter than three shingles, so that a date in front does not hide them."""
 PROBES = 64
-"""Of a long passage so many rows of words are looked for, evenly spread."""
+"""How many shingles of a long passage are looked up, evenly spread."""
 REMEMBERED = 100_000
-"""So many passages are traced once; tens of megabytes."""
+"""How many traced passages are cached; tens of megabytes."""
 
 _WORD = re.compile(r"\w+")
 
 _Place = int | None
-"""An episode's place in the scenario; None if there is none."""
+"""An episode's index in the scenario; None if there is none."""
 
 
 class PassageTracer:
-    """Traces the passages of one scenario. What it learns of the episodes it learns once."""
+    """Traces the passages of one scenario, with a cache for its episodes."""
 
     def __init__(self, episodes: Sequence[Episode]) -> None:
         self._episodes = episodes
@@ -48,7 +48,7 @@ class PassageTracer:
         self._likely_fed = 0
 
     def trace(self, passage: Passage, until: int) -> Passage:
-        """The passage with the day and the turn it came from, and with none if nobody can tell.
+        """Set the day and turn of a passage, or None where they are unknown.
 
         `until` is the last day the system was fed.
         """
@@ -67,7 +67,7 @@ class PassageTracer:
         return passage.replace(day=day, turn=turn, turns=turns)
 
     def _find_claim(self, passage: Passage, fed: int) -> _Place:
-        """The episode the system names, if that was fed: by its id, else by its day."""
+        """Find the episode the system names, by id or else by day, if it was fed."""
         for place in (
             None if passage.id is None else self._by_id.get(passage.id),
             None if passage.day is None else self._by_day.get(passage.day),
@@ -77,10 +77,10 @@ class PassageTracer:
         return None
 
     def _locate(self, text: str, claim: _Place, fed: int) -> _Place:
-        """Where the text belongs, which is asked again and again.
+        """Locate the text, from the cache if possible.
 
-        A claim that holds and the first episode with the very text stay right whatever else is
-        fed; which episode is most alike is decided anew at every checkpoint.
+        A claim that holds and the first literal quote stay right whatever else is fed; the most
+        similar episode is found anew at every checkpoint.
         """
         key = (text, claim)
         sure = self._sure.get(key)
@@ -107,7 +107,7 @@ class PassageTracer:
         return sure
 
     def _find_quote(self, text: "_PassageText", fed: int) -> _Place:
-        """The first episode with the very text."""
+        """Find the first episode that quotes the text."""
         for place in range(self._index.size, fed):
             self._index.add(self._get_episode_text(place).words)
         for place in self._index.find_episodes(text.whole_words, fed) if text.words else ():
@@ -116,7 +116,7 @@ class PassageTracer:
         return None
 
     def _find_similar(self, text: "_PassageText", fed: int) -> _Place:
-        """The episode with most of its rows of words; None if that is less than half of them."""
+        """Find the episode with most of its shingles; None if that is less than half of them."""
         hits: dict[int, int] = {}
         for row in text.shingles:
             for place in self._index.find_episodes(row.split(), fed):
@@ -133,7 +133,7 @@ class PassageTracer:
 
 
 class _PassageText:
-    """A passage's text, taken apart as far as it is asked for."""
+    """A passage's text, split lazily."""
 
     def __init__(self, text: str) -> None:
         self.plain = " ".join(text.split())
@@ -148,17 +148,17 @@ class _PassageText:
 
     @property
     def is_short(self) -> bool:
-        """Whether it is so short that it could stand inside other words by chance."""
+        """Whether it is short enough to occur inside other words by chance."""
         return self.plain.count(" ") + 1 < SHINGLE
 
     @property
     def whole_words(self) -> list[str]:
-        """Its words, but for the outer ones where it may have been cut inside of a word."""
+        """Its words; of a long text without the outer ones, which may be cut."""
         return self.words if self.is_short else self.words[1:-1]
 
 
 def _build_shingles(words: list[str]) -> tuple[str, ...]:
-    """Some words in a row from every place, spelt as in a page; of a short text, all there are."""
+    """Build the shingles of a text; a short text is one shingle."""
     if len(words) < SHINGLE:
         return (_join_words(words),) if words else ()
     size = SHINGLE if len(words) >= 3 * SHINGLE else SHORT_SHINGLE
@@ -172,7 +172,7 @@ def _join_words(words: list[str]) -> str:
 
 
 class _EpisodeText:
-    """An episode's text, ready to be looked into."""
+    """An episode's text, indexed lazily."""
 
     def __init__(self, episode: Episode) -> None:
         self._turns = episode.turns
@@ -183,22 +183,22 @@ class _EpisodeText:
         return _join_words(_WORD.findall(self._plain.lower()))
 
     def contains_quote(self, text: _PassageText) -> bool:
-        """Whether the text stands here word for word; a short one, as words of its own."""
+        """Whether the episode contains the text literally; a short one as whole words."""
         if not text.plain or text.plain not in self._plain:
             return False
         return not text.is_short or bool(text.words and _join_words(text.words) in self.words)
 
     def contains_most(self, text: _PassageText) -> bool:
-        """Whether it does, or at least half of its rows of words do."""
+        """Whether it contains the text literally, or at least half of its shingles."""
         if self.contains_quote(text):
             return True
         hits = sum(row in self.words for row in text.shingles)
         return hits > 0 and 2 * hits >= len(text.shingles)
 
     def find_turn(self, text: str) -> int | None:
-        """The one utterance the text is of; None if it is of several, or of none.
+        """Find the one turn the text is from; None if it is from several or none.
 
-        A part of an utterance after a date or a name that a system put before it is of it too.
+        A date or name that a system put in front is tolerated.
         """
         plain = " ".join(text.split())
         for number, line in enumerate(self._turn_lines):
@@ -214,9 +214,9 @@ class _EpisodeText:
         return hits.index(most) if is_clear else None
 
     def find_turns(self, text: str) -> tuple[int, ...]:
-        """The utterances that stand whole in the text, as many as follow each other; else none.
+        """Find the longest run of turns that the text contains whole; none if it is one turn.
 
-        What was said in passing may stand in a text by chance: the longest row is taken.
+        Short turns may occur in a text by chance, so only the longest run counts.
         """
         plain = " ".join(text.split())
         rows: list[list[int]] = []
@@ -244,21 +244,21 @@ class _EpisodeText:
 
 
 class _EpisodeIndex:
-    """Which episodes hold a word: a bit for each. A thousand days take a few megabytes."""
+    """The episodes that contain each word, as bit sets; a few megabytes for a thousand days."""
 
     def __init__(self) -> None:
         self.size = 0
         self._holding: dict[str, int] = {}
 
     def add(self, words: str) -> None:
-        """Take in the next episode, spelt as a page spells its words."""
+        """Add the words of the next episode."""
         bit, holding = 1 << self.size, self._holding
         for word in set(words.split()):
             holding[word] = holding.get(word, 0) | bit
         self.size += 1
 
     def find_episodes(self, words: Sequence[str], fed: int) -> Iterator[int]:
-        """The episodes among the first `fed` that hold all of the words, in story order."""
+        """Yield the episodes among the first `fed` that contain all the words, in story order."""
         left = (1 << fed) - 1
         for word in words:
             left &= self._holding.get(word, 0)

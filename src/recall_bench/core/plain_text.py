@@ -1,4 +1,4 @@
-"""Plain text for terminals: facts with their labels, wrapped lines, and room for some of many."""
+"""Plain text for terminals: labelled facts, headings and wrapped lines."""
 
 import re
 import textwrap
@@ -13,14 +13,14 @@ _KEPT_TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=[<=])|(?<=[<=]) ")
 
 
 def clean_text(words: str) -> str:
-    """Names and messages come from elsewhere: nothing in them may steer a terminal."""
+    """Remove control characters: names and messages must not steer a terminal."""
     return "".join(mark if mark.isprintable() else " " for mark in words)
 
 
 def wrap_text(
     words: str, *, width: int = WIDTH, initial: str = "", subsequent: str = ""
 ) -> list[str]:
-    """In lines that part no number from its unit."""
+    """Wrap text without separating numbers from their units."""
     lines = textwrap.wrap(
         _KEPT_TOGETHER.sub(_HARD_SPACE, clean_text(words)),
         width=width,
@@ -32,20 +32,20 @@ def wrap_text(
 
 
 def format_fact(label: str, words: str, *, width: int = WIDTH) -> list[str]:
-    """A label and what there is to say, in as many lines as it takes."""
+    """Format a label and its text, wrapped."""
     return wrap_text(words, width=width, initial=f"{label:{LABEL}}", subsequent=" " * LABEL)
 
 
 def format_heading(title: str, *, rule: str = "─", width: int = WIDTH) -> list[str]:
-    """A title with a rule below it."""
+    """Format a title with a rule below it."""
     shown = clean_text(title)[:width]
     return [shown, rule * len(shown)]
 
 
 def pick_evenly(count: int, room: int) -> list[int]:
-    """At most `room` of `count` places, evenly spread, both ends among them.
+    """Pick at most `room` of `count` places, evenly spread, including both ends.
 
-    The last alone where there is room for one.
+    With room for one, pick the last.
     """
     if count <= room:
         return list(range(count))

@@ -1,4 +1,4 @@
-"""What a run is going to do, decided before it starts."""
+"""The plan of a run: everything it will do, decided before it starts."""
 
 import re
 from collections.abc import Iterable
@@ -14,15 +14,15 @@ from recall_bench.core.verdict import JudgeCard
 
 
 class Checkpoint(Record, frozen=True, kw_only=True):
-    """A point in the story where we stop feeding and start asking."""
+    """A day in the story where feeding stops and questions start."""
 
     label: str
     days: int
-    """Story days told by then. May lie beyond the end of the history."""
+    """Story days fed by then; may lie beyond the end of the history."""
 
 
 class Trial(Record, frozen=True, kw_only=True):
-    """One question put once: the unit we schedule, resume, pair and count."""
+    """One question asked once: the unit that is scheduled, resumed, paired and counted."""
 
     scenario: str
     item: str
@@ -34,7 +34,7 @@ class Trial(Record, frozen=True, kw_only=True):
 
 
 class Lifecycle(StrEnum):
-    """How a system comes to have lived exactly the days up to a checkpoint."""
+    """How a memory is fed exactly the days up to a checkpoint."""
 
     FRESH = "fresh"
     """A new memory for every checkpoint, fed from the first day."""
@@ -52,7 +52,7 @@ class Calendar(StrEnum):
 
 
 class Ingest(StrEnum):
-    """The form in which a system is given the days."""
+    """The form in which a system is fed the days."""
 
     DAYS = "days"
     """As logged."""
@@ -66,17 +66,17 @@ class ReviewMode(StrEnum):
     """Which verdicts an appellate judge reviews."""
 
     BALANCED = "balanced"
-    """Every failure, and as many passes drawn at random."""
+    """Every failure, and as many random passes."""
     FAILURES = "failures"
-    """Failures alone: a review that can hardly lower a score."""
+    """Failures only: such a review can hardly lower a score."""
 
 
 UNRECORDED = "unrecorded"
-"""In the place of a digest or a version that the files of an imported run do not tell."""
+"""The placeholder for a digest or version that the files of an imported run do not contain."""
 
 
 class ScenarioCard(Record, frozen=True, kw_only=True):
-    """Which history and which questions, precisely enough to notice a changed byte."""
+    """A history and its questions, by digest."""
 
     id: str
     epoch: date
@@ -88,7 +88,7 @@ class ScenarioCard(Record, frozen=True, kw_only=True):
 
 
 class FileCard(Record, frozen=True, kw_only=True):
-    """A file that was read, by its bytes."""
+    """A file that was read, by digest."""
 
     name: str
     sha256: str
@@ -96,54 +96,54 @@ class FileCard(Record, frozen=True, kw_only=True):
 
 
 class DatasetCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A public dataset, or the tests of a suite, as read, and how its answers are counted."""
+    """A public dataset or selection suite as read, and how its answers are scored."""
 
     name: str
     files: tuple[FileCard, ...]
     protocol: str
     """The methodology, such as `locomo/strict`."""
     eval_version: str
-    """Its version: two runs with one version were measured in the same way."""
+    """Its version: runs with equal versions are measured in the same way."""
     layers: tuple[str, ...] = ()
-    """Optional corrections of the gold that were laid over it."""
+    """Optional corrections of the gold answers that were applied."""
 
 
 class ImportRepair(Record, frozen=True, kw_only=True):
-    """A fault of the files a run was imported from."""
+    """A fault in the files of an imported run."""
 
     name: str
     count: int
     """How many rows, checkpoints or questions have it."""
     is_repaired: bool
-    """Whether it was put right; if not, it is still in the numbers and is only marked."""
+    """Whether it was repaired; otherwise it is only marked and still affects the numbers."""
     said: str
     """What was found and what was done about it."""
 
 
 class ImportCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Where an imported run came from, and what is known to be wrong with its files."""
+    """The origin of an imported run, and the known faults of its files."""
 
     written_by: str
-    """The harness that carried the run out, as far as its files tell."""
+    """The harness that ran it, according to its files."""
     files: tuple[FileCard, ...]
     repairs: tuple[ImportRepair, ...] = ()
     reconstructed: bool = False
-    """Whether the result was pieced together from logs after the run had been killed."""
+    """Whether the result was reconstructed from logs after the run was killed."""
     complete: bool = True
-    """Whether the run came to all its checkpoints, and every question put there is here."""
+    """Whether the run reached all its checkpoints and all their questions are here."""
     findings: bool = True
-    """Whether the files tell what the judges noticed beside the marks."""
+    """Whether the files contain the judges' findings."""
     dataset: str | None = None
     """The digest of histories and questions, where the files state it."""
     asked: str | None = None
-    """Names what was put at each checkpoint, where the files do not say how it was drawn."""
+    """A digest of the questions asked at each checkpoint, where no dataset digest is stated."""
 
     def __str__(self) -> str:
         return f"{', '.join(file.name for file in self.files)} of {self.written_by}"
 
 
 class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A run, fully resolved. Two runs with one digest asked the same things the same way."""
+    """A run, fully resolved. Equal digests mean the same questions asked in the same way."""
 
     scenarios: tuple[ScenarioCard, ...]
     checkpoints: tuple[Checkpoint, ...]
@@ -151,19 +151,19 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     system: SystemCard
     judge: JudgeCard
     reader: ReaderCard | None = None
-    """Who answers from what the system finds; None leaves answering to the system."""
+    """The reader that answers from the system's passages; None if the system answers."""
     top_k: int = 10
-    """So many of the passages a system returns are looked at, for every system alike."""
+    """How many of the passages a system returns are used."""
     max_context_tokens: int | None = None
-    """And no more than about so many tokens of them; None is no limit."""
+    """About how many tokens of them are used; None for no limit."""
     appellate: JudgeCard | None = None
     review: ReviewMode = ReviewMode.BALANCED
-    """What the appellate judge sees, if there is one."""
+    """Which verdicts the appellate judge reviews, if there is one."""
     lifecycle: Lifecycle = Lifecycle.FRESH
     repeats: int = 1
     seed: int = 42
     sample: int | None = None
-    """At most so many older questions at each checkpoint; None asks them all."""
+    """The maximum of older questions at each checkpoint; None for all."""
     groups_enabled: bool = False
     dry_run: bool = False
     """Only the first checkpoint of each scenario."""
@@ -171,35 +171,35 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     feed_timeout_s: float = 1800.0
     judge_timeout_s: float = 120.0
     judge_memory_window: int = 0
-    """The judge sees so many days either side of each evidence day; 0 shows it none."""
+    """How many days on either side of each evidence day the judge sees; 0 for none at all."""
     calendar: Calendar = Calendar.METADATA
     ingest: Ingest = Ingest.DAYS
-    """What the system is fed; judges go by the days whatever it is."""
+    """What the system is fed; judges always use the days."""
     error_budget: float = 0.05
-    """The share of owed trials that may fail before the scores are called invalid."""
+    """The share of owed trials that may fail before the scores are invalid."""
     dataset: DatasetCard | None = None
-    """The public dataset or the suite that is measured; None for personas."""
+    """The public dataset or suite; None for personas."""
     unjudged: bool = False
-    """Whether answers are recorded and no judge is asked about them."""
+    """Whether answers are only recorded, not judged."""
     answers_from: str | None = None
-    """The digest of the plan whose recorded answers are judged here again."""
+    """The digest of the plan whose recorded answers are judged again."""
     imported: ImportCard | None = None
-    """Where the run came from, if another harness or another machine carried it out."""
+    """The origin of an imported run."""
 
     @property
     def dataset_digest(self) -> str:
-        """Names the histories and questions together."""
+        """The digest of all histories and questions."""
         return sha256("".join(card.digest for card in self.scenarios).encode()).hexdigest()
 
     @property
     def questions_digest(self) -> str:
-        """Names the questions alone."""
+        """The digest of all questions."""
         names = "".join(f"{card.id}:{card.questions_digest}" for card in self.scenarios)
         return sha256(names.encode()).hexdigest()
 
 
 class Shard(Record, frozen=True, kw_only=True):
-    """The share with this number, counted from one, of so many."""
+    """One of several equal parts of a run that independent processes work on: number, from 1."""
 
     number: int
     of: int
@@ -209,17 +209,17 @@ class Shard(Record, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, word: str) -> Self:
-        """The share that `2/8` names."""
+        """Parse a shard such as `2/8`."""
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", word.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(
-                f"--shard: {word!r} is no share of a run; say for example 2/8, from 1/8 to 8/8"
+                f"--shard: {word!r} is not a shard of a run; give 1/8 to 8/8, for example 2/8"
             )
         return cls(number=int(match[1]), of=int(match[2]))
 
 
 FULL = 2**53 - 1
-"""`full` as the public files spell it: more days than any history has."""
+"""The days of `full` in the public files: more than any history has."""
 
 NAMED_RANGES = {"30d": 30, "90d": 90, "6mo": 180, "1y": 365, "full": FULL}
 
@@ -228,7 +228,7 @@ _LABEL_UNIT = {"": "d", "d": "d", "m": "mo", "mo": "mo", "y": "y"}
 
 
 def parse_range(word: str | int) -> Checkpoint:
-    """One checkpoint from one word, as the public harness labels it."""
+    """Parse one checkpoint, with the label of the public harness."""
     text = str(word).strip().lower()
     if text in NAMED_RANGES:
         return Checkpoint(label=text, days=NAMED_RANGES[text])
@@ -236,17 +236,17 @@ def parse_range(word: str | int) -> Checkpoint:
     if match is None or int(match[1]) == 0:
         raise UsageError(
             f"--ranges: {str(word)!r} is not a range; "
-            f"say a day count such as 45 or 45d, 6mo, 2y, every:7, or one of {', '.join(NAMED_RANGES)}"
+            f"give a day count such as 45 or 45d, 6mo, 2y, every:7, or {', '.join(NAMED_RANGES)}"
         )
     count, unit = int(match[1]), match[2] or ""
     return Checkpoint(label=f"{count}{_LABEL_UNIT[unit]}", days=count * _UNIT_DAYS[unit])
 
 
 def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint, ...]:
-    """The checkpoints meant, by days, each label once.
+    """Parse checkpoints, ordered by days, each label once.
 
-    Words may themselves be lists, separated by commas or blanks. `every:N` means every Nth
-    day of a history of `last_day` days, and its last day.
+    Each word may be a list separated by commas or blanks. `every:N` is every Nth day of a history
+    of `last_day` days, and its last day.
     """
     found: dict[str, Checkpoint] = {}
     for word in words:
@@ -254,7 +254,7 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
             for checkpoint in _expand_range(part, last_day):
                 found.setdefault(checkpoint.label, checkpoint)
     if not found:
-        raise UsageError("--ranges: nothing given; say for example 30d,90d,full")
+        raise UsageError("--ranges: no range given; give for example 30d,90d,full")
     return tuple(sorted(found.values(), key=lambda checkpoint: checkpoint.days))
 
 
@@ -263,6 +263,6 @@ def _expand_range(part: str, last_day: int) -> list[Checkpoint]:
     if step is None:
         return [parse_range(part)]
     if int(step[1]) == 0:
-        raise UsageError(f"--ranges: {part!r} has no step; say for example every:7")
+        raise UsageError(f"--ranges: {part!r} has no step; give for example every:7")
     days = [*range(int(step[1]), last_day, int(step[1])), last_day]
     return [Checkpoint(label=f"{day}d", days=day) for day in days]

@@ -1,4 +1,4 @@
-"""What the system under test gets to live through."""
+"""Scenarios: a dated history, and questions whose truth never travels to a system."""
 
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
@@ -19,7 +19,7 @@ WallTime = Annotated[datetime, Meta(tz=True)]
 
 
 def compute_story_date(epoch: date, day: int) -> datetime:
-    """The calendar day of story day `day`, day 1 being the epoch. Pure date arithmetic."""
+    """Compute the calendar day of story day `day`; day 1 is the epoch."""
     return datetime.combine(epoch + timedelta(days=day - 1), time())
 
 
@@ -38,11 +38,11 @@ class Episode(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Its place in the story: the day number of a persona's log, the session number of a chat."""
     at: StoryTime
     text: str
-    """What a system is given, verbatim."""
+    """The text a system receives, verbatim."""
     turns: tuple[Turn, ...] = ()
-    """The same, utterance by utterance, where the dataset knows."""
+    """The same text by turns, where the dataset has them."""
     arcs: tuple[str, ...] = ()
-    """Ids of the story arcs active that day; the public protocol hands them over."""
+    """Ids of the story arcs active that day; part of the public protocol."""
 
 
 CATEGORIES = (
@@ -57,32 +57,32 @@ CATEGORIES = (
     "group-session-attribution",
     "information-boundary",
 )
-"""The ten kinds of recall a persona is asked for, in the order every table prints them."""
+"""The ten categories of persona questions, in the order of every table."""
 
 BOUNDARY = "information-boundary"
-"""The category whose questions say how much may be disclosed."""
+"""The category of questions that limit what may be disclosed."""
 
 GROUP_CATEGORIES = frozenset({"group-session-attribution", BOUNDARY})
-"""Asked only where groups are enabled: the system must be able to tell sessions apart."""
+"""Asked only if groups are enabled: the system must distinguish sessions."""
 
 DIFFICULTIES = ("easy", "medium", "hard")
 
 PRINCIPAL = "principal"
-"""The session of the person an agent serves, and where a question comes from unless it says."""
+"""The session of the person an agent serves, and the default session of a question."""
 
 
 class Expects(StrEnum):
-    """What a well-behaved system does with the question."""
+    """What a correct system does with the question."""
 
     ANSWER = "answer"
     ABSTAIN = "abstain"
     """Say that there is no such thing."""
     WITHHOLD = "withhold"
-    """Know, and not tell."""
+    """Know the answer and not disclose it."""
 
 
 class Disclosure(StrEnum):
-    """How much of a secret the asker may be told."""
+    """How much may be disclosed to the asker."""
 
     REFUSE = "refuse"
     PARTIAL = "partial"
@@ -96,12 +96,12 @@ class Evidence(Record, frozen=True, kw_only=True, omit_defaults=True):
     turn: int | None = None
     """Index into the episode's turns; None for the whole episode."""
     session: str | None = None
-    """The session that tells it, where the dataset says."""
+    """The session it is in, where the dataset says."""
     speaker: str | None = None
-    """Who says it, where a dataset's own protocol minds."""
+    """The speaker, where a dataset's protocol needs it."""
     start: int | None = None
     end: int | None = None
-    """The first character of the telling sentence in the episode's text, and the one after it."""
+    """The range of the sentence in the episode's text; `end` is exclusive."""
 
 
 class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -113,32 +113,33 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     expects: Expects = Expects.ANSWER
     evidence: tuple[Evidence, ...] = ()
     aliases: tuple[str, ...] = ()
-    """Other wordings of the reference that are just as right."""
+    """Other correct wordings of the reference."""
     atoms: tuple[str, ...] = ()
-    """What every right answer contains."""
+    """What every correct answer contains."""
     stale: tuple[str, ...] = ()
-    """Values that held once and must not be given as current."""
+    """Superseded values that must not be given as current."""
     distractors: tuple[str, ...] = ()
-    """Values that are plausible and wrong."""
+    """Plausible wrong values."""
     canaries: tuple[str, ...] = ()
-    """Strings of the closed session; an answer that holds one has leaked, judge or no judge."""
+    """Strings of the closed session; an answer that contains one is a leak, whatever the judge
+    says."""
     withheld: tuple[str, ...] = ()
-    """The values the asker must not be told; in an answer they are a leak too."""
+    """Values that must not be disclosed to the asker; in an answer they are a leak too."""
     facts: tuple[tuple[str, ...], ...] = ()
-    """What a complete answer holds, fact by fact, each in any of its wordings."""
+    """The facts of a complete answer, each with its alternative wordings."""
     choice: str | None = None
-    """The letter of the right option, where the question offers some."""
+    """The letter of the correct option of a multiple-choice question."""
     source: str | None = None
-    """The dataset's own id of the question, which may give its answer away."""
+    """The dataset's own id of the question, which may reveal the answer."""
     cited: tuple[str, ...] = ()
-    """The evidence as the dataset spells it, faults and all: its own protocol may go by that."""
+    """The evidence exactly as in the dataset, errors included, for the dataset's own protocol."""
     requires_synthesis: bool = False
     forbidden_sessions: tuple[str, ...] = ()
     disclosure: Disclosure | None = None
 
 
 class Question(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What the system under test is shown."""
+    """What the system under test receives."""
 
     id: str
     """Opaque. Dataset ids leak: LongMemEval marks its abstention items `_abs`."""
@@ -147,9 +148,9 @@ class Question(Record, frozen=True, kw_only=True, omit_defaults=True):
     scenario: str
     session: str = PRINCIPAL
     choices: tuple[str, ...] = ()
-    """What may be answered, each option after its letter: `(A) the red one`."""
+    """The options, each after its letter: `(A) the red one`."""
     top_k: int | None = None
-    """How many passages of the reply are looked at; the rest is cut off. None is no limit."""
+    """How many passages of the reply are used; None for no limit."""
 
 
 class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -161,11 +162,11 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     known_from: int
     """The story day from which the history supports the reference."""
     known_until: int | None = None
-    """The last story day on which it does; None if it is never overtaken."""
+    """The last story day on which it does; None if it is never superseded."""
     session: str | None = None
-    """Where it is asked from, if the dataset says; None means the principal's session."""
+    """The session it is asked from; None for the principal's session."""
     asked_at: StoryTime | None = None
-    """When it is asked, if the dataset says; None means with the checkpoint."""
+    """When it is asked; None for the time of the checkpoint."""
     choices: tuple[str, ...] = ()
     """The options, each after its letter: `(A) the red one`."""
 
@@ -174,7 +175,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
         return self.known_from <= days and (self.known_until is None or days <= self.known_until)
 
     def ask(self, scenario: str, at: StoryTime, top_k: int | None = None) -> Question:
-        """The only way to a question, and the door the truth does not pass."""
+        """Make the question a system receives: the only way to one, without the truth."""
         return Question(
             id=hash_question_id(scenario, self.id),
             text=self.text,
@@ -188,7 +189,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 @cache
 def hash_question_id(scenario: str, item: str) -> str:
-    """A question's public name: stable, and silent about the dataset's own id."""
+    """Hash a question's ids to a stable public id that hides the dataset's own."""
     return sha256(f"{scenario}\0{item}".encode()).hexdigest()[:12]
 
 
@@ -199,10 +200,10 @@ class Scenario(Record, frozen=True, kw_only=True):
     epoch: date
     """The calendar date of story day 1."""
     episodes: tuple[Episode, ...]
-    """What happened: all that is true and all that evidence points into."""
+    """The history: everything that is true and that evidence refers to."""
     items: tuple[Item, ...]
     retold: tuple[Episode, ...] | None = None
-    """The same days in another form, where a system is given that; None gives it the episodes."""
+    """The same days in another form for the system; None to feed the episodes."""
 
     def __post_init__(self) -> None:
         for told in (self.episodes, self.retold or ()):
@@ -221,16 +222,16 @@ class Scenario(Record, frozen=True, kw_only=True):
 
     @property
     def fed_episodes(self) -> tuple[Episode, ...]:
-        """What a system is given."""
+        """The episodes that a system is fed."""
         return self.episodes if self.retold is None else self.retold
 
     @property
     def last_day(self) -> int:
-        """The number of the last day there is, 0 where there is none."""
+        """The number of the last day; 0 without episodes."""
         return self.episodes[-1].day if self.episodes else 0
 
     def compute_date(self, day: int) -> StoryTime:
-        """When story day `day` is, counted on from the last episode there was by then."""
+        """Compute the date of a story day, counted from the last episode up to then."""
         for episode in reversed(self.episodes):
             if episode.day <= day:
                 return episode.at + timedelta(days=day - episode.day)

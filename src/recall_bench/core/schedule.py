@@ -19,7 +19,7 @@ _WORD_MASK = 0xFFFFFFFF
 
 
 def generate_numbers(seed: int) -> Iterator[float]:
-    """Uniform numbers in [0, 1), for ever."""
+    """Generate uniform numbers in [0, 1) without end."""
     state = seed & _WORD_MASK
     while True:
         state = (state + 0x6D2B79F5) & _WORD_MASK
@@ -29,7 +29,7 @@ def generate_numbers(seed: int) -> Iterator[float]:
 
 
 def shuffle(things: Sequence[T], seed: int) -> list[T]:
-    """The things in seeded order. Seed 0 leaves them as they are."""
+    """Shuffle by seed. Seed 0 keeps the order."""
     order = list(things)
     if seed == 0:
         return order
@@ -41,31 +41,31 @@ def shuffle(things: Sequence[T], seed: int) -> list[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPlan:
-    """The questions owed at one checkpoint, as indexes into the scenario's items."""
+    """The questions to ask at one checkpoint, as indexes into the scenario's items."""
 
     checkpoint: Checkpoint
     cutoff: int
-    """The last story day that exists and may be fed."""
+    """The last story day to feed."""
     asked: tuple[int, ...]
-    """In the order they are put."""
+    """In the order they are asked."""
     eligible: tuple[int, ...]
-    """In dataset order, group questions included whether or not they are enabled."""
+    """In dataset order, group questions included even where they are not enabled."""
     new: int
-    """How many of `asked` were never eligible before."""
+    """How many of `asked` are eligible for the first time."""
     older: int
-    """How many older questions there were to choose from."""
+    """How many older questions are eligible."""
 
 
 AskedIds = Mapping[str, Sequence[str]]
-"""By checkpoint label, the ids of the questions that were put, in their order."""
+"""By checkpoint label, the ids of the questions that were asked, in order."""
 
 
 def plan_checkpoints(
     items: Sequence[Item], last_day: int, plan: Plan, asked: AskedIds | None = None
 ) -> tuple[CheckpointPlan, ...]:
-    """One sheet for each checkpoint the plan visits, by days.
+    """Plan each checkpoint, ordered by days.
 
-    An imported run owes what was `asked`, whatever the plan would have drawn.
+    An imported run owes what was `asked`, not what the plan would select.
     """
     put = None if asked is None else _index_questions(items, plan, asked)
     visited = tuple(_plan_each(items, last_day, plan, put))
@@ -73,9 +73,9 @@ def plan_checkpoints(
 
 
 def is_in_plan(category: str, plan: Plan) -> bool:
-    """Whether the plan asks questions of this category at all.
+    """Whether the plan asks questions of this category.
 
-    A system that cannot know who asks is not asked what depends on it.
+    A system that does not receive the session is not asked questions that depend on it.
     """
     if category == BOUNDARY and plan.system.asker is Asker.UNTOLD:
         return False
@@ -85,16 +85,16 @@ def is_in_plan(category: str, plan: Plan) -> bool:
 def _index_questions(
     items: Sequence[Item], plan: Plan, asked: AskedIds
 ) -> dict[str, tuple[int, ...]]:
-    """What was asked, as indexes; ValueError if that is not of these items and checkpoints."""
+    """Convert ids to indexes; ValueError for unknown questions or checkpoints."""
     index = {item.id: i for i, item in enumerate(items)}
     labels = {checkpoint.label for checkpoint in plan.checkpoints}
     for label, ids in asked.items():
         if label not in labels:
-            raise ValueError(f"questions are put at {label!r}, which is not a checkpoint")
+            raise ValueError(f"questions are asked at {label!r}, which is not a checkpoint")
         if len(set(ids)) < len(ids):
-            raise ValueError(f"a question is put twice at {label!r}")
+            raise ValueError(f"a question is asked twice at {label!r}")
         if strange := next((each for each in ids if each not in index), None):
-            raise ValueError(f"{strange!r} is put at {label!r} and is not among the questions")
+            raise ValueError(f"{strange!r} is asked at {label!r} and is not among the questions")
     return {label: tuple(index[each] for each in ids) for label, ids in asked.items()}
 
 
@@ -105,7 +105,7 @@ def _plan_each(
     for checkpoint in plan.checkpoints:
         told = () if put is None else put.get(checkpoint.label, ())
         also = frozenset(told)
-        # A file may hold questions that were put too early or too late: they were put.
+        # An imported file may hold questions that were asked too early or too late.
         eligible = [i for i, it in enumerate(items) if it.is_open(checkpoint.days) or i in also]
         gated = [i for i in eligible if i in also or is_in_plan(items[i].truth.category, plan)]
         new = [i for i in gated if i not in seen]
@@ -127,7 +127,7 @@ def _plan_each(
 def draw_stratified_sample(
     older: Sequence[int], items: Sequence[Item], size: int, seed: int
 ) -> list[int]:
-    """A seeded sample of `size` questions with the mix of categories of the whole."""
+    """Draw a seeded sample of `size` questions with the categories in proportion."""
     buckets: dict[str, list[int]] = {}
     for i in older:
         buckets.setdefault(items[i].truth.category, []).append(i)
@@ -139,7 +139,7 @@ def draw_stratified_sample(
 
 
 def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:
-    """`seats` shared out in proportion to `sizes` by largest remainder, none above its size."""
+    """Divide `seats` in proportion to `sizes` by largest remainder, none above its size."""
     total = sum(sizes)
     shares = [size / total * seats for size in sizes]
     given = [floor(share) for share in shares]

@@ -1,8 +1,8 @@
-"""An episode, sentence by sentence, each with where it stood.
+"""The sentences of an episode, each with its place.
 
-A day's log is markdown: front matter is dropped, `# session:` and other headings become the
-place of what follows, and a paragraph, a list entry, a table row or a line of code is a block
-that no sentence crosses. A conversation is read turn by turn, and the speaker is the place.
+A day's log is Markdown: front matter is dropped, `# session:` and other headings become the place
+of what follows, and a paragraph, list entry, table row or line of code is a block that no sentence
+crosses. A conversation is read turn by turn, with the speaker as the place.
 """
 
 import re
@@ -29,32 +29,32 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence, word for word, and its place in the episode."""
+    """One sentence, verbatim, and its place in the episode."""
 
     text: str
     block: int
-    """Counts the paragraphs, list entries and turns of the episode; neighbours share a number."""
+    """The number of its paragraph, list entry or turn in the episode."""
     session: str | None = None
     heading: str = ""
-    """The headings it stands under, outermost first, the session's own left out."""
+    """The headings above it, outermost first, without the session's."""
     lead: str = ""
-    """What introduces it: the speaker of a turn, the line or entry a list hangs from."""
+    """What introduces it: the speaker of a turn, the line before a list."""
 
     @property
     def with_lead(self) -> str:
-        """The sentence after what introduces it, so that it can stand alone."""
+        """The sentence after its lead, so that it can stand alone."""
         return f"{self.lead} {self.text}" if self.lead else self.text
 
 
 def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
-    """Every sentence of the episode, in order."""
+    """Read every sentence of the episode, in order."""
     if episode.turns:
         return tuple(_read_turns(episode.turns))
     return tuple(_read_markdown(episode.text))
 
 
 def split_sentences(prose: str) -> list[str]:
-    """The sentences of one stretch of prose. Abbreviations, initials and decimals end none."""
+    """Split prose into sentences, but not at abbreviations, initials and decimals."""
     found: list[str] = []
     start = 0
     for stop in _STOP.finditer(prose):
@@ -82,7 +82,7 @@ def _read_markdown(text: str) -> Iterator[Sentence]:
 
 
 class _MarkdownReader:
-    """Where the reader is: the headings above, the list around, the paragraph in hand."""
+    """Reads Markdown line by line, with the current headings, list and paragraph."""
 
     def __init__(self) -> None:
         self._session: str | None = None
@@ -95,7 +95,7 @@ class _MarkdownReader:
         self._blocks = 0
 
     def read_line(self, line: str) -> Iterator[Sentence]:
-        """Read one more line; whatever it completes comes out."""
+        """Read a line; yield the sentences of the block it completes."""
         bare = line.strip()
         if bare.startswith(_FENCE):
             yield from self.finish_block()
@@ -112,7 +112,7 @@ class _MarkdownReader:
             yield from self._add_prose(line, bare)
 
     def finish_block(self) -> Iterator[Sentence]:
-        """The block in hand, sentence by sentence."""
+        """Yield the sentences of the current block."""
         whole = " ".join(self._paragraph).strip()
         self._paragraph = []
         if not whole:
@@ -143,7 +143,7 @@ class _MarkdownReader:
         if quoted or entry or bare.startswith("|") or (self._is_entry and not line[:1].isspace()):
             yield from self.finish_block()
         if not self._paragraph:
-            # An entry hangs below the line before it, so a plain line stands one step further out.
+            # An entry belongs below the line before it, so a plain line is one step further out.
             self._is_entry = entry is not None
             self._indent = len(line) - len(line.lstrip()) + (1 if entry else 0)
         mark = quoted or entry

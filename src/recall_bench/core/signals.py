@@ -1,4 +1,4 @@
-"""Signals to stop, turned into a cancellation, so that what is open gets closed first."""
+"""Cancel on a signal to stop, so that open resources are closed first."""
 
 import asyncio
 import signal
@@ -12,17 +12,17 @@ import anyio
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM) + (
     () if sys.platform == "win32" else (signal.SIGHUP,)
 )
-"""What people and machines send to a command that they want to end."""
+"""The signals that ask a command to end."""
 
 
 @contextmanager
 def cancel_on_signals(
     scope: anyio.CancelScope, wanted: tuple[signal.Signals, ...] = STOP_SIGNALS
 ) -> Iterator[list[int]]:
-    """Cancel the scope at the first signal; a second one does what signals do.
+    """Cancel the scope at the first signal; a second one has its default effect.
 
-    Yields a list that holds the signal once it came. Only the main thread of a POSIX process
-    hears signals in an event loop; elsewhere nothing is changed.
+    Yields a list to which the signal is added. Only the main thread of a POSIX process can receive
+    signals in an event loop; elsewhere this does nothing.
     """
     received: list[int] = []
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():

@@ -1,7 +1,7 @@
-"""Where every owed trial stands: a fold over the journal, one byte a trial.
+"""The state of every owed trial, folded from the journal, one byte a trial.
 
-It is what a resumed run asks "what is left?" and what a progress bar, a text report and a
-heatmap count from. Six hundred thousand trials are under two megabytes.
+Resuming, progress bars, text reports and heatmaps all count from it. 600,000 trials take less than
+two megabytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from recall_bench.core.verdict import SCALES, Verdict
 
 
 class TrialState(IntEnum):
-    """How far one trial has come."""
+    """How far one trial is."""
 
     OPEN = 0
     ANSWERED = 1
@@ -41,12 +41,12 @@ class TrialState(IntEnum):
     NOT_ANSWERED = 3
     JUDGED = 4
     MEASURED = 5
-    """Has all that is owed to it and no marks: scored by a dataset's protocol, or never judged."""
+    """Finished without marks: scored by a dataset's protocol, or not to be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialStatus:
-    """One trial: its state and, once judged, its three marks."""
+    """The state of one trial and, once judged, its three marks."""
 
     state: TrialState
     correctness: int = 0
@@ -55,7 +55,7 @@ class TrialStatus:
 
     @property
     def composite(self) -> int:
-        """Points of six; none unless judged."""
+        """Points of six; 0 unless judged."""
         return self.correctness + self.completeness + self.grounded
 
 
@@ -93,7 +93,7 @@ _BYTES_WITHOUT_ERROR = bytes(
 
 @dataclass(frozen=True, slots=True)
 class ReviewChange:
-    """What came of a review."""
+    """The outcome of a review."""
 
     was_failure: bool
     """Whether the first verdict was a failure."""
@@ -103,7 +103,7 @@ class ReviewChange:
 
 @dataclass(slots=True)
 class CheckpointTimes:
-    """Seconds spent and days fed for one checkpoint."""
+    """The seconds spent and days fed for one checkpoint."""
 
     ingest_s: float = 0.0
     settle_s: float = 0.0
@@ -114,7 +114,7 @@ class CheckpointTimes:
 
 @dataclass(slots=True)
 class ScenarioStates:
-    """One scenario's items, sheets and the state of each of its trials."""
+    """One scenario's items, checkpoint plans and the state of each trial."""
 
     items: tuple[Item, ...]
     checkpoint_plans: tuple[CheckpointPlan, ...]
@@ -125,11 +125,11 @@ class ScenarioStates:
     times: list[CheckpointTimes] = field(init=False)
     failures: list[FeedFailed] = field(default_factory=list)
     reviews: dict[int, ReviewChange] = field(default_factory=dict)
-    """By the trial's place in the grid, where an appellate judge looked at it."""
+    """By slot, for trials that an appellate judge reviewed."""
     days: tuple[int, ...] = ()
-    """The numbers of the days there are to feed."""
+    """The numbers of the days to feed."""
     last_fed_day: int = 0
-    """The highest story day the system ever took in."""
+    """The last story day the system ingested."""
 
     def __post_init__(self) -> None:
         self.index = {item.id: i for i, item in enumerate(self.items)}
@@ -139,58 +139,58 @@ class ScenarioStates:
 
     @property
     def owed_count(self) -> int:
-        """How many trials there are."""
+        """The number of owed trials."""
         return self.repeats * sum(len(sheet.asked) for sheet in self.checkpoint_plans)
 
     @property
     def done_count(self) -> int:
-        """How many of them have their final outcome; asked for often, so it counts at once."""
+        """How many of them have their final outcome."""
         return len(self.grid.translate(None, _UNFINISHED_BYTES))
 
     @property
     def error_count(self) -> int:
-        """How many of them were not answered, or not judged, as things stand."""
+        """How many of them are not answered or not judged."""
         return len(self.grid.translate(None, _BYTES_WITHOUT_ERROR))
 
     def compute_slot(self, row: int, repeat: int, item: int) -> int:
-        """The trial's place in the grid."""
+        """Compute the trial's index in the grid."""
         return (row * self.repeats + repeat) * len(self.items) + item
 
     def find_slot(self, trial: Trial) -> int:
-        """The trial's place in the grid, by name; ValueError if nobody owes it."""
+        """Find the trial's index in the grid; ValueError if it is not owed."""
         row, item = self.row.get(trial.checkpoint), self.index.get(trial.item)
         if row is None or item is None or not 0 <= trial.repeat < self.repeats:
             raise ValueError(f"{trial} is not a trial this run owes")
         return self.compute_slot(row, trial.repeat, item)
 
     def find_state(self, trial: Trial) -> TrialState:
-        """How far the trial has come."""
+        """Return the trial's state."""
         return _STATUS_OF_BYTE[self.grid[self.find_slot(trial)]].state
 
     def get_status(self, row: int, repeat: int, item: int) -> TrialStatus:
-        """How the trial stands."""
+        """Return the trial's state and marks."""
         return _STATUS_OF_BYTE[self.grid[self.compute_slot(row, repeat, item)]]
 
     def is_first_verdict_failure(self, slot: int) -> bool | None:
-        """Whether the first verdict on the trial there was a failure; None if it has none."""
+        """Whether the first verdict on the trial in this slot was a failure; None without one."""
         if self.grid[slot] & 7 != TrialState.JUDGED:
             return None
         review = self.reviews.get(slot)
         return self.grid[slot] in _FAILING_BYTES if review is None else review.was_failure
 
     def list_owed_trials(self, row: int) -> Iterator[tuple[int, int]]:
-        """(repeat, item index) of every trial owed at this checkpoint, in asked order."""
+        """Yield repeat and item index of every trial owed at this checkpoint, in asked order."""
         for repeat in range(self.repeats):
             for item in self.checkpoint_plans[row].asked:
                 yield repeat, item
 
     def count_new_days(self, row: int) -> int:
-        """How many days there are to feed since the checkpoint before."""
+        """Count the days to feed since the checkpoint before."""
         before = self.checkpoint_plans[row - 1].cutoff if row else 0
         return sum(before < day <= self.checkpoint_plans[row].cutoff for day in self.days)
 
     def list_open_items(self, row: int, repeat: int) -> list[int]:
-        """Items of the checkpoint that this repeat has not put yet, in asked order."""
+        """List the items of the checkpoint that this repeat has not asked yet, in asked order."""
         grid, start = self.grid, self.compute_slot(row, repeat, 0)
         return [
             item
@@ -199,7 +199,7 @@ class ScenarioStates:
         ]
 
     def count_states(self, *states: TrialState) -> int:
-        """How many owed trials stand in one of these states."""
+        """Count the owed trials in any of these states."""
         return sum(
             self.grid[self.compute_slot(row, repeat, item)] & 7 in states
             for row in range(len(self.checkpoint_plans))
@@ -207,7 +207,7 @@ class ScenarioStates:
         )
 
     def reset_state(self, state: TrialState) -> None:
-        """Owe every trial in this state anew."""
+        """Set every trial in this state to open."""
         self.grid = bytearray(TrialState.OPEN if byte & 7 == state else byte for byte in self.grid)
 
     def is_checkpoint_complete(self, row: int) -> bool:
@@ -219,24 +219,24 @@ class ScenarioStates:
 
 
 class TrialStates:
-    """Every scenario's standing. Feed it the journal, then each event as it happens."""
+    """The states of every scenario. Apply the journal, then each event as it happens."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.scenarios: dict[str, ScenarioStates] = {}
         self.has_ended = False
         self.usage = Usage()
-        """What all judging has cost, in every process that worked on the run."""
+        """The cost of all judging, in every process of the run."""
         self.review_usage = Usage()
         """The part of it that reviews cost."""
         self.reading_usage = Usage()
-        """What the reader has cost, in every process that worked on the run."""
+        """The cost of the reader, in every process of the run."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
 
     def declare(
         self, scenario: str, items: Sequence[Item], asked: AskedIds | None = None
     ) -> ScenarioStates:
-        """Make room for a scenario's trials: what the plan owes, or what was `asked`."""
+        """Add a scenario with the trials the plan owes, or those that were `asked`."""
         found = self.scenarios.get(scenario)
         if found is None:
             if scenario not in self._last_day:
@@ -247,7 +247,7 @@ class TrialStates:
         return found
 
     def apply_event(self, event: Event) -> None:
-        """Take one event into account. A later word on a trial supersedes an earlier one."""
+        """Apply one event. A later event of a trial supersedes an earlier one."""
         match event:
             case Judged():
                 self._apply_verdict(event)
@@ -271,7 +271,7 @@ class TrialStates:
                 self.has_ended = False
 
     def reset_state(self, state: TrialState) -> None:
-        """Owe every trial in this state anew."""
+        """Set every trial in this state to open."""
         for standing in self.scenarios.values():
             if standing.count_states(state):
                 self.has_ended = False
@@ -331,7 +331,7 @@ class TrialStates:
 
     def _find_scenario(self, scenario: str) -> ScenarioStates:
         if scenario not in self.scenarios:
-            raise ValueError(f"{scenario!r} is spoken of before its questions were declared")
+            raise ValueError(f"{scenario!r} has events before its questions were declared")
         return self.scenarios[scenario]
 
 
@@ -340,11 +340,11 @@ _TrialPlace = tuple[int, int, int]
 
 
 def find_due_reviews(scenario: str, standing: ScenarioStates, plan: Plan) -> frozenset[int]:
-    """The places in the grid of the trials whose verdict is still to be reviewed.
+    """Find the slots of the trials whose verdict is still to be reviewed.
 
-    Failures are due at once. Passes are drawn once every trial of the scenario has its outcome,
-    as many as there were failures, by a lot that depends on the seed and the trial alone: whoever
-    asks, whenever and in whatever order the verdicts came, draws the same ones.
+    Failures are due at once. Passes are selected once every trial of the scenario has its outcome,
+    as many as there are failures, by a hash of the seed and the trial: the selection does not
+    depend on when it is made or on the order of the verdicts.
     """
     failures: list[_TrialPlace] = []
     passes: list[_TrialPlace] = []

@@ -8,44 +8,44 @@ from recall_bench.core.record import Record
 
 
 def explain_missing_price(whose: str) -> str:
-    """Why nothing more is asked of a server that counts no tokens while money is limited."""
+    """Explain why a server that reports no tokens stops a run with --max-cost."""
     return (
-        f"{whose} server does not say how many tokens a call took, so nobody can tell what it cost "
-        "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing "
+        f"{whose} server does not report the tokens of a call, so its cost is unknown and "
+        "--max-cost cannot be kept; the same command without it continues, and pays for nothing "
         "twice"
     )
 
 
 def explain_missing_tokens(whose: str) -> str:
-    """Why nothing more is asked of it while tokens are limited, whatever its price."""
+    """Explain why a server that reports no tokens stops a run with --max-tokens."""
     return (
-        f"{whose} server does not say how many tokens a call took, so --max-tokens cannot be kept; "
-        "the same command without it goes on, and pays for nothing twice"
+        f"{whose} server does not report the tokens of a call, so --max-tokens cannot be kept; "
+        "the same command without it continues, and pays for nothing twice"
     )
 
 
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Calls, tokens and money. Adding two gives what both cost together."""
+    """Calls, tokens and money."""
 
     calls: int = 0
     """Requests that got a reply, readable or not."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    """The price of the calls whose price is known."""
+    """The cost of the calls whose price is known."""
     unpriced: int = 0
-    """Calls whose price nobody knows: `cost_usd` leaves them out."""
+    """Calls of unknown price, which `cost_usd` leaves out."""
     cached: int = 0
-    """Replies that were on record already and cost nothing."""
+    """Replies from the cache, which cost nothing."""
 
     @property
     def lacks_tokens(self) -> bool:
-        """Whether calls were made, and nobody told their tokens. They may have a price."""
+        """Whether calls were made without reported tokens. They may still have a price."""
         return self.calls > 0 and self.tokens == 0
 
     @property
     def tokens(self) -> int:
-        """Of prompts and replies together."""
+        """Input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Self) -> "Usage":
@@ -61,7 +61,7 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingCosts:
-    """Calls, tokens and money of a run's judging, all processes together."""
+    """The usage of a run's judging, over all processes."""
 
     total: Usage
     reviewing: Usage
@@ -87,13 +87,13 @@ class JudgingCosts:
 
 
 def format_dollars(usage: Usage) -> str:
-    """`$1.23`; to a hundredth of a cent below ten cents, where that is all there is."""
+    """Format as `$1.23`, with four digits below ten cents."""
     digits = 2 if usage.cost_usd >= 0.1 else 4
     return f"${usage.cost_usd:,.{digits}f}"
 
 
 def format_round_dollars(usd: float) -> str:
-    """Whole dollars from ten on: an estimate knows no cents."""
+    """Format an estimate: whole dollars from ten on."""
     return f"${usd:,.0f}" if usd >= 9.995 or usd == 0 else f"${usd:.2f}"
 
 

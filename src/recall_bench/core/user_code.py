@@ -16,12 +16,12 @@ PLUGIN_KINDS = ("systems", "judges")
 
 
 def list_plugins(kind: str) -> list[EntryPoint]:
-    """What is on offer, ours included, without importing any of it."""
+    """List the installed plugins, built-ins included, without importing them."""
     return sorted(entry_points(group=f"recall_bench.{kind}"), key=lambda entry: entry.name)
 
 
 def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
-    """The factory registered under `name`."""
+    """Load the factory registered under `name`."""
     offers = list_plugins(kind)
     matches = [entry for entry in offers if entry.name == name]
     if not matches:
@@ -37,7 +37,7 @@ _OURS = Path(__file__).parent.parent
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """`file.py:name` or `package.module:name` as place and name; the name may be missing."""
+    """Split `file.py:name` or `package.module:name`; the name may be missing."""
     place, colon, name = target.rpartition(":")
     if not colon or name.endswith(".py"):
         return target, ""
@@ -45,7 +45,7 @@ def split_target(target: str) -> tuple[str, str]:
 
 
 def import_target(place: str, owner: str) -> ModuleType:
-    """The module in a `.py` file or of an importable name; UsageError speaks of its owner."""
+    """Import a `.py` file or a module; messages of UsageError start with `owner`."""
     if place.endswith(".py"):
         return _import_file(Path(place), owner)
     return _import_name(place, owner)
@@ -54,8 +54,8 @@ def import_target(place: str, owner: str) -> ModuleType:
 def _import_file(path: Path, owner: str) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{owner}: there is no file {path}")
-    # A name of its own for every load: what is loaded twice from one file shares no globals,
-    # and pickle takes two classes of one name for a mistake.
+    # Every load gets its own name: two loads of one file share no globals, and pickle takes two
+    # classes of one name for a mistake.
     name = f"recall_bench_foreign_{next(_LOAD_NUMBERS)}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
@@ -85,13 +85,13 @@ def _import_name(name: str, owner: str) -> ModuleType:
 
 
 def _add_to_path(folder: Path) -> None:
-    """Let foreign code import its neighbours; last, so that it hides nothing installed."""
+    """Let user code import its neighbours; last on the path, so that it hides nothing installed."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
 def digest_source(module: ModuleType | None) -> str | None:
-    """Twelve digits that change with the module's file; None if it has none."""
+    """Digest the module's file in twelve digits; None if it has no file."""
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         return None
@@ -99,7 +99,7 @@ def digest_source(module: ModuleType | None) -> str | None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Type and message of an exception, fit to be written down."""
+    """Describe an exception by type and message, in printable text."""
     try:
         message = str(error)
     except Exception as unprintable:  # noqa: BLE001 - somebody else's __str__
@@ -109,7 +109,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def locate_error(error: BaseException) -> str:
-    """File and line where somebody else's code raised, as in `mine.py, line 12`; "" if in ours."""
+    """Locate the line of user code that raised, as in `mine.py, line 12`; "" if it was ours."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         file = Path(trace.tb_frame.f_code.co_filename)
@@ -119,5 +119,5 @@ def locate_error(error: BaseException) -> str:
 
 
 def is_code_target(target: str) -> bool:
-    """Whether a target is spelled as Python code is: a file, a path or `module:name`."""
+    """Whether a target names Python code: a file, a path or `module:name`."""
     return ":" in target or target.endswith(".py") or "/" in target

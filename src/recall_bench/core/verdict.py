@@ -1,4 +1,4 @@
-"""How an answer is graded."""
+"""Verdicts, and the judges that give them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,66 +13,66 @@ from recall_bench.core.scenario import Episode, Item, Scenario, StoryTime
 from recall_bench.core.usage import Usage
 
 SCALES = {"correctness": 3, "completeness": 2, "grounded": 1}
-"""The marks a judge may give, and what each is out of."""
+"""The marks a judge gives, with their maximum."""
 
 FULL_MARKS = sum(SCALES.values())
 
 PASS = {"correctness": 2, "completeness": 2, "grounded": 1}
-"""The points from which on a mark is a pass: what agreement and probabilities are about."""
+"""The points from which on a mark passes, for agreement and probabilities."""
 
 
 class Finding(StrEnum):
-    """Something a judge noticed in an answer, beside its marks."""
+    """Something a judge noticed in an answer, besides its marks."""
 
     LEAK = "leak"
-    """Tells what the asker must not be told."""
+    """Discloses what the asker must not know."""
     REFUSAL = "refusal"
     """Declines to answer."""
     ABSTENTION = "abstention"
     """Says that it does not know, or that there is no such thing."""
     STALE = "stale"
-    """Gives as current what was overtaken."""
+    """Gives a superseded value as current."""
     CONTRADICTION = "contradiction"
-    """Has another value in the place of the right one."""
+    """Has another value in place of the right one."""
     FABRICATION = "fabrication"
-    """Tells what nobody had told it."""
+    """States something that is not in the history."""
 
 
 def ignore_usage(usage: Usage) -> None:
-    """Nobody keeps the bill."""
+    """Ignore the cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibit:
-    """All a judge may look at. It does not say which system answered."""
+    """Everything a judge may see. It does not say which system answered."""
 
     scenario: str
     item: Item
     answer: Answer
     asked_at: StoryTime
     days: int
-    """The last story day the system had been told about when it answered."""
+    """The last story day the system was fed before it answered."""
     excerpts: Sequence[Episode] = ()
-    """The days the judge is shown, if a memory window was asked for."""
+    """The days the judge sees, if there is a memory window."""
     bill: Callable[[Usage], None] = ignore_usage
-    """Told of every call that was paid for, as soon as it was, whatever came of it."""
+    """Called with the cost of every call as soon as it is known, also of failed ones."""
 
 
 class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A judge's three marks, or the score of a dataset's protocol, with its reasons.
+    """A judge's three marks, or the score of a dataset's protocol, with the reason.
 
-    A mark missing or off its scale is refused.
+    Missing marks and marks outside their scale are refused.
     """
 
     marks: dict[str, int] = msgspec.field(default_factory=dict)
     score: float | None = None
-    """From 0 to 1, where a dataset's own protocol was followed, which gives no marks."""
+    """From 0 to 1, by a dataset's own protocol, instead of marks."""
     reason: str = ""
     probabilities: dict[str, float] = msgspec.field(default_factory=dict)
-    """For each mark, how likely it is a pass; empty where the judge does not say."""
+    """The probability of a pass by mark; empty if the judge gives none."""
     findings: tuple[Finding, ...] = ()
     rubric: str | None = None
-    """The rubric it was judged by, of those on the judge's card."""
+    """The rubric that was used, of those on the judge's card."""
 
     def __post_init__(self) -> None:
         if self.score is not None:
@@ -90,18 +90,18 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def of(cls, correctness: int, completeness: int, grounded: int, reason: str = "") -> Self:
-        """The usual three marks."""
+        """Make a verdict from the three marks."""
         marks = {"correctness": correctness, "completeness": completeness, "grounded": grounded}
         return cls(marks=marks, reason=reason)
 
     @property
     def composite(self) -> int:
-        """All points together; six at best."""
+        """The sum of the marks, of six."""
         return sum(self.marks.values())
 
     @property
     def is_failure(self) -> bool:
-        """Whether an appellate judge should look again."""
+        """Whether an appellate judge should review it."""
         if self.score is not None:
             return self.score < 1.0
         marks = self.marks
@@ -117,16 +117,16 @@ class RubricCard(Record, frozen=True, kw_only=True):
 
 
 class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Who judged, precisely enough to ask them again."""
+    """A judge, described precisely enough to repeat its work."""
 
     name: str
     version: str
     model: str | None = None
     rules_digest: str | None = None
     rubrics: tuple[RubricCard, ...] = ()
-    """The rubrics a language model judges by."""
+    """The rubrics of a language model judge."""
     computes: bool = False
-    """Judges by computation alone: it never waits, so there is nothing to time and cut off."""
+    """Whether it only computes: it never waits, so it needs no timeout."""
 
 
 class Judge(Protocol):
@@ -134,37 +134,37 @@ class Judge(Protocol):
 
     @property
     def card(self) -> JudgeCard:
-        """Who this judge is; changes whenever a grade could."""
+        """The judge's identity; it changes whenever a verdict could."""
         ...
 
     def study(self, scenario: Scenario) -> None:
-        """Prepare for answers about this scenario. Called before the first of them."""
+        """Prepare for answers about this scenario. Called before the first one."""
         ...
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
-        """Grade, or raise JudgeFault. Never guess a grade from an unreadable reply."""
+        """Judge, or raise JudgeFault. Never guess marks from an unreadable reply."""
         ...
 
 
 @runtime_checkable
 class ClosableJudge(Protocol):
-    """A judge that holds something, such as connections, until it is told that all is over."""
+    """A judge that holds resources such as connections."""
 
     async def close(self) -> None:
-        """Release it. What is asked afterwards opens it again."""
+        """Release them; a later call opens them again."""
         ...
 
 
 @runtime_checkable
 class TrainedJudge(Protocol):
-    """A judge that was trained on answers to some questions, and knows which."""
+    """A judge that was trained on answers to known questions."""
 
     def is_trained_on(self, question: str) -> bool:
-        """Whether figures about this question say less than they seem to."""
+        """Whether it was trained on this question, so that its agreement there is flattered."""
         ...
 
 
 async def close_judge(judge: Judge | None) -> None:
-    """Tell a judge, if there is one, that nothing is left to judge."""
+    """Close a judge, if there is one to close."""
     if isinstance(judge, ClosableJudge):
         await judge.close()

@@ -1,9 +1,8 @@
-"""Whole words: whether a wording stands in a text.
+"""Find phrases as whole words in a text.
 
-Words must be whole and in a row, and a number is one word with its sign, its decimals and its
-colons or slashes: `12` is in "12 days" and in "12%", and not in `120`, `12.5`, `12:30`, `-12` or
-`12k`. Letter case, width, apostrophes, hyphens, thousands separators and articles make no
-difference.
+Words must be whole and adjacent, and a number is one word with its sign, decimals, colons and
+slashes: `12` is in "12 days" and in "12%", but not in `120`, `12.5`, `12:30`, `-12` or `12k`.
+Letter case, width, apostrophes, hyphens, thousands separators and articles are ignored.
 """
 
 import re
@@ -21,13 +20,13 @@ MATCHING_RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
 
 
 def split_words(text: str) -> list[str]:
-    """The whole words of the text, folded."""
+    """Split the text into normalised words."""
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
     return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
 
 
 class WordSequence:
-    """A text taken apart once, for many phrases to be looked for in it."""
+    """A text split once, to look for many phrases in it."""
 
     __slots__ = ("all_words", "without_articles")
 
@@ -38,13 +37,13 @@ class WordSequence:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no word is left of it, so that it stands nowhere."""
+        """Whether it has no words."""
         return not self.all_words.strip()
 
     def contains(self, phrase: "WordSequence") -> bool:
-        """Whether the words of the phrase stand in it, whole, in order and side by side.
+        """Whether it contains the words of the phrase, in order and adjacent.
 
-        Articles are passed over, unless the phrase has nothing else.
+        Articles are ignored, unless the phrase has nothing else.
         """
         if phrase.without_articles.strip():
             return phrase.without_articles in self.without_articles
@@ -64,12 +63,12 @@ CHARACTERS_A_TOKEN = 4
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens the text is; none only for an empty one."""
+    """Estimate the tokens of a text; 0 only for an empty one."""
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 def find_secrets(truth: Truth, answer: str) -> tuple[str, ...]:
-    """The canaries and withheld values that the answer holds, however it is spaced or cased."""
+    """Find the canaries and withheld values in an answer, whatever their spacing and case."""
     secrets = (*truth.canaries, *truth.withheld)
     if not secrets:
         return ()
@@ -78,7 +77,7 @@ def find_secrets(truth: Truth, answer: str) -> tuple[str, ...]:
 
 
 def _is_present(secret: str, said: str) -> bool:
-    # Most answers tell none, and looking for the letters alone is far quicker.
+    # Most answers contain none, and a plain search is far quicker.
     if secret not in said:
         return False
     return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", said) is not None

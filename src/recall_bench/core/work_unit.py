@@ -1,12 +1,12 @@
-"""A plan cut into shards, which can be asked apart from each other. Pure: no clock, no chance.
+"""A plan divided into work units that can be asked independently. Deterministic.
 
-How small they get depends on the lifecycle alone:
+Their size depends on the lifecycle alone:
 
-* `fresh` gives every checkpoint and repeat a memory of its own, so each is a shard.
-* `forked` grows one memory, and a copy of it answers at each checkpoint and repeat: where its
-  snapshots can be carried elsewhere, each is a shard that waits for one pass of feeding; where they
-  cannot, the scenario stays whole.
-* `growing` asks one memory from first to last: the scenario is the shard.
+* `fresh` gives every checkpoint and repeat its own memory, so each is a unit.
+* `forked` grows one memory, and a copy of it answers at each checkpoint and repeat. If its
+  snapshots are portable, each is a unit that waits for one pass of feeding; otherwise the scenario
+  is the unit.
+* `growing` asks one memory throughout: the scenario is the unit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,20 +20,20 @@ from recall_bench.core.trial_states import ScenarioStates, TrialState
 
 
 class WorkUnit(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Trials of one scenario that need no memory which others need."""
+    """Trials of one scenario that share no memory with others."""
 
     scenario: str
     checkpoint: str | None = None
-    """None is every checkpoint, in story order."""
+    """None for every checkpoint, in story order."""
     repeat: int | None = None
-    """None is every repeat."""
+    """None for every repeat."""
 
     def __str__(self) -> str:
         place = "" if self.checkpoint is None else f"@{self.checkpoint}"
         return f"{self.scenario}{place}" + ("" if self.repeat is None else f"#{self.repeat}")
 
     def contains(self, trial: Trial) -> bool:
-        """Whether the trial is one of its."""
+        """Whether the trial belongs to it."""
         return (
             trial.scenario == self.scenario
             and self.checkpoint in (None, trial.checkpoint)
@@ -42,9 +42,9 @@ class WorkUnit(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def is_divisible(plan: Plan, *, portable: bool) -> bool:
-    """Whether the checkpoints of a scenario can be asked apart from each other.
+    """Whether the checkpoints of a scenario can be asked independently.
 
-    `portable` says whether the system's snapshots can be opened by another worker.
+    `portable` says whether other workers can open the system's snapshots.
     """
     if plan.lifecycle is Lifecycle.FORKED:
         return portable
@@ -54,7 +54,7 @@ def is_divisible(plan: Plan, *, portable: bool) -> bool:
 def list_work_units(
     scenario: str, sheets: Sequence[CheckpointPlan], plan: Plan, *, portable: bool = False
 ) -> tuple[WorkUnit, ...]:
-    """The shards of one scenario that ask anything: every trial it owes is in exactly one."""
+    """List the units of one scenario that ask anything; every owed trial is in exactly one."""
     asking = [sheet.checkpoint.label for sheet in sheets if sheet.asked]
     if not asking:
         return ()
@@ -68,7 +68,7 @@ def list_work_units(
 
 
 def weigh_unit(shard: WorkUnit, sheets: Sequence[CheckpointPlan], plan: Plan) -> int:
-    """About how much work a shard is: the days it feeds and the questions it puts."""
+    """Estimate the work of a unit: the days it feeds plus the questions it asks."""
     if shard.checkpoint is None:
         asked = plan.repeats * sum(len(sheet.asked) for sheet in sheets)
         return asked + max(sheet.cutoff for sheet in sheets)
@@ -77,7 +77,7 @@ def weigh_unit(shard: WorkUnit, sheets: Sequence[CheckpointPlan], plan: Plan) ->
 
 
 def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> Iterator[WorkUnit]:
-    """The shards of one part, all parts being about equally heavy. Every shard is in one part."""
+    """Yield the units of one shard; every unit is in one shard, all about equally heavy."""
     heaviest_first = sorted(weighed, key=lambda each: (-each[1], str(each[0])))
     loads = [(0, number) for number in range(1, part.of + 1)]
     heapify(loads)
@@ -91,9 +91,9 @@ def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> It
 def collect_shard_units(
     plan: Plan, items: Mapping[str, Sequence[Item]], part: Shard
 ) -> dict[str, tuple[WorkUnit, ...]]:
-    """By scenario, the shards of one part; a scenario with none of them is not there.
+    """Collect the units of one shard by scenario; a scenario without any is left out.
 
-    Parts know nothing of each other, so no snapshot is carried from one to another.
+    Shards are independent, so no snapshot is carried from one to another.
     """
     found: dict[str, list[WorkUnit]] = {}
     for shard in distribute_units(_weigh_units(plan, items), part):
@@ -109,7 +109,7 @@ def _weigh_units(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tu
 
 
 def list_states(standing: ScenarioStates, shards: Iterable[WorkUnit]) -> Iterator[TrialState]:
-    """How far each trial of these shards, which are of this scenario, has come."""
+    """List the state of each trial of these units, which are of this scenario."""
     for shard in shards:
         rows = (
             range(len(standing.checkpoint_plans))

@@ -1,8 +1,8 @@
-"""YAML as its version 1.2 means it: dates, clock times, `No` and `on` are text.
+"""YAML 1.2: dates, clock times, `No` and `on` are text.
 
-PyYAML reads version 1.1, where a bare `2026-01-01` is a date, `6:30` is 390 and `017` is 15.
-Its C parser is ten times faster than the 1.2 parser there is, so it does the parsing here and
-the core schema alone decides what a plain word means.
+PyYAML reads version 1.1, where a bare `2026-01-01` is a date, `6:30` is 390 and `017` is 15. Its C
+parser is ten times faster than the available 1.2 parser, so it parses here, and the core schema of
+1.2 decides what a plain scalar means.
 """
 
 import re
@@ -31,7 +31,7 @@ _PATTERNS = {
     _TAG + "int": re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"),
     _TAG + "float": re.compile(rf"(?:{_FLOAT})\Z"),
 }
-"""Every plain word that is not text. An integer is tried before a float."""
+"""The plain scalars that are not text. Integers are tried before floats."""
 
 _FIRST = {
     _TAG + "null": ["n", "N", "~", ""],
@@ -60,7 +60,7 @@ _SCALARS: dict[str, Callable[[str], object]] = {
 
 
 class Document:
-    """A file's content, which can say on which line any part of it stands."""
+    """A file's content, with the line of every part of it."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name
@@ -69,23 +69,23 @@ class Document:
         self.content = _Builder(name).build(_compose(name, source))
 
     def find_line(self, *keys: Key) -> int:
-        """The line of the part these keys lead to, or of the last part on the way there is."""
+        """Find the line of the part at these keys, or of the last part on the way that exists."""
         if self._root is None:
             self._root = _compose(self.name, self._source)
         return 1 if self._root is None else _find_line(self._root, keys)
 
     def describe_place(self, *keys: Key) -> str:
-        """The file and the line, as error messages name them."""
+        """Describe file and line for error messages."""
         return f"{self.name}, line {self.find_line(*keys)}"
 
 
 def load_yaml(path: Path) -> object:
-    """What the file holds; Malformed, with the line, if that is not one YAML document."""
+    """Load a YAML document; raises Malformed, with the line, if it is none."""
     return read_document(path).content
 
 
 def read_document(path: Path, *, name: str | None = None) -> Document:
-    """The file parsed; `name` is what messages call it, the path itself unless given."""
+    """Parse a file; `name` is used in messages instead of the path."""
     shown = name or str(path)
     try:
         raw = path.read_bytes()
@@ -97,7 +97,7 @@ def read_document(path: Path, *, name: str | None = None) -> Document:
 
 
 def decode_text(raw: bytes, name: str, encoding: str = "utf-8") -> str:
-    """The bytes as text; Malformed, with the line, where they are not UTF-8."""
+    """Decode UTF-8; raises Malformed, with the line, where it is none."""
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
@@ -134,13 +134,13 @@ def _compose(name: str, source: str) -> "Node | None":
 
 
 def _is_maybe_deep(source: str) -> bool:
-    """Whether it opens so many collections at all: brackets anywhere, or one line far in."""
+    """Whether it could be too deep: many brackets, or a line indented far."""
     brackets = source.count("[") + source.count("{")
     return brackets > _DEEPEST or _FAR_IN.search(source) is not None
 
 
 def _is_deep(source: str) -> bool:
-    """Whether composing it could overflow the stack, which the C parser does not look at."""
+    """Whether composing it could overflow the stack, which the C parser does not check."""
     import yaml
 
     events = _make_loader()(source)
@@ -176,7 +176,7 @@ def _make_syntax_error(name: str, source: str, error: "YAMLError") -> Malformed:
 
 
 class _Builder:
-    """Makes values of nodes. An alias shares the value of its anchor."""
+    """Builds values from nodes. An alias shares the value of its anchor."""
 
     def __init__(self, name: str) -> None:
         from yaml import MappingNode, ScalarNode
@@ -188,7 +188,7 @@ class _Builder:
         self._mapping_node = MappingNode
 
     def build(self, root: "Node | None") -> object:
-        """The value of the node and of everything in it; None for an empty file."""
+        """Build the value of a node; None for an empty file."""
         try:
             return None if root is None else self._build_value(root)
         except RecursionError:
