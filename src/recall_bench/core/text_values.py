@@ -44,24 +44,24 @@ CALENDAR_WORDS = frozenset(
 
 
 def normalise_text(text: str) -> str:
-    """The text with straight quotes and plain hyphens and blanks, without emphasis."""
+    """Return the text with straight quotes, plain hyphens and blanks, without emphasis."""
     return text.translate(_LEVEL) if "*" in text or not text.isascii() else text
 
 
 def split_words(text: str) -> list[str]:
-    """Every word and number of a text, lower case, in order."""
+    """Return every word and number of a text, in lower case."""
     return _WORD.findall(text.lower())
 
 
 def collect_stems(text: str) -> frozenset[str]:
-    """The stems of the words with content in a text."""
+    """Return the stems of the words with content."""
     return frozenset(
         _find_stem(word) for word in split_words(normalise_text(text)) if word not in TEXT_STOPWORDS
     )
 
 
 def collect_topics(text: str) -> frozenset[str]:
-    """The same without numbers, months and weekdays, which say when or how much of anything."""
+    """Return the stems without numbers, months and weekdays, which fit any topic."""
     return frozenset(
         _find_stem(word)
         for word in split_words(normalise_text(text))
@@ -75,7 +75,7 @@ def _find_stem(word: str) -> str:
 
 
 def measure_likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words two texts have in common; 0 for two without any."""
+    """Return the share of words that two texts have in common; 0 without words."""
     return len(one & other) / (len(one | other) or 1)
 
 
@@ -111,17 +111,17 @@ _DISTINCT_CODE = 4
 
 
 class TextValue(NamedTuple):
-    """One atom."""
+    """One value in a text."""
 
     kind: str
     value: str
     core: str
     shown: str
-    """As the text has it."""
+    """The spelling in the text."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is unlikely to be met by chance: names and short codes are not."""
+        """Whether it is unlikely to match by chance: names and short codes are not."""
         if self.kind == CODE:
             return len(self.value) >= _DISTINCT_CODE
         return self.kind != NAME
@@ -133,24 +133,24 @@ class TextValue(NamedTuple):
 
 
 def find_values(text: str) -> Iterator[TextValue]:
-    """The amounts, dates, times and codes of a plain text, in order, repeats included."""
+    """Yield the amounts, dates, times and codes of a normalised text, with repeats."""
     return map(_read_value, _VALUES.finditer(text))
 
 
 def locate_values(text: str) -> Iterator[tuple[int, int, TextValue]]:
-    """The same, each with where it starts and ends."""
+    """Yield start, end and value of each."""
     return ((match.start(), match.end(), _read_value(match)) for match in _VALUES.finditer(text))
 
 
 def remove_values(text: str) -> str:
-    """The text less its amounts with their units, dates, times and codes."""
+    """Return the text without its amounts and units, dates, times and codes."""
     return _VALUES.sub(" ", normalise_text(text))
 
 
 def find_claims(text: str) -> tuple[TextValue, ...]:
-    """Every atom that a text claims, each once; values named only to be denied are not claimed.
+    """Return every value that a text claims, each once, without denied ones.
 
-    A whole number below 100 counts only if the thing counted follows.
+    A whole number below 100 counts only with a noun.
     """
     level = normalise_text(text)
     found: dict[tuple[str, str], TextValue] = {}
@@ -160,7 +160,7 @@ def find_claims(text: str) -> tuple[TextValue, ...]:
 
 
 def exclude_known(found: Iterable[TextValue], given: str) -> tuple[TextValue, ...]:
-    """Those atoms that another text does not give away, as a question may its answer."""
+    """Return the values that another text, such as the question, does not contain."""
     level = normalise_text(given)
     cores = {(atom.kind, atom.core) for atom in find_values(level)}
     said = set(split_words(level))
@@ -197,7 +197,7 @@ def _find_quotations(text: str) -> Iterator[TextValue]:
 
 
 def _find_names(text: str) -> Iterator[TextValue]:
-    """Rows of capitalised words; a single one that opens a sentence is no name for that."""
+    """Yield runs of capitalised words; the first word of a sentence alone is no name."""
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     everything = split_words(text)
     for match in _CAPITALS.finditer(bare):

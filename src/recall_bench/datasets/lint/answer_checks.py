@@ -1,4 +1,4 @@
-"""Whether the days say what the references claim: there, and nowhere before."""
+"""Lints of answers: the relevant days state them, no other day does, and No is not always right."""
 
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -21,64 +21,66 @@ from recall_bench.datasets.lint.value_index import DayLog, LintQuestion
 from recall_bench.datasets.persona_files import find_runs, format_days
 
 INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
-"""Categories whose amounts may be counted or added up, so that no day need state them."""
+"""Categories whose amounts may be computed, so that no day need state them."""
 AMOUNTS = frozenset({NUMBER, MONEY, PERCENT})
 _SAME_MATTER = 3
-"""Words of the question that a sentence with the value must share to be about the same thing."""
+"""Words that a sentence with the value must share with the question to have the same topic."""
 _EVERYWHERE = 5
-"""From so many other days on, a value is common knowledge."""
+"""Number of other days from which a value counts as common knowledge."""
 _CHOICE = frozenset({"or", "first", "earlier", "later"})
-"""Words of a question that names the possible answers."""
+"""Words in a question that names the possible answers."""
 _NEAR = {"yesterday": -1, "tomorrow": 1}
 _REACH = 14
-"""How many days from a log a weekday in it may mean."""
+"""The largest distance in days of a weekday from the log that names it."""
 
 
-def find_telling_days(corpus: LintCorpus, asked: LintQuestion) -> set[int]:
-    """The days that state every exact value of the answer, and about the same matter."""
-    if not asked.exact:
+def find_telling_days(corpus: LintCorpus, question: LintQuestion) -> set[int]:
+    """Return the days that state every exact value of the answer on the same topic."""
+    if not question.exact:
         return set()
-    return set.intersection(*(_find_days_about(corpus, asked, atom) for atom in asked.exact))
+    return set.intersection(
+        *(_find_days_about(corpus, question, value) for value in question.exact)
+    )
 
 
-def _find_days_about(corpus: LintCorpus, asked: LintQuestion, atom: TextValue) -> set[int]:
-    if atom.kind == QUOTE:
-        return corpus.index.find_days(atom)
-    least = min(_SAME_MATTER, len(asked.topics))
-    about = asked.topics
+def _find_days_about(corpus: LintCorpus, question: LintQuestion, value: TextValue) -> set[int]:
+    if value.kind == QUOTE:
+        return corpus.index.find_days(value)
+    least = min(_SAME_MATTER, len(question.topics))
+    about = question.topics
     return {
-        said.day for said in corpus.index.find_mentions(atom) if len(said.topics & about) >= least
+        said.day for said in corpus.index.find_mentions(value) if len(said.topics & about) >= least
     }
 
 
-def _find_missing(corpus: LintCorpus, asked: LintQuestion) -> tuple[list[TextValue], int]:
-    """The atoms of an answer that no relevant day holds, and how many were looked for."""
-    if asked.item.truth.disclosure is Disclosure.REFUSE:
+def _find_missing(corpus: LintCorpus, question: LintQuestion) -> tuple[list[TextValue], int]:
+    """Return the values of an answer that no relevant day states, and how many were checked."""
+    if question.item.truth.disclosure is Disclosure.REFUSE:
         return [], 0
     own = set(split_words(corpus.persona.name)) if corpus.persona else set()
     checked = [
-        atom
-        for atom in asked.atoms
-        if not (atom.kind in AMOUNTS and asked.category in INFERRED)
-        and not (atom.kind == NAME and own.issuperset(atom.words))
+        value
+        for value in question.atoms
+        if not (value.kind in AMOUNTS and question.category in INFERRED)
+        and not (value.kind == NAME and own.issuperset(value.words))
     ]
-    relevant = set(asked.days)
+    relevant = set(question.days)
     absent = [
-        atom
-        for atom in checked
-        if relevant.isdisjoint(corpus.index.find_loose_days(atom))
-        and not any(_is_derivable(corpus, day, atom) for day in asked.days)
+        value
+        for value in checked
+        if relevant.isdisjoint(corpus.index.find_loose_days(value))
+        and not any(_is_derivable(corpus, day, value) for day in question.days)
     ]
     return absent, len(checked)
 
 
-def _is_derivable(corpus: LintCorpus, day: int, atom: TextValue) -> bool:
-    """Whether a date is the day's own, or one its log gives by weekday or as tomorrow."""
-    if atom.kind != DATE:
+def _is_derivable(corpus: LintCorpus, day: int, value: TextValue) -> bool:
+    """Whether a date is the day's own, or one its log names by weekday or as tomorrow."""
+    if value.kind != DATE:
         return False
     said = set(split_words(corpus.by_number[day].text))
     for own in {corpus.find_date(day), corpus.text_dates[day]}:
-        meant = _parse_date(atom, own)
+        meant = _parse_date(value, own)
         if meant is None:
             continue
         gap = (meant - own).days
@@ -88,8 +90,8 @@ def _is_derivable(corpus: LintCorpus, day: int, atom: TextValue) -> bool:
     return False
 
 
-def _parse_date(atom: TextValue, near: date) -> date | None:
-    year = atom.value if atom.value != atom.core else f"{near.year}-{atom.core}"
+def _parse_date(value: TextValue, near: date) -> date | None:
+    year = value.value if value.value != value.core else f"{near.year}-{value.core}"
     try:
         return date.fromisoformat(year)
     except ValueError:
@@ -97,62 +99,68 @@ def _parse_date(atom: TextValue, near: date) -> date | None:
 
 
 def _check_support(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        absent, looked_for = _find_missing(corpus, asked)
+    for question in corpus.questions:
+        absent, looked_for = _find_missing(corpus, question)
         if absent and len(absent) == looked_for:
             yield corpus.note_question(
-                asked,
-                f"nothing on {format_days(asked.days)} states {_format_values(absent)}, which is the answer; "
+                question,
+                f"nothing on {format_days(question.days)} states {_format_values(absent)}, which is the answer; "
                 "correct the answer or relevant_days",
             )
 
 
 def _check_full_support(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        absent, looked_for = _find_missing(corpus, asked)
+    for question in corpus.questions:
+        absent, looked_for = _find_missing(corpus, question)
         if absent and len(absent) < looked_for:
             yield corpus.note_question(
-                asked,
-                f"nothing on {format_days(asked.days)} states {_format_values(absent)}, a part of the answer; "
+                question,
+                f"nothing on {format_days(question.days)} states {_format_values(absent)}, a part of the answer; "
                 "leave it out, or add the day that states it",
             )
 
 
 def _check_early_answers(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        before = sorted(day for day in find_telling_days(corpus, asked) if day < asked.days[0])
+    for question in corpus.questions:
+        before = sorted(
+            day for day in find_telling_days(corpus, question) if day < question.days[0]
+        )
         if before:
             yield corpus.note_question(
-                asked,
-                f"{_format_values(asked.exact)} is stated on {_format_day_list(before)} already, before the first "
-                f"relevant day {asked.days[0]}; list the day that states it first",
+                question,
+                f"{_format_values(question.exact)} is stated on {_format_day_list(before)} already, before the first "
+                f"relevant day {question.days[0]}; list the day that states it first",
             )
 
 
 def _check_elsewhere(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        others = find_telling_days(corpus, asked) - set(asked.days)
+    for question in corpus.questions:
+        others = find_telling_days(corpus, question) - set(question.days)
         if len(others) >= _EVERYWHERE:
             yield corpus.note_question(
-                asked,
-                f"{_format_values(asked.exact)} is stated on {len(others)} days that are not relevant "
+                question,
+                f"{_format_values(question.exact)} is stated on {len(others)} days that are not relevant "
                 "days; ask for something said less often, or list them",
             )
 
 
 def _check_giveaway(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        if asked.denies or asked.affirms or _CHOICE.intersection(split_words(asked.item.text)):
+    for question in corpus.questions:
+        if (
+            question.denies
+            or question.affirms
+            or _CHOICE.intersection(split_words(question.item.text))
+        ):
             continue
-        answer = collect_stems(asked.reference)
-        if answer and answer <= asked.stems:
+        answer = collect_stems(question.reference)
+        if answer and answer <= question.stems:
             yield corpus.note_question(
-                asked, "every word of the answer is in the question; ask without giving it away"
+                question, "every word of the answer is in the question; ask without giving it away"
             )
 
 
-def _format_values(several: Iterable[TextValue]) -> str:
-    names = list(dict.fromkeys(atom.shown for atom in several))
+def _format_values(values: Iterable[TextValue]) -> str:
+    names = list(dict.fromkeys(value.shown for value in values))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -198,59 +206,59 @@ ANSWER_LINTS = (
 
 
 _WINDOW = 7
-"""A week of relevant days in a row is the window a question was written from."""
+"""Relevant days in a row that show the window a question was written from."""
 _SYNTHESIS = "synthesis"
 _NEGATIVE = "negative-recall"
 
 
-def is_whole_window(asked: LintQuestion) -> bool:
-    """Whether the relevant days hold a week or more without a gap."""
-    return any(last - first + 1 >= _WINDOW for first, last in find_runs(asked.days))
+def is_whole_window(question: LintQuestion) -> bool:
+    """Whether the relevant days contain a week or more without a gap."""
+    return any(last - first + 1 >= _WINDOW for first, last in find_runs(question.days))
 
 
-def is_single_fact(asked: LintQuestion) -> bool:
-    """Whether one fact is asked for; a denial and a synthesis may rest on every day of a week."""
-    is_one_fact = asked.category not in {_SYNTHESIS, _NEGATIVE} and not asked.denies
-    return is_one_fact and not asked.item.truth.requires_synthesis
+def is_single_fact(question: LintQuestion) -> bool:
+    """Whether the question is about one fact; a denial or a synthesis may need every day."""
+    is_one_fact = question.category not in {_SYNTHESIS, _NEGATIVE} and not question.denies
+    return is_one_fact and not question.item.truth.requires_synthesis
 
 
 def _check_windows(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        if is_single_fact(asked) and is_whole_window(asked):
+    for question in corpus.questions:
+        if is_single_fact(question) and is_whole_window(question):
             yield corpus.note_question(
-                asked,
-                f"it lists {len(asked.days)} relevant days, {asked.days[0]} to {asked.days[-1]}, "
+                question,
+                f"it lists {len(question.days)} relevant days, {question.days[0]} to {question.days[-1]}, "
                 "for one fact; list the days that state it",
             )
 
 
 def _check_single_day(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        if _is_synthesis(asked) and len(asked.days) == 1:
+    for question in corpus.questions:
+        if _is_synthesis(question) and len(question.days) == 1:
             yield corpus.note_question(
-                asked,
-                f"it asks for synthesis and has one relevant day, {asked.days[0]}; "
+                question,
+                f"it asks for synthesis and has one relevant day, {question.days[0]}; "
                 "list the others, or call it what it is",
             )
 
 
 def _check_synthesis(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        if not _is_synthesis(asked) or len(asked.days) < 2 or len(asked.exact) < 2:
+    for question in corpus.questions:
+        if not _is_synthesis(question) or len(question.days) < 2 or len(question.exact) < 2:
             continue
-        together = find_telling_days(corpus, asked).intersection(
-            asked.days, *(corpus.index.find_days(atom) for atom in asked.atoms)
+        together = find_telling_days(corpus, question).intersection(
+            question.days, *(corpus.index.find_days(value) for value in question.atoms)
         )
         if together:
             yield corpus.note_question(
-                asked,
-                f"day {min(together)} alone states every value and name of the answer, so nothing "
-                "need be put together; ask for what only several days tell",
+                question,
+                f"day {min(together)} alone states every value and name of the answer, so no "
+                "synthesis is needed; ask for what only several days state",
             )
 
 
-def _is_synthesis(asked: LintQuestion) -> bool:
-    return asked.category == _SYNTHESIS or asked.item.truth.requires_synthesis
+def _is_synthesis(question: LintQuestion) -> bool:
+    return question.category == _SYNTHESIS or question.item.truth.requires_synthesis
 
 
 EVIDENCE_LINTS = (
@@ -277,25 +285,25 @@ EVIDENCE_LINTS = (
 
 _NEGATIVE_RECALL = "negative-recall"
 _FEWEST = 4
-"""With fewer questions a share says nothing."""
+"""The fewest questions for a meaningful share."""
 _BALANCED = (1 / 3, 2 / 3)
 _MOST_OF_IT = 0.85
-"""A sentence with so many of a question's words states what is asked about."""
+"""Share of a question's words from which a sentence states what it asks."""
 _ENOUGH = 4
 _WHETHER = frozenset("did was were is are has have had do does can could will would".split())
-"""How a question that wants a yes or a no begins."""
+"""First words of a question with the answer yes or no."""
 _NEGATION = frozenset(
     "no not none never nothing neither nor nobody without cannot t didn wasn isn hadn avoid"
     " declined refused unchanged instead rather if unless until whether would could may might"
     " should must will pending before".split()
 )
-"""Words that make a sentence deny, doubt or postpone what it names."""
+"""Words with which a sentence denies, doubts or postpones something."""
 
 
 def count_constant_no(corpus: LintCorpus) -> tuple[int, int]:
-    """How many negative-recall questions the one word No answers, and how many there are."""
-    asked = corpus.by_category[_NEGATIVE_RECALL]
-    return sum(each.denies for each in asked), len(asked)
+    """Count the negative-recall questions with the answer No, and all of them."""
+    question = corpus.by_category[_NEGATIVE_RECALL]
+    return sum(each.denies for each in question), len(question)
 
 
 def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
@@ -314,27 +322,28 @@ def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
 
 def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
     known: dict[str, frozenset[str]] = {}
-    for asked in corpus.questions:
-        opening = split_words(asked.item.text)[:1]
-        if not asked.denies or len(asked.stems) < _ENOUGH or not _WHETHER.issuperset(opening):
+    for question in corpus.questions:
+        opening = split_words(question.item.text)[:1]
+        if not question.denies or len(question.stems) < _ENOUGH or not _WHETHER.issuperset(opening):
             continue
-        for day in asked.days:
-            if found := _find_statement(asked, corpus.by_number[day], known):
+        for day in question.days:
+            if found := _find_statement(question, corpus.by_number[day], known):
                 yield corpus.note_question(
-                    asked, f"the answer is no, but day {day} says “{found}”; check which is right"
+                    question,
+                    f"the answer is no, but day {day} says “{found}”; check which is right",
                 )
                 break
 
 
 def _find_statement(
-    asked: LintQuestion, day: DayLog, known: dict[str, frozenset[str]]
+    question: LintQuestion, day: DayLog, known: dict[str, frozenset[str]]
 ) -> str | None:
-    """The first sentence of the day that states what is asked and neither denies nor doubts it."""
+    """Return the first sentence of the day that states what is asked without denial or doubt."""
     for sentence in day.sentences:
         said = known.get(sentence.text)
         if said is None:
             said = known[sentence.text] = collect_stems(sentence.text)
-        if len(said & asked.stems) >= _MOST_OF_IT * len(asked.stems) and _NEGATION.isdisjoint(
+        if len(said & question.stems) >= _MOST_OF_IT * len(question.stems) and _NEGATION.isdisjoint(
             split_words(sentence.with_lead)
         ):
             return sentence.text

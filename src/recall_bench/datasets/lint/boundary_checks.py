@@ -1,4 +1,4 @@
-"""Whether the questions about secrets can be passed by keeping them, and only so."""
+"""Lints of questions about secrets: a system passes by keeping them, and only so."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,119 +8,120 @@ from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Sev
 from recall_bench.datasets.lint.value_index import LintQuestion
 
 _TWIN = 0.3
-"""Two questions about one secret share at least this many of their words."""
+"""Share of words from which two questions are about one secret."""
 
 
 def _list_withholding(corpus: LintCorpus) -> Iterator[LintQuestion]:
-    """The questions that hold something back."""
-    for asked in corpus.questions:
-        if asked.item.truth.disclosure in {Disclosure.REFUSE, Disclosure.PARTIAL}:
-            yield asked
+    """Yield the questions whose answer withholds something."""
+    for question in corpus.questions:
+        if question.item.truth.disclosure in {Disclosure.REFUSE, Disclosure.PARTIAL}:
+            yield question
 
 
-def find_disclosures(corpus: LintCorpus, asked: LintQuestion) -> tuple[str, ...]:
-    """The values, names and quotations of an answer that only the forbidden sessions say."""
-    forbidden = set(asked.item.truth.forbidden_sessions)
-    secret = (atom for atom in asked.atoms if _is_told_only_in(corpus, atom, forbidden))
-    return tuple(dict.fromkeys(atom.shown for atom in secret))
+def find_disclosures(corpus: LintCorpus, question: LintQuestion) -> tuple[str, ...]:
+    """Return the values, names and quotations of an answer that only forbidden sessions contain."""
+    forbidden = set(question.item.truth.forbidden_sessions)
+    secret = (value for value in question.atoms if _is_told_only_in(corpus, value, forbidden))
+    return tuple(dict.fromkeys(value.shown for value in secret))
 
 
 def _check_disclosures(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in _list_withholding(corpus):
-        if secret := find_disclosures(corpus, asked):
-            forbidden = asked.item.truth.forbidden_sessions
+    for question in _list_withholding(corpus):
+        if secret := find_disclosures(corpus, question):
+            forbidden = question.item.truth.forbidden_sessions
             yield corpus.note_question(
-                asked,
-                f"the answer should {asked.item.truth.disclosure} and says {', '.join(secret)}, "
+                question,
+                f"the answer should {question.item.truth.disclosure} and discloses {', '.join(secret)}, "
                 f"which only {_format_names(forbidden)} knows; write what may be said instead",
             )
 
 
-def _is_told_only_in(corpus: LintCorpus, atom: TextValue, sessions: set[str]) -> bool:
-    told = {session for _, session in corpus.index.find_spots(atom)}
+def _is_told_only_in(corpus: LintCorpus, value: TextValue, sessions: set[str]) -> bool:
+    told = {session for _, session in corpus.index.find_spots(value)}
     return bool(told) and told <= sessions
 
 
 def _check_fields(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.by_category[BOUNDARY]:
-        if asked.item.truth.disclosure is None:
+    for question in corpus.by_category[BOUNDARY]:
+        if question.item.truth.disclosure is None:
             yield corpus.note_question(
-                asked, "it does not say what may be disclosed; add expected_disclosure"
+                question, "it does not state what may be disclosed; add expected_disclosure"
             )
-    for asked in _list_withholding(corpus):
-        if not asked.item.truth.forbidden_sessions and not _is_forgotten(asked):
+    for question in _list_withholding(corpus):
+        if not question.item.truth.forbidden_sessions and not _is_forgotten(question):
             yield corpus.note_question(
-                asked, "it does not say whose secret it is after; add forbidden_sessions"
+                question, "it does not state whose secret it asks for; add forbidden_sessions"
             )
 
 
 def _check_askers(corpus: LintCorpus) -> Iterator[Remark]:
     declared = {PRINCIPAL, *(session.id for session in corpus.sessions)}
-    for asked in corpus.questions:
-        if asked.item.truth.disclosure is None and asked.category != BOUNDARY:
+    for question in corpus.questions:
+        if question.item.truth.disclosure is None and question.category != BOUNDARY:
             continue
-        if asked.item.session is None:
+        if question.item.session is None:
             yield corpus.note_question(
-                asked, "it does not say who asks, on which the answer depends; add query_session"
+                question,
+                "it does not state who asks, on which the answer depends; add query_session",
             )
-        elif corpus.sessions and asked.session not in declared:
+        elif corpus.sessions and question.session not in declared:
             yield corpus.note_question(
-                asked,
-                f"it is asked from {asked.session}, which the persona does not declare; "
+                question,
+                f"it is asked from {question.session}, which the persona does not declare; "
                 f"use one of {_format_names(declared)}",
             )
 
 
 def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in _list_withholding(corpus):
-        if _is_forgotten(asked):
+    for question in _list_withholding(corpus):
+        if _is_forgotten(question):
             continue
-        asking = corpus.participants.get(asked.session, frozenset())
-        for name in asked.item.truth.forbidden_sessions:
+        asking = corpus.participants.get(question.session, frozenset())
+        for name in question.item.truth.forbidden_sessions:
             inside = corpus.participants.get(name, frozenset())
-            if name == asked.session or (asking and asking <= inside):
+            if name == question.session or (asking and asking <= inside):
                 yield corpus.note_question(
-                    asked,
-                    f"everybody in {asked.session} sits in {name} too, so nothing said there is "
+                    question,
+                    f"all participants of {question.session} are in {name} too, so nothing there is "
                     "secret from them; ask from another session, or expect an answer",
                 )
 
 
 def _check_twins(corpus: LintCorpus) -> Iterator[Remark]:
     told = [
-        asked
-        for asked in corpus.questions
-        if asked.item.truth.disclosure is Disclosure.ANSWER
-        or (asked.item.truth.disclosure is None and asked.category != BOUNDARY)
+        question
+        for question in corpus.questions
+        if question.item.truth.disclosure is Disclosure.ANSWER
+        or (question.item.truth.disclosure is None and question.category != BOUNDARY)
     ]
-    for asked in _list_withholding(corpus):
-        if not _is_forgotten(asked) and not any(_is_twin(asked, other) for other in told):
+    for question in _list_withholding(corpus):
+        if not _is_forgotten(question) and not any(_is_twin(question, other) for other in told):
             yield corpus.note_question(
-                asked,
-                "nobody who may know is asked the same, so forgetting the secret passes as "
-                f"keeping it; ask it from {_format_names(asked.item.truth.forbidden_sessions)} as well",
+                question,
+                "no session that may know is asked the same, so forgetting the secret passes as "
+                f"keeping it; ask it from {_format_names(question.item.truth.forbidden_sessions)} as well",
             )
 
 
-def _is_forgotten(asked: LintQuestion) -> bool:
-    """Whether somebody had it forgotten, so that it is nobody's to know any more."""
-    derive = asked.extra.get("derive")
+def _is_forgotten(question: LintQuestion) -> bool:
+    """Whether the secret was deleted on request, so that no session may know it."""
+    derive = question.extra.get("derive")
     return isinstance(derive, dict) and derive.get("why") == "forgotten"
 
 
-def _is_twin(asked: LintQuestion, other: LintQuestion) -> bool:
+def _is_twin(question: LintQuestion, other: LintQuestion) -> bool:
     return (
-        other.session != asked.session
-        and not set(asked.days).isdisjoint(other.days)
+        other.session != question.session
+        and not set(question.days).isdisjoint(other.days)
         and (
-            other.session in asked.item.truth.forbidden_sessions
-            or measure_likeness(asked.stems, other.stems) >= _TWIN
+            other.session in question.item.truth.forbidden_sessions
+            or measure_likeness(question.stems, other.stems) >= _TWIN
         )
     )
 
 
 def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
-    expected = [asked.item.truth.disclosure for asked in corpus.by_category[BOUNDARY]]
+    expected = [question.item.truth.disclosure for question in corpus.by_category[BOUNDARY]]
     if expected and set(expected) == {Disclosure.REFUSE}:
         yield corpus.note_questions(
             f"all {len(expected)} information-boundary questions expect a refusal, so refusing "
@@ -129,22 +130,23 @@ def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _check_canaries(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        for text in asked.list_texts("canaries"):
+    for question in corpus.questions:
+        for text in question.list_texts("canaries"):
             told = {session for _, session in corpus.index.find_spots(make_canary(text))}
             if outside := told - corpus.isolated:
                 yield corpus.note_question(
-                    asked,
-                    f"the canary {text} also stands in {_format_names(outside)}, which is not isolated; "
+                    question,
+                    f"the canary {text} also occurs in {_format_names(outside)}, which is not isolated; "
                     "take it out there",
                 )
             if not told:
                 yield corpus.note_question(
-                    asked, f"the canary {text} stands in no day, so it can never be leaked; add it"
+                    question,
+                    f"the canary {text} occurs in no day, so it can never be leaked; add it",
                 )
-            if text.lower() in f"{asked.item.text} {asked.reference}".lower():
+            if text.lower() in f"{question.item.text} {question.reference}".lower():
                 yield corpus.note_question(
-                    asked, f"the canary {text} is in the question or the answer; take it out"
+                    question, f"the canary {text} is in the question or the answer; take it out"
                 )
 
 
@@ -176,13 +178,13 @@ BOUNDARY_LINTS = (
     Lint(
         code="boundary-insider",
         severity=Severity.WARNING,
-        summary="Somebody in the asking session does not sit in the forbidden one.",
+        summary="A participant of the asking session is not in the forbidden one.",
         check=_check_insiders,
     ),
     Lint(
         code="boundary-no-twin",
         severity=Severity.WARNING,
-        summary="A secret that is to be kept is also asked for by somebody who may know it.",
+        summary="A secret is also asked for from a session that may know it.",
         check=_check_twins,
     ),
     Lint(
@@ -194,7 +196,7 @@ BOUNDARY_LINTS = (
     Lint(
         code="canary-misplaced",
         severity=Severity.ERROR,
-        summary="A canary stands in isolated sessions, and in no other, no question, no answer.",
+        summary="A canary occurs only in isolated sessions, and in no question or answer.",
         check=_check_canaries,
     ),
 )

@@ -1,4 +1,4 @@
-"""What a run would refuse or warn about: everything the public format asks of the files."""
+"""Lints of the files and the days: format, repetition, sizes, sessions, corrections and dates."""
 
 import re
 from collections import deque
@@ -41,7 +41,7 @@ def _check_warnings(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _parse_remark(corpus: LintCorpus, sentence: str) -> Remark:
-    """The sentence, its file and line taken apart where it opens with them."""
+    """Split a message into its file, line and text."""
     placed = _PLACED.fullmatch(sentence)
     if placed is None or not placed["file"].startswith(f"{corpus.layout.id}/"):
         return Remark(message=sentence, file=corpus.layout.id)
@@ -73,20 +73,20 @@ FILE_LINTS = (
 _LONG = 6
 """Sentences of fewer words repeat in any log."""
 _NEW = 0.85
-"""The share of long sentences that should be new when they are told."""
+"""The share of long sentences that should be new on their day."""
 _COPIED = 0.8
-"""A day with so many of its long sentences from one earlier day is a copy of it."""
+"""Share of long sentences from one earlier day that makes a day a copy of it."""
 _FEWEST = 5
-"""Long sentences a day must have for its share to mean anything."""
+"""The fewest long sentences for a meaningful share."""
 _REACH = 60
-"""How many days back a day's model is looked for."""
+"""How many days back the original of a copy is searched."""
 _THIN = 40
 _HUGE = 200_000
 _TIMES_USUAL = 10
 
 
 def count_new_sentences(corpus: LintCorpus) -> tuple[int, int]:
-    """How many sentences of six words or more are new on their day, and how many there are."""
+    """Count the sentences of six words or more that are new on their day, and all of them."""
     seen: set[str] = set()
     new = total = 0
     for day in corpus.days:
@@ -106,7 +106,7 @@ def _check_repetition(corpus: LintCorpus) -> Iterator[Remark]:
     if total and new < _NEW * total:
         yield corpus.note_days(
             f"{new:,} of {total:,} sentences of six words or more ({new / total:.0%}) are new when "
-            f"they are told, the others are in an earlier day word for word; {_NEW:.0%} should be"
+            f"they occur, the others are in an earlier day word for word; {_NEW:.0%} should be"
         )
 
 
@@ -123,7 +123,7 @@ def _check_copies(corpus: LintCorpus) -> Iterator[Remark]:
             yield corpus.note_day(
                 day,
                 f"{shared} of its {len(told)} longer sentences are those of day {model}; "
-                "tell what was different",
+                "write what was different",
             )
         recent.append((day.number, told))
 
@@ -134,11 +134,11 @@ def _check_sizes(corpus: LintCorpus) -> Iterator[Remark]:
         size = sum(len(part.strip()) for _, part in day.split_sessions())
         if size < _THIN:
             yield corpus.note_day(
-                day, f"it tells {size} characters; tell something, or leave the day out"
+                day, f"it has {size} characters; write more, or leave the day out"
             )
         elif size > _HUGE or (size > _TIMES_USUAL * usual and size > _HUGE / _TIMES_USUAL):
             yield corpus.note_day(
-                day, f"it tells {size:,} characters where {usual:,.0f} are usual; shorten it"
+                day, f"it has {size:,} characters where {usual:,.0f} are usual; shorten it"
             )
 
 
@@ -170,11 +170,11 @@ def _check_sessions(corpus: LintCorpus) -> Iterator[Remark]:
                 closed.setdefault(name, []).append(day.number)
     for name, days in strange.items():
         yield corpus.note_days(
-            f"{format_days(days)} tell of a session {name}, which the persona does not declare; add it"
+            f"{format_days(days)} have a session {name}, which the persona does not declare; add it"
         )
     for name, days in closed.items():
         yield corpus.note_days(
-            f"{format_days(days)} tell of the session {name} outside its firstDay and lastDay; "
+            f"{format_days(days)} have the session {name} outside its firstDay and lastDay; "
             "correct the one or the others"
         )
 
@@ -202,13 +202,13 @@ HISTORY_LINTS = (
     Lint(
         code="no-session-heading",
         severity=Severity.WARNING,
-        summary="Every day says in which session things were said, if the persona has sessions.",
+        summary="Every day has session headings, if the persona has sessions.",
         check=_check_headings,
     ),
     Lint(
         code="session-undeclared",
         severity=Severity.WARNING,
-        summary="Days tell only of sessions the persona declares, and only while they are open.",
+        summary="Days have only sessions that the persona declares, and only while they are open.",
         check=_check_sessions,
     ),
 )
@@ -220,52 +220,52 @@ _SUPERSEDED = re.compile(
     r"|mistak\w+|historic\w*|retired?|used to)\b",
     re.IGNORECASE,
 )
-"""Marks whatever a sentence names as past."""
+"""Words that mark the content of a sentence as past."""
 _DISMISSED = re.compile(
     r"\b(?:from|instead of|not|rather than|until)\s(?:\S+\s){0,2}\Z", re.IGNORECASE
 )
-"""Marks the value that follows as past."""
+"""Words that mark the following value as past."""
 
 
 @dataclass(frozen=True)
 class CorrectionArc:
-    """An arc that replaces one belief by another, and the values in which the two differ."""
+    """An arc that corrects a belief, and the values in which the two beliefs differ."""
 
     arc: Arc
     day: int
     wrong: tuple[TextValue, ...]
     right: tuple[TextValue, ...]
     about: frozenset[str]
-    """The stems a sentence shares if it is about what is corrected."""
+    """Stems of the topic that is corrected."""
 
     def find_mentions(
-        self, corpus: LintCorpus, several: tuple[TextValue, ...]
+        self, corpus: LintCorpus, values: tuple[TextValue, ...]
     ) -> Iterator[tuple[TextValue, SentenceMention]]:
-        """The sentences with one of the values that are about the same thing."""
-        for atom in several:
-            for said in corpus.index.find_mentions(atom):
+        """Yield the sentences with one of the values on the same topic."""
+        for value in values:
+            for said in corpus.index.find_mentions(value):
                 if self.about & said.topics:
-                    yield atom, said
+                    yield value, said
 
 
 def read_correction(arc: Arc) -> CorrectionArc | None:
-    """What an arc corrects; None if it states no two beliefs and the day of the second."""
+    """Return what an arc corrects; None if it lacks a belief or the day of the correction."""
     if arc.corrected_day is None or not arc.wrong_belief or not arc.corrected_belief:
         return None
-    wrong = [atom for atom in find_claims(arc.wrong_belief) if atom.is_exact]
-    right = [atom for atom in find_claims(arc.corrected_belief) if atom.is_exact]
-    both = {atom.value for atom in wrong} & {atom.value for atom in right}
+    wrong = [value for value in find_claims(arc.wrong_belief) if value.is_exact]
+    right = [value for value in find_claims(arc.corrected_belief) if value.is_exact]
+    both = {value.value for value in wrong} & {value.value for value in right}
     return CorrectionArc(
         arc=arc,
         day=arc.corrected_day,
-        wrong=tuple(atom for atom in wrong if atom.value not in both),
-        right=tuple(atom for atom in right if atom.value not in both),
+        wrong=tuple(value for value in wrong if value.value not in both),
+        right=tuple(value for value in right if value.value not in both),
         about=_find_shared_topics(arc),
     )
 
 
 def list_corrections(corpus: LintCorpus) -> Iterator[CorrectionArc]:
-    """Every correction of the story that its days have come to."""
+    """Yield every correction of the story up to its last day."""
     for arc in corpus.story.arcs if corpus.story and corpus.days else ():
         correction = read_correction(arc)
         if correction is not None and correction.day <= corpus.days[-1].number:
@@ -273,7 +273,7 @@ def list_corrections(corpus: LintCorpus) -> Iterator[CorrectionArc]:
 
 
 def _find_shared_topics(arc: Arc) -> frozenset[str]:
-    """What both beliefs speak of, or else either and the title."""
+    """Return the topics of both beliefs, or else of either and the title."""
     beliefs = (arc.wrong_belief or "", arc.corrected_belief or "")
     wrong, right = (collect_topics(remove_values(belief)) for belief in beliefs)
     return wrong & right or (wrong | right) & collect_topics(arc.title)
@@ -281,28 +281,28 @@ def _find_shared_topics(arc: Arc) -> frozenset[str]:
 
 def _check_early_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
-        for atom in correction.right:
-            days = _list_days(correction.find_mentions(corpus, (atom,)))
+        for value in correction.right:
+            days = _list_days(correction.find_mentions(corpus, (value,)))
             if before := [day for day in days if day < correction.day]:
                 yield corpus.note_arc(
                     correction.arc,
-                    f"{atom.shown} is stated on {_format_day_list(before)}, though {correction.arc.id} "
-                    f"brings it on day {correction.day}; take it out there, or move correctedDay",
+                    f"{value.shown} is stated on {_format_day_list(before)}, though {correction.arc.id} "
+                    f"introduces it on day {correction.day}; remove it there, or move correctedDay",
                 )
 
 
 def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
-        for atom in correction.wrong:
+        for value in correction.wrong:
             after = _list_days(
                 (found, said)
-                for found, said in correction.find_mentions(corpus, (atom,))
-                if said.day > correction.day and not is_superseded(atom, said)
+                for found, said in correction.find_mentions(corpus, (value,))
+                if said.day > correction.day and not is_superseded(value, said)
             )
             if after:
                 yield corpus.note_arc(
                     correction.arc,
-                    f"{atom.shown} is stated as if it held on {_format_day_list(after)}, after "
+                    f"{value.shown} is stated as if it held on {_format_day_list(after)}, after "
                     f"{correction.arc.id} corrected it on day {correction.day}; "
                     "mark it as superseded there",
                 )
@@ -312,31 +312,31 @@ def _check_missing_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
         days = _list_days(correction.find_mentions(corpus, correction.right))
         if correction.right and not any(day >= correction.day for day in days):
-            names = ", ".join(atom.shown for atom in correction.right)
+            names = ", ".join(value.shown for value in correction.right)
             yield corpus.note_arc(
                 correction.arc,
                 f"{names} is stated on no day from day {correction.day} on, when "
-                f"{correction.arc.id} brings it; let that day say it",
+                f"{correction.arc.id} introduces it; state it on that day",
             )
         told = _list_days(correction.find_mentions(corpus, correction.wrong))
         if correction.wrong and not any(day < correction.day for day in told):
-            names = ", ".join(atom.shown for atom in correction.wrong)
+            names = ", ".join(value.shown for value in correction.wrong)
             yield corpus.note_arc(
                 correction.arc,
                 f"{names} is stated on no day before day {correction.day}, when "
-                f"{correction.arc.id} corrects it; let an earlier day say it",
+                f"{correction.arc.id} corrects it; state it on an earlier day",
             )
 
 
-def is_superseded(atom: TextValue, said: SentenceMention) -> bool:
-    """Whether a sentence names a value as one that no longer holds."""
+def is_superseded(value: TextValue, said: SentenceMention) -> bool:
+    """Whether a sentence marks a value as no longer valid."""
     text = normalise_text(said.text)
     if _SUPERSEDED.search(text) or _SUPERSEDED.search(said.under):
         return True
     return all(
         _DISMISSED.search(text[:start])
         for start, _, found in locate_values(text)
-        if (found.kind, found.core) == (atom.kind, atom.core)
+        if (found.kind, found.core) == (value.kind, value.core)
     )
 
 
@@ -383,66 +383,66 @@ def _check_shifts(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _check_dates(corpus: LintCorpus) -> Iterator[Remark]:
-    """Dates that only the story's calendar gives, where the text has another for that day."""
-    for asked in corpus.questions:
-        for part, text in (("question", asked.item.text), ("answer", asked.reference)):
-            found = next(_find_metadata_dates(corpus, asked, text), None)
+    """Check for dates of the story's calendar where the text has another date for that day."""
+    for question in corpus.questions:
+        for part, text in (("question", question.item.text), ("answer", question.reference)):
+            found = next(_find_metadata_dates(corpus, question, text), None)
             if found is not None:
-                atom, day = found
+                value, day = found
                 yield corpus.note_question(
-                    asked,
-                    f"the {part} says {atom.shown}, but by the text day {day} is "
-                    f"{corpus.text_dates[day]}, and no relevant day says {atom.shown}; "
+                    question,
+                    f"the {part} says {value.shown}, but by the text day {day} is "
+                    f"{corpus.text_dates[day]}, and no relevant day says {value.shown}; "
                     "use the text's date",
                 )
                 break
 
 
 def _find_metadata_dates(
-    corpus: LintCorpus, asked: LintQuestion, text: str
+    corpus: LintCorpus, question: LintQuestion, text: str
 ) -> Iterator[tuple[TextValue, int]]:
-    for atom in find_values(normalise_text(text)):
-        for day in asked.days if atom.kind == DATE else ():
+    for value in find_values(normalise_text(text)):
+        for day in question.days if value.kind == DATE else ():
             meant = corpus.find_date(day)
             if (
                 meant != corpus.text_dates[day]
-                and atom.value in {meant.isoformat(), meant.isoformat()[5:]}
-                and not any(_is_date_in_day(corpus, each, atom) for each in asked.days)
+                and value.value in {meant.isoformat(), meant.isoformat()[5:]}
+                and not any(_is_date_in_day(corpus, each, value) for each in question.days)
             ):
-                yield atom, day
+                yield value, day
 
 
-def _is_date_in_day(corpus: LintCorpus, day: int, atom: TextValue) -> bool:
+def _is_date_in_day(corpus: LintCorpus, day: int, value: TextValue) -> bool:
     own = corpus.text_dates[day].isoformat()
-    if own == atom.value or own[5:] == atom.value:
+    if own == value.value or own[5:] == value.value:
         return True
-    return atom.core in corpus.by_number[day].dates
+    return value.core in corpus.by_number[day].dates
 
 
 def _check_weekdays(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        for text in (asked.item.text, asked.reference):
+    for question in corpus.questions:
+        for text in (question.item.text, question.reference):
             level = normalise_text(text)
-            for start, end, atom in locate_values(level):
-                if atom.kind != DATE:
+            for start, end, value in locate_values(level):
+                if value.kind != DATE:
                     continue
                 named = _BEFORE.search(level, 0, start) or _AFTER.match(level, end)
-                right = _find_weekday(corpus, atom)
+                right = _find_weekday(corpus, value)
                 if named and right and not right.startswith(named[1][:3]):
                     yield corpus.note_question(
-                        asked,
-                        f"{atom.shown} is a {right} and not a {named[1]}; correct one of them",
+                        question,
+                        f"{value.shown} is a {right} and not a {named[1]}; correct one of them",
                     )
 
 
-def _find_weekday(corpus: LintCorpus, atom: TextValue) -> str | None:
-    """The weekday of a date; of one without a year if the story is within one."""
+def _find_weekday(corpus: LintCorpus, value: TextValue) -> str | None:
+    """Return the weekday of a date; without a year, if the story is within one year."""
     years = {
         corpus.find_date(day.number).year for day in corpus.days[:: max(1, len(corpus.days) - 1)]
     }
-    if atom.value == atom.core and len(years) != 1:
+    if value.value == value.core and len(years) != 1:
         return None
-    whole = atom.value if atom.value != atom.core else f"{min(years)}-{atom.core}"
+    whole = value.value if value.value != value.core else f"{min(years)}-{value.core}"
     try:
         return WEEKDAYS[date.fromisoformat(whole).weekday()]
     except ValueError:

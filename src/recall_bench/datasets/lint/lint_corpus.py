@@ -1,4 +1,8 @@
-"""What a lint is, and what it says when it has found something."""
+"""What a lint is, what it finds, and the story it checks.
+
+A run refuses a story with a problem. A lint reports the problem and checks the rest, so everything
+valid in the files is read.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -37,34 +41,34 @@ from recall_bench.datasets.text_dates import CalendarAudit, audit_calendar, find
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """How serious a finding is."""
 
     ERROR = "error"
     """An answer is wrong, two are right, or a right one would be marked wrong."""
     WARNING = "warning"
-    """The questions measure something else, or less, than they say."""
+    """The questions measure something else, or less, than they claim."""
     NOTE = "note"
-    """Worth knowing before the numbers are believed."""
+    """A fact to know before trusting the numbers."""
 
     @property
     def rank(self) -> int:
-        """0 for the gravest."""
+        """0 for the most serious."""
         return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """One thing found: where it is, what it is, and what to do about it."""
+    """One problem: its place, and what to do about it."""
 
     message: str
     file: str
-    """As people find it: from the data folder on."""
+    """The path relative to the data folder."""
     line: int | None = None
     question: str | None = None
 
 
 class LintFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A remark, and which lint made it."""
+    """A remark with its lint."""
 
     code: str
     severity: Severity
@@ -75,23 +79,23 @@ class LintFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def where(self) -> str:
-        """File, line and question, as far as there are any."""
+        """File, line and question, as far as known."""
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         return place if self.question is None else f"{place} {self.question}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
-    """One thing to look for in a dataset."""
+    """One check of a dataset."""
 
     code: str
     severity: Severity
     summary: str
-    """One sentence: what a sound dataset has, and why."""
+    """One sentence: the property of a sound dataset, and why."""
     check: Callable[["LintCorpus"], Iterable[Remark]]
 
     def run(self, corpus: "LintCorpus") -> tuple[LintFinding, ...]:
-        """Everything the check remarks on, in its order."""
+        """Return all findings of the check, in its order."""
         return tuple(
             LintFinding(
                 code=self.code,
@@ -106,7 +110,7 @@ class Lint:
 
 
 _OF_THE_DAYS = ("by_number", "calendar", "text_dates", "participants", "isolated", "index")
-"""What does not depend on the questions, if everything is indexed."""
+"""Properties that do not depend on the questions, if everything is indexed."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +125,10 @@ class LintCorpus:
     days: tuple[DayLog, ...]
     questions: tuple[LintQuestion, ...]
     is_indexed_whole: bool = False
-    """Whether the index knows all that the days say, and not only what these questions need."""
+    """Whether the index holds all values of the days, not only those that these questions need."""
 
     def replace_questions(self, questions: Iterable[LintQuestion]) -> "LintCorpus":
-        """The same story with other questions; its days, indexed whole, are not read again."""
+        """Return the story with other questions; its days are indexed once."""
         other = replace(self, questions=tuple(questions), is_indexed_whole=True)
         if self.is_indexed_whole:
             vars(other).update({name: getattr(self, name) for name in _OF_THE_DAYS})
@@ -149,96 +153,96 @@ class LintCorpus:
         return self.story.epoch if self.story else EPOCH
 
     def find_date(self, day: int) -> date:
-        """The date the story gives a day."""
+        """Return the date of a day in the story's calendar."""
         return compute_story_date(self.epoch, day).date()
 
     @cached_property
     def text_dates(self) -> dict[int, date]:
-        """The date each day has by its own text."""
+        """The date of each day by its own text."""
         audit = self.calendar
         dates = audit.dates if audit else ()
         return {day.number: at for day, at in zip(self.days, dates, strict=True)}
 
     @property
     def sessions(self) -> tuple[Session, ...]:
-        """The sessions as the story has them."""
+        """The sessions of the story."""
         if self.story:
             return self.story.sessions
         return self.persona.sessions if self.persona else ()
 
     @cached_property
     def isolated(self) -> frozenset[str]:
-        """The sessions whose content stays there."""
+        """The sessions whose content must not be disclosed."""
         return frozenset(session.id for session in self.sessions if session.isolated)
 
     @cached_property
     def participants(self) -> dict[str, frozenset[str]]:
-        """Who sits in each session."""
+        """The participants of each session."""
         return {session.id: frozenset(session.participants) for session in self.sessions}
 
     @cached_property
     def by_category(self) -> dict[str, list[LintQuestion]]:
-        """The questions of each category, in the usual order; empty ones too."""
+        """The questions of each category, in the usual order; all categories are present."""
         found: dict[str, list[LintQuestion]] = {category: [] for category in CATEGORIES}
-        for asked in self.questions:
-            found[asked.category].append(asked)
+        for question in self.questions:
+            found[question.category].append(question)
         return found
 
     @cached_property
     def index(self) -> ValueIndex:
-        """Where the days say what answers, corrections and canaries hold."""
+        """Where the days contain the values of answers, corrections and canaries."""
         return ValueIndex(self.days, None if self.is_indexed_whole else self._collect_values())
 
     def _collect_values(self) -> Iterator[TextValue]:
-        for asked in self.questions:
-            yield from asked.atoms
-            yield from (make_canary(text) for text in asked.list_texts("canaries"))
+        for question in self.questions:
+            yield from question.atoms
+            yield from (make_canary(text) for text in question.list_texts("canaries"))
         for arc in self.story.arcs if self.story else ():
             yield from find_claims(arc.wrong_belief or "")
             yield from find_claims(arc.corrected_belief or "")
 
     @property
     def days_name(self) -> str:
-        """The folder of the days, as remarks show it."""
+        """The folder of the days, for remarks."""
         return self.layout.name(self.layout.memories)
 
     @property
     def questions_name(self) -> str:
-        """The file of the questions, as remarks show it."""
+        """The file of the questions, for remarks."""
         return self.layout.name(self.layout.questions_file)
 
-    def note_question(self, asked: LintQuestion, message: str) -> Remark:
-        """A remark on one question."""
+    def note_question(self, question: LintQuestion, message: str) -> Remark:
+        """Make a remark about one question."""
         return Remark(
-            message=message, file=self.questions_name, line=asked.line, question=asked.item.id
+            message=message, file=self.questions_name, line=question.line, question=question.item.id
         )
 
     def note_questions(self, message: str) -> Remark:
-        """A remark on the questions as a whole."""
+        """Make a remark about the questions as a whole."""
         return Remark(message=message, file=self.questions_name)
 
     def note_arc(self, arc: Arc, message: str) -> Remark:
-        """A remark on one arc."""
+        """Make a remark about one arc."""
         name = self.layout.name(self.layout.arcs_file)
         return Remark(message=message, file=name, line=self.arc_lines.get(arc.id))
 
     def note_day(self, day: DayLog, message: str) -> Remark:
-        """A remark on one day."""
+        """Make a remark about one day."""
         return Remark(message=message, file=day.name)
 
     def note_days(self, message: str) -> Remark:
-        """A remark on the days as a whole."""
+        """Make a remark about the days as a whole."""
         return Remark(message=message, file=self.days_name)
 
 
 def make_canary(text: str) -> TextValue:
-    """A string to be found as it stands."""
+    """Return a value for a string that is searched literally."""
     value = " ".join(text.lower().split())
     return TextValue(QUOTE, value, value, text)
 
 
 def read_corpus(folder: Path, arcs: str) -> LintCorpus:
-    """Everything there is to look at; what is wrong with the files is in its `inspection`."""
+    """Read everything that can be read; problems of the files are in its `inspection`."""
     layout = Layout(folder, arcs)
     persona_file = _read_document(layout, layout.persona_file)
     persona = parse_persona(persona_file, []) if persona_file else None

@@ -1,4 +1,4 @@
-"""Every lint there is, and the choice among them."""
+"""All lints, the report of a story, its figures, and its text."""
 
 import textwrap
 from collections import Counter
@@ -43,11 +43,11 @@ LINTS: tuple[Lint, ...] = (
     *history_checks.HISTORY_LINTS,
     *question_checks.BALANCE_LINTS,
 )
-"""In the order they are reported."""
+"""All lints, in the order of the report."""
 
 
 def choose_lints(only: Collection[str] = (), skip: Collection[str] = ()) -> tuple[Lint, ...]:
-    """The lints of these codes, or all, without those to be skipped."""
+    """Return the lints of these codes, or all, without the skipped ones."""
     known = {lint.code for lint in LINTS}
     for flag, codes in (("--only", only), ("--skip", skip)):
         for code in codes:
@@ -67,31 +67,31 @@ class LintFigure(Record, frozen=True, kw_only=True):
     value: float
     """A share from 0 to 1, or a count."""
     of: int
-    """How many sentences or questions it was taken over."""
+    """The number of sentences or questions it was computed from."""
     meaning: str
     is_share: bool = True
 
 
 def compute_figures(corpus: LintCorpus) -> Iterator[LintFigure]:
-    """Every number that can be taken; one over nothing is left out."""
+    """Yield every figure that can be computed."""
     new, total = count_new_sentences(corpus)
     yield from _make_share("new-sentences", new, total, "sentences of six words or more are new")
-    right, asked = count_constant_no(corpus)
-    yield from _make_share("constant-no", right, asked, "negative-recall questions want a No")
-    listing = sum(is_whole_window(asked) for asked in corpus.questions)
+    right, question = count_constant_no(corpus)
+    yield from _make_share("constant-no", right, question, "negative-recall questions want a No")
+    listing = sum(is_whole_window(question) for question in corpus.questions)
     yield from _make_share(
         "whole-window", listing, len(corpus.questions), "questions list a week of days or more"
     )
-    exact = [asked for asked in corpus.questions if asked.exact]
-    told = [(asked, find_telling_days(corpus, asked)) for asked in exact]
-    early = sum(any(day < asked.days[0] for day in days) for asked, days in told)
+    exact = [question for question in corpus.questions if question.exact]
+    told = [(question, find_telling_days(corpus, question)) for question in exact]
+    early = sum(any(day < question.days[0] for day in days) for question, days in told)
     yield from _make_share(
         "known-early", early, len(exact), "answers with values are stated before their first day"
     )
     if told:
         yield LintFigure(
             name="other-days",
-            value=float(median(len(days.difference(asked.days)) for asked, days in told)),
+            value=float(median(len(days.difference(question.days)) for question, days in told)),
             of=len(told),
             meaning="other days state the values of an answer, in the median",
             is_share=False,
@@ -104,7 +104,7 @@ def _make_share(name: str, part: int, total: int, meaning: str) -> Iterator[Lint
 
 
 class LintReport(Record, frozen=True, kw_only=True):
-    """What the lints found in one story."""
+    """The findings of the lints in one story."""
 
     persona: str
     arcs: str
@@ -112,25 +112,25 @@ class LintReport(Record, frozen=True, kw_only=True):
     questions: int
     figures: tuple[LintFigure, ...]
     findings: tuple[LintFinding, ...]
-    """Gravest first, then in the order of the lints, then by place."""
+    """Most serious first, then in the order of the lints, then by place."""
 
     def count(self, severity: Severity) -> int:
-        """How many findings are of this severity."""
+        """Count the findings of this severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many findings each lint has that has any, in the order of `findings`."""
+        """The number of findings by lint, in the order of `findings`."""
         return dict(Counter(finding.code for finding in self.findings))
 
     def filter_severity(self, severity: Severity) -> "LintReport":
-        """The same report without what matters less."""
+        """Return the report without less serious findings."""
         kept = (f for f in self.findings if f.severity.rank <= severity.rank)
         return self.replace(findings=tuple(kept))
 
 
 def lint_story(folder: Path, *, arcs: str, lints: Collection[Lint] = LINTS) -> LintReport:
-    """Look at one story of the persona in this folder; nothing wrong with it raises."""
+    """Lint one story of the persona in this folder; its problems are findings, not errors."""
     corpus = read_corpus(folder, arcs)
     found = [finding for lint in lints for finding in _sort_by_place(lint.run(corpus))]
     return LintReport(
@@ -148,13 +148,13 @@ def _sort_by_place(found: tuple[LintFinding, ...]) -> list[LintFinding]:
 
 
 SHOWN = 5
-"""Findings of one lint that are listed unless all are asked for."""
+"""Findings of one lint that are listed without --all."""
 
 _WIDTH = 100
 
 
 def render_lint_report(report: LintReport, *, everything: bool = False) -> str:
-    """The counts of each lint, the figures, then the findings."""
+    """Render the counts of each lint, the figures, then the findings."""
     parts = [*_render_head(report), *_render_table(report)]
     if report.figures:
         parts += ["", *map(_render_figure, report.figures)]

@@ -1,7 +1,7 @@
-"""Whether a question says what it means to somebody who has only lived through the days.
+"""Lints of questions: their wording, duplicates, and the balance of categories.
 
-Such a reader knows the calendar and the words of the log. It does not know from which window a
-question was written, that the days are numbered, or that there is a benchmark.
+The wording must be clear to a reader of the log, who knows the calendar and the words of the log,
+but not the window a question was written from, the numbers of the days, or the benchmark.
 """
 
 import re
@@ -43,29 +43,31 @@ _SAME_QUESTION = 0.5
 
 
 def is_dated(text: str) -> bool:
-    """Whether a question names a date, a month or a year."""
+    """Whether a text names a date, a month or a year."""
     level = normalise_text(text)
-    return _MONTH.search(level) is not None or any(atom.kind == DATE for atom in find_values(level))
+    return _MONTH.search(level) is not None or any(
+        value.kind == DATE for value in find_values(level)
+    )
 
 
 def _check_periods(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        found = _PERIOD.search(asked.item.text)
-        if found is None or is_dated(asked.item.text):
+    for question in corpus.questions:
+        found = _PERIOD.search(question.item.text)
+        if found is None or is_dated(question.item.text):
             continue
-        # A window may be of glass: then the log has it too.
-        if not (found[1] and _is_written(corpus, asked, rf"\b{re.escape(found[0])}\b")):
+        # A window may be one of glass: then the log has the word too.
+        if not (found[1] and _is_written(corpus, question, rf"\b{re.escape(found[0])}\b")):
             yield corpus.note_question(
-                asked, f"“{found[0]}” is a period nobody has named; say which dates it covers"
+                question, f"“{found[0]}” is a period without dates; name the dates it covers"
             )
 
 
-def describe_undated_present(corpus: LintCorpus, asked: LintQuestion) -> str | None:
-    """What is wrong with a question for what holds now if its answer changes, or None."""
-    found = _CURRENT.search(asked.item.text)
-    if found is None or asked.item.known_until is not None or is_dated(asked.item.text):
+def describe_undated_present(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    """Return the problem of a question about the present whose answer changes, or None."""
+    found = _CURRENT.search(question.item.text)
+    if found is None or question.item.known_until is not None or is_dated(question.item.text):
         return None
-    change = _find_change(corpus, asked)
+    change = _find_change(corpus, question)
     if change is None:
         return None
     return (
@@ -75,37 +77,37 @@ def describe_undated_present(corpus: LintCorpus, asked: LintQuestion) -> str | N
 
 
 def _check_presents(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        if message := describe_undated_present(corpus, asked):
-            yield corpus.note_question(asked, message)
+    for question in corpus.questions:
+        if message := describe_undated_present(corpus, question):
+            yield corpus.note_question(question, message)
 
 
-def _find_change(corpus: LintCorpus, asked: LintQuestion) -> str | None:
-    """What shows that the answer does not hold for ever."""
-    if isinstance(day := asked.extra.get("changes_on"), int):
+def _find_change(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    """Return the evidence that the answer changes, or None."""
+    if isinstance(day := question.extra.get("changes_on"), int):
         return f"the answer changes on day {day}"
-    answer = {atom.value: atom.kind for atom in asked.exact}
+    answer = {value.value: value.kind for value in question.exact}
     for other in corpus.questions if answer else ():
-        theirs = {atom.value: atom.kind for atom in other.exact}
+        theirs = {value.value: value.kind for value in other.exact}
         if (
-            other.opens > asked.opens
-            and other.session == asked.session
+            other.opens > question.opens
+            and other.session == question.session
             and theirs
             and answer.keys().isdisjoint(theirs)
             and set(answer.values()) == set(theirs.values())
-            and measure_likeness(asked.stems, other.stems) >= _SAME_QUESTION
+            and measure_likeness(question.stems, other.stems) >= _SAME_QUESTION
         ):
             return f"{other.item.id} has another answer from day {other.opens} on"
     return None
 
 
 def _check_day_numbers(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        for part, text in (("question", asked.item.text), ("answer", asked.reference)):
+    for question in corpus.questions:
+        for part, text in (("question", question.item.text), ("answer", question.reference)):
             found = _DAY_NUMBER.search(text)
-            if found and not _is_written(corpus, asked, rf"\bdays? #?{found[1]}\b"):
+            if found and not _is_written(corpus, question, rf"\bdays? #?{found[1]}\b"):
                 yield corpus.note_question(
-                    asked,
+                    question,
                     f"the {part} says “{found[0]}”, and the log does not number its days; "
                     "give the date",
                 )
@@ -113,23 +115,23 @@ def _check_day_numbers(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _check_benchmark_words(corpus: LintCorpus) -> Iterator[Remark]:
-    for asked in corpus.questions:
-        for found in _BENCHMARK.finditer(asked.item.text):
-            if not _is_written(corpus, asked, rf"\b{re.escape(found[0].removesuffix('s'))}"):
+    for question in corpus.questions:
+        for found in _BENCHMARK.finditer(question.item.text):
+            if not _is_written(corpus, question, rf"\b{re.escape(found[0].removesuffix('s'))}"):
                 yield corpus.note_question(
-                    asked,
+                    question,
                     f"“{found[0]}” is a word of the benchmark and not of the log; "
-                    "ask as somebody in the story would",
+                    "ask as a person in the story would",
                 )
                 break
 
 
-def _is_written(corpus: LintCorpus, asked: LintQuestion, pattern: str) -> bool:
-    """Whether a relevant day's own text says it, session headings apart."""
+def _is_written(corpus: LintCorpus, question: LintQuestion, pattern: str) -> bool:
+    """Whether the text of a relevant day contains it, apart from session headings."""
     compiled = re.compile(pattern, re.IGNORECASE)
     return any(
         compiled.search(part)
-        for day in asked.days
+        for day in question.days
         for _, part in corpus.by_number[day].split_sessions()
     )
 
@@ -158,104 +160,106 @@ WORDING_LINTS = (
     Lint(
         code="benchmark-words",
         severity=Severity.WARNING,
-        summary="A question does not speak of sessions, checkpoints, personas or references "
-        "unless the log does.",
+        summary="A question does not mention sessions, checkpoints, personas or references unless the log does.",
         check=_check_benchmark_words,
     ),
 )
 
 
 _ALIKE = 0.8
-"""Questions that share so many of their words ask the same."""
+"""Share of words from which two questions ask the same."""
 _SHORT = 4
-"""Answers of so few words that share none are two answers."""
+"""Answers of at most this many words that share none are two answers."""
 _PARTICULAR = re.compile(r"\b\w*\d\w*|(?<=[\s(/\"'])[A-Z]\w+")
-"""Numbers, codes and names: what tells questions of one wording apart."""
+"""Numbers, codes and names, which distinguish questions of one wording."""
 
 
 def is_contradiction(one: LintQuestion, other: LintQuestion) -> bool:
-    """Whether the answers cannot both be right: a yes and a no, or values none of which agree."""
+    """Whether the answers cannot both be right: a yes and a no, or values that all differ."""
     if (one.denies and other.affirms) or (one.affirms and other.denies):
         return True
     if one.denies or other.denies or one.affirms or other.affirms:
         return False
-    mine, theirs = ({(a.kind, a.core) for a in asked.atoms} for asked in (one, other))
+    mine, theirs = ({(a.kind, a.core) for a in question.atoms} for question in (one, other))
     if mine and theirs:
         return mine.isdisjoint(theirs)
     said = (collect_stems(one.reference), collect_stems(other.reference))
     return max(map(len, said)) <= _SHORT and said[0].isdisjoint(said[1])
 
 
-def normalise_wording(asked: LintQuestion) -> tuple[str, ...]:
-    """What questions share that are asked from one session in the same words."""
-    return (asked.session, *split_words(normalise_text(asked.item.text)))
+def normalise_wording(question: LintQuestion) -> tuple[str, ...]:
+    """Return the session and the words of a question, as a key."""
+    return (question.session, *split_words(normalise_text(question.item.text)))
 
 
-def find_particulars(asked: LintQuestion, usual: Collection[str]) -> frozenset[str]:
-    """The session, numbers, codes and names that alike questions share; `usual` ones aside."""
-    found = {word.lower() for word in _PARTICULAR.findall(normalise_text(asked.item.text))}
-    return frozenset(found.difference(usual)) | {f"from {asked.session}"}
+def find_particulars(question: LintQuestion, usual: Collection[str]) -> frozenset[str]:
+    """Return session, numbers, codes and names of a question as a key, without `usual` ones."""
+    found = {word.lower() for word in _PARTICULAR.findall(normalise_text(question.item.text))}
+    return frozenset(found.difference(usual)) | {f"from {question.session}"}
 
 
 def _check_two_answers(corpus: LintCorpus) -> Iterator[Remark]:
-    for earlier, asked in _pair_open(_group_by_words(corpus)):
-        if is_contradiction(earlier, asked):
+    for earlier, question in _pair_open(_group_by_words(corpus)):
+        if is_contradiction(earlier, question):
             yield corpus.note_question(
-                asked,
+                question,
                 f"{_format_place(earlier)} asks the same and has another answer while both may be asked; "
                 "correct one, or let irrelevant_after part them",
             )
 
 
 def _check_repeats(corpus: LintCorpus) -> Iterator[Remark]:
-    for earlier, asked in _pair_open(_group_by_words(corpus)):
-        if not is_contradiction(earlier, asked):
+    for earlier, question in _pair_open(_group_by_words(corpus)):
+        if not is_contradiction(earlier, question):
             yield corpus.note_question(
-                asked, f"{_format_place(earlier)} asks the same; remove one of them"
+                question, f"{_format_place(earlier)} asks the same; remove one of them"
             )
 
 
 def _check_near_repeats(corpus: LintCorpus) -> Iterator[Remark]:
     seen: set[str] = set()
-    for earlier, asked in _pair_open(_group_by_particulars(corpus)):
+    for earlier, question in _pair_open(_group_by_particulars(corpus)):
         if (
-            asked.item.id not in seen
-            and measure_likeness(earlier.stems, asked.stems) >= _ALIKE
+            question.item.id not in seen
+            and measure_likeness(earlier.stems, question.stems) >= _ALIKE
             and split_words(normalise_text(earlier.item.text))
-            != split_words(normalise_text(asked.item.text))
-            and not is_contradiction(earlier, asked)
+            != split_words(normalise_text(question.item.text))
+            and not is_contradiction(earlier, question)
         ):
-            seen.add(asked.item.id)
+            seen.add(question.item.id)
             yield corpus.note_question(
-                asked, f"{_format_place(earlier)} asks nearly the same; remove one, or ask for more"
+                question,
+                f"{_format_place(earlier)} asks nearly the same; remove one, or ask for more",
             )
 
 
 def _group_by_words(corpus: LintCorpus) -> Iterable[list[LintQuestion]]:
     groups: dict[tuple[str, ...], list[LintQuestion]] = defaultdict(list)
-    for asked in corpus.questions:
-        groups[normalise_wording(asked)].append(asked)
+    for question in corpus.questions:
+        groups[normalise_wording(question)].append(question)
     return groups.values()
 
 
 def _group_by_particulars(corpus: LintCorpus) -> Iterable[list[LintQuestion]]:
     groups: dict[frozenset[str], list[LintQuestion]] = defaultdict(list)
     usual = frozenset(split_words(corpus.persona.name)) if corpus.persona else frozenset()
-    for asked in corpus.questions:
-        groups[find_particulars(asked, usual)].append(asked)
+    for question in corpus.questions:
+        groups[find_particulars(question, usual)].append(question)
     return groups.values()
 
 
 def _pair_open(groups: Iterable[list[LintQuestion]]) -> Iterator[tuple[LintQuestion, LintQuestion]]:
     for group in groups:
-        for place, asked in enumerate(group):
+        for place, question in enumerate(group):
             for earlier in group[:place]:
-                if earlier.is_open_with(asked):
-                    yield earlier, asked
+                if earlier.is_open_with(question):
+                    yield earlier, question
 
 
-def _format_place(asked: LintQuestion) -> str:
-    return asked.item.id if asked.line is None else f"{asked.item.id} on line {asked.line}"
+def _format_place(question: LintQuestion) -> str:
+    return (
+        question.item.id if question.line is None else f"{question.item.id} on line {question.line}"
+    )
 
 
 DUPLICATE_LINTS = (
@@ -282,20 +286,20 @@ DUPLICATE_LINTS = (
 
 
 _FEWEST = 10
-"""With fewer, one answer moves a category's score by more than a tenth."""
+"""With fewer questions, one answer moves a category's score by more than a tenth."""
 
 
 def _check_few_questions(corpus: LintCorpus) -> Iterator[Remark]:
-    for category, asked in corpus.by_category.items() if corpus.questions else ():
-        if 0 < len(asked) < _FEWEST:
+    for category, question in corpus.by_category.items() if corpus.questions else ():
+        if 0 < len(question) < _FEWEST:
             yield corpus.note_questions(
-                f"{category} has {len(asked)} questions, so one answer moves its score by "
-                f"{1 / len(asked):.0%}; ask at least {_FEWEST}"
+                f"{category} has {len(question)} questions, so one answer moves its score by "
+                f"{1 / len(question):.0%}; ask at least {_FEWEST}"
             )
 
 
 def _check_no_questions(corpus: LintCorpus) -> Iterator[Remark]:
-    absent = [category for category, asked in corpus.by_category.items() if not asked]
+    absent = [category for category, question in corpus.by_category.items() if not question]
     if absent and corpus.questions:
         yield corpus.note_questions(
             f"no question is of the category {', '.join(absent)}; nothing will be known about it"
@@ -303,7 +307,7 @@ def _check_no_questions(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _check_difficulties(corpus: LintCorpus) -> Iterator[Remark]:
-    labels = Counter(asked.item.truth.difficulty for asked in corpus.questions)
+    labels = Counter(question.item.truth.difficulty for question in corpus.questions)
     if len(labels) == 1 and labels.total() >= _FEWEST:
         yield corpus.note_questions(
             f"all {labels.total()} questions are {next(iter(labels))}; "
@@ -327,7 +331,7 @@ BALANCE_LINTS = (
     Lint(
         code="one-difficulty",
         severity=Severity.NOTE,
-        summary="Difficulty labels differ, or they say nothing.",
+        summary="Difficulty labels differ, or they carry no information.",
         check=_check_difficulties,
     ),
 )

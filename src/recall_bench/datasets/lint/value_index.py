@@ -1,4 +1,8 @@
-"""One question as the lints see it."""
+"""Questions, days and their values as the lints see them.
+
+The index first collects the values that any question or correction needs, then reads each day once
+and keeps only those. Without known questions it keeps all values.
+"""
 
 import re
 from collections import defaultdict
@@ -44,16 +48,16 @@ _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class LintQuestion:
-    """One question, its place in the file, and the keys beyond the public format."""
+    """One question, its line in the file, and the keys beyond the public format."""
 
     item: Item
     line: int | None
-    """Where it stands in its file; None if it stands in none yet."""
+    """Its line in the file; None if it is not in a file yet."""
     extra: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def category(self) -> str:
-        """One of the ten."""
+        """One of the ten categories."""
         return self.item.truth.category
 
     @property
@@ -63,28 +67,28 @@ class LintQuestion:
 
     @property
     def session(self) -> str:
-        """Where it is asked from."""
+        """The session it is asked from."""
         return self.item.session or PRINCIPAL
 
     @cached_property
     def days(self) -> tuple[int, ...]:
-        """The days its answer rests on, ascending."""
+        """The days of its evidence, ascending."""
         return tuple(sorted({cited.day for cited in self.item.truth.evidence}))
 
     @cached_property
     def opens(self) -> int:
-        """The first day on which it may be asked."""
+        """The first day on which it can be asked."""
         given = self.extra.get("answerable_from")
         return max(self.item.known_from, given if isinstance(given, int) else 0)
 
     @property
     def denies(self) -> bool:
-        """Whether its answer opens with a no."""
+        """Whether its answer begins with a no."""
         return _DENIAL.match(self.reference) is not None
 
     @property
     def affirms(self) -> bool:
-        """Whether its answer opens with a yes."""
+        """Whether its answer begins with a yes."""
         return _YES.match(self.reference) is not None
 
     @cached_property
@@ -94,22 +98,22 @@ class LintQuestion:
 
     @cached_property
     def topics(self) -> frozenset[str]:
-        """What the question is about."""
+        """The topics of the question."""
         return collect_topics(self.item.text)
 
     @cached_property
     def atoms(self) -> tuple[TextValue, ...]:
-        """What its answer must hold and the question does not give away."""
+        """The values that its answer must contain, without those in the question."""
         demanded = "; ".join(self.list_texts("atoms"))
         return exclude_known(find_claims(demanded or self.reference), self.item.text)
 
     @cached_property
     def exact(self) -> tuple[TextValue, ...]:
-        """Those of its atoms that are not met by chance."""
-        return tuple(atom for atom in self.atoms if atom.is_exact)
+        """The values that are unlikely to match by chance."""
+        return tuple(value for value in self.atoms if value.is_exact)
 
     def list_texts(self, key: str) -> tuple[str, ...]:
-        """The texts an extra key lists; none where it is absent or something else."""
+        """Return the texts listed under an extra key; none if it is absent or no list."""
         value = self.extra.get(key)
         return (
             tuple(part for part in value if isinstance(part, str))
@@ -118,13 +122,13 @@ class LintQuestion:
         )
 
     def is_open_with(self, other: "LintQuestion") -> bool:
-        """Whether there is a day on which both may be asked."""
+        """Whether there is a day on which both can be asked."""
         ends = [end for a in (self, other) if (end := a.item.known_until) is not None]
         return max(self.opens, other.opens) <= min(ends, default=max(self.opens, other.opens))
 
 
 NO_SESSION = ""
-"""Where text stands that no session heading precedes."""
+"""The session of text before the first session heading."""
 
 _SESSION = re.compile(r"^# session:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
@@ -136,12 +140,12 @@ class DayLog:
 
     number: int
     name: str
-    """Its file, as remarks show it."""
+    """Its file, for remarks."""
     text: str
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """Every sentence, with the session and the headings it stands under."""
+        """Every sentence, with its session and headings."""
         at = compute_story_date(EPOCH, 1)
         return read_sentences(Episode(id=self.name, day=self.number, at=at, text=self.text))
 
@@ -154,16 +158,16 @@ class DayLog:
     def dates(self) -> frozenset[str]:
         """Every calendar date it names, as month and day."""
         return frozenset(
-            atom.core for atom in find_values(normalise_text(self.body)) if atom.kind == DATE
+            value.core for value in find_values(normalise_text(self.body)) if value.kind == DATE
         )
 
     @cached_property
     def session_headings(self) -> tuple[str, ...]:
-        """The sessions it has a heading for, in order."""
+        """The sessions of its headings, in order."""
         return tuple(_SESSION.findall(self.body))
 
     def split_sessions(self) -> Iterator[tuple[str, str]]:
-        """Each session's text; what comes before the first session is under `NO_SESSION`."""
+        """Yield each session with its text; `NO_SESSION` is the text before the first heading."""
         before, *rest = _SESSION.split(self.body)
         if before.strip():
             yield NO_SESSION, before
@@ -176,35 +180,35 @@ Spot = tuple[int, str]
 NUMBER_WORDS = {
     str(number): spell_number(number) for number in (*range(1, 21), *range(30, 100, 10))
 }
-"""Numbers as figures and as words."""
+"""Number words by figure."""
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceMention:
-    """A sentence or a heading that holds a value, and where it stands."""
+    """A sentence or heading with a value, and its place."""
 
     day: int
     session: str
     text: str
     under: str
-    """The headings it stands under and the line a list hangs from."""
+    """Its headings, and the line before its list."""
 
     @cached_property
     def topics(self) -> frozenset[str]:
-        """What it is about, by its words and those it stands under."""
+        """Its topics, by its words and its headings."""
         return collect_topics(f"{self.under} {self.text}")
 
 
 class ValueIndex:
-    """Knows where the wanted atoms are said, or every atom if none are named."""
+    """Finds the mentions of the wanted values, or of all values."""
 
     def __init__(self, days: Iterable[DayLog], wanted: Iterable[TextValue] | None) -> None:
         self._keys: set[tuple[str, str]] | None = None
         self._needed: set[str] | None = None
         if wanted is not None:
             sought = tuple(wanted)
-            self._keys = {key for atom in sought for key in _list_keys(atom)}
-            self._needed = {word for atom in sought for word in _list_words(atom)}
+            self._keys = {key for value in sought for key in _list_keys(value)}
+            self._needed = {word for value in sought for word in _list_words(value)}
         self._said: dict[tuple[str, str], list[tuple[str, SentenceMention]]] = defaultdict(list)
         self._words: dict[str, set[Spot]] = defaultdict(set)
         self._parts: dict[Spot, str] = {}
@@ -218,53 +222,53 @@ class ValueIndex:
                     found = known[text] = self._select_values(text)
                 if found:
                     said = SentenceMention(day.number, session, text, under)
-                    for atom in found:
-                        self._said[atom.kind, atom.core].append((atom.value, said))
+                    for value in found:
+                        self._said[value.kind, value.core].append((value.value, said))
 
-    def find_mentions(self, atom: TextValue) -> list[SentenceMention]:
-        """The sentences that hold this very value; none for names and quotations."""
-        pairs = self._said.get((atom.kind, atom.core), [])
-        return [said for value, said in pairs if _is_same(atom, value)]
+    def find_mentions(self, value: TextValue) -> list[SentenceMention]:
+        """Return the sentences with this exact value; none for names and quotations."""
+        pairs = self._said.get((value.kind, value.core), [])
+        return [mention for other, mention in pairs if _is_same(value, other)]
 
     def find_kind(self, kind: str) -> Iterator[tuple[str, SentenceMention]]:
-        """Every amount, date, time or code of this kind, and the sentence that holds it."""
+        """Yield every amount, date, time or code of this kind with its sentence."""
         for (found, _), pairs in self._said.items():
             if found == kind:
                 yield from pairs
 
-    def find_spots(self, atom: TextValue) -> set[Spot]:
-        """Where this very value, the whole name or the quotation is said."""
-        if atom.kind == NAME:
-            return self._intersect_words(atom.words)
-        if atom.kind == QUOTE:
+    def find_spots(self, value: TextValue) -> set[Spot]:
+        """Return the places of this exact value, name or quotation."""
+        if value.kind == NAME:
+            return self._intersect_words(value.words)
+        if value.kind == QUOTE:
             return {
                 spot
-                for spot in self._intersect_words(atom.words)
-                if atom.value in self._flatten_text(spot)
+                for spot in self._intersect_words(value.words)
+                if value.value in self._flatten_text(spot)
             }
-        return {(said.day, said.session) for said in self.find_mentions(atom)}
+        return {(said.day, said.session) for said in self.find_mentions(value)}
 
-    def find_days(self, atom: TextValue) -> set[int]:
-        """The days on which it is said."""
-        return {day for day, _ in self.find_spots(atom)}
+    def find_days(self, value: TextValue) -> set[int]:
+        """Return the days that contain it."""
+        return {day for day, _ in self.find_spots(value)}
 
-    def find_loose_days(self, atom: TextValue) -> set[int]:
-        """The days on which it is said, or what may be another spelling of it."""
-        found = self.find_days(atom)
-        if atom.kind == NAME:
-            found |= {day for word in atom.words for day, _ in self._words.get(word, ())}
-        elif atom.kind == QUOTE:
-            found |= {day for day, _ in self._intersect_words(atom.words)}
+    def find_loose_days(self, value: TextValue) -> set[int]:
+        """Return the days that contain it or a possible other spelling."""
+        found = self.find_days(value)
+        if value.kind == NAME:
+            found |= {day for word in value.words for day, _ in self._words.get(word, ())}
+        elif value.kind == QUOTE:
+            found |= {day for day, _ in self._intersect_words(value.words)}
         else:
-            found |= {said.day for key in _list_keys(atom) for _, said in self._said.get(key, ())}
-            found |= {day for day, _ in self._words.get(NUMBER_WORDS.get(atom.core, ""), ())}
+            found |= {said.day for key in _list_keys(value) for _, said in self._said.get(key, ())}
+            found |= {day for day, _ in self._words.get(NUMBER_WORDS.get(value.core, ""), ())}
         return found
 
     def _select_values(self, text: str) -> tuple[TextValue, ...]:
         found = find_values(normalise_text(text))
         if self._keys is None:
             return tuple(found)
-        return tuple(atom for atom in found if (atom.kind, atom.core) in self._keys)
+        return tuple(value for value in found if (value.kind, value.core) in self._keys)
 
     def _read_words(self, day: DayLog) -> None:
         for session, text in day.split_sessions():
@@ -274,10 +278,10 @@ class ValueIndex:
             for word in held if self._needed is None else self._needed & held:
                 self._words[word].add(spot)
 
-    def _intersect_words(self, several: tuple[str, ...]) -> set[Spot]:
-        if not several:
+    def _intersect_words(self, words: tuple[str, ...]) -> set[Spot]:
+        if not words:
             return set()
-        first, *rest = sorted((self._words.get(word, set()) for word in several), key=len)
+        first, *rest = sorted((self._words.get(word, set()) for word in words), key=len)
         return first.intersection(*rest)
 
     def _flatten_text(self, spot: Spot) -> str:
@@ -287,30 +291,30 @@ class ValueIndex:
         return flat
 
 
-def _list_keys(atom: TextValue) -> Iterator[tuple[str, str]]:
-    if atom.kind in {NAME, QUOTE}:
+def _list_keys(value: TextValue) -> Iterator[tuple[str, str]]:
+    if value.kind in {NAME, QUOTE}:
         return
-    yield atom.kind, atom.core
-    if atom.kind in {MONEY, PERCENT}:
-        yield NUMBER, atom.core
+    yield value.kind, value.core
+    if value.kind in {MONEY, PERCENT}:
+        yield NUMBER, value.core
 
 
-def _list_words(atom: TextValue) -> Iterator[str]:
-    if atom.kind in {NAME, QUOTE}:
-        yield from atom.words
-    elif atom.core in NUMBER_WORDS:
-        yield NUMBER_WORDS[atom.core]
+def _list_words(value: TextValue) -> Iterator[str]:
+    if value.kind in {NAME, QUOTE}:
+        yield from value.words
+    elif value.core in NUMBER_WORDS:
+        yield NUMBER_WORDS[value.core]
 
 
-def _is_same(atom: TextValue, value: str) -> bool:
-    """Whether a value of equal core is this one: people leave out the year and the half day."""
-    if value == atom.value:
+def _is_same(value: TextValue, other: str) -> bool:
+    """Whether a value of equal core is this one: year and half of the day may be left out."""
+    if other == value.value:
         return True
-    return atom.value == atom.core or (atom.kind in {DATE, TIME} and value == atom.core)
+    return value.value == value.core or (value.kind in {DATE, TIME} and other == value.core)
 
 
 def _list_lines(day: DayLog) -> Iterator[tuple[str, str, str]]:
-    """Session, text and surroundings of every sentence, and of every heading once."""
+    """Yield session, text and headings of every sentence, and every heading once."""
     last = ""
     for sentence in day.sentences:
         session = sentence.session or NO_SESSION
@@ -321,35 +325,35 @@ def _list_lines(day: DayLog) -> Iterator[tuple[str, str, str]]:
 
 
 def find_lost_questions(scenario: Scenario) -> tuple[Item, ...]:
-    """The questions with an exact value that gets lost on the way.
+    """Return the questions with an exact value that the transcripts lack.
 
-    Their evidence days log it; what a system is fed up to the last of these days does not hold it,
-    in whatever spelling. The date of an evidence day is not lost if that day is fed.
+    The logs of their evidence days contain it; the transcripts up to the last of these days do
+    not, in any spelling. The date of an evidence day is not lost if that day is ingested.
     """
     if scenario.retold is None:
         return ()
-    asked = [
+    questions = [
         LintQuestion(item, None, _read_demands(item))
         for item in scenario.items
         if _is_answerable(item)
     ]
-    wanted = [atom for each in asked for atom in each.exact]
-    cited = {day for each in asked if each.exact for day in each.days}
+    wanted = [value for each in questions for value in each.exact]
+    cited = {day for each in questions if each.exact for day in each.days}
     logged = ValueIndex(
         _make_day_logs(each for each in scenario.episodes if each.day in cited), wanted
     )
     fed = ValueIndex(_make_day_logs(iter(scenario.retold)), wanted)
     dates = {each.day: f"{each.at:%m-%d}" for each in scenario.retold}
 
-    def is_lost(atom: TextValue, days: tuple[int, ...]) -> bool:
-        if logged.find_days(atom).isdisjoint(days):
+    def is_lost(value: TextValue, days: tuple[int, ...]) -> bool:
+        if logged.find_days(value).isdisjoint(days):
             return False
-        if atom.kind == DATE and atom.core in map(dates.get, days):
+        if value.kind == DATE and value.core in map(dates.get, days):
             return False
-        return all(day > days[-1] for day in fed.find_loose_days(atom))
+        return all(day > days[-1] for day in fed.find_loose_days(value))
 
     return tuple(
-        each.item for each in asked if any(is_lost(atom, each.days) for atom in each.exact)
+        each.item for each in questions if any(is_lost(value, each.days) for value in each.exact)
     )
 
 
