@@ -70,7 +70,7 @@ def test_no_files_import_each_other() -> None:
 
 
 def test_systems_cannot_see_the_truth() -> None:
-    seen = defaultdict(set)
+    seen: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "systems").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
