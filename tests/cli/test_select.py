@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.selection.result_file import parse_result
 from recall_bench.metrics.selection import SelectionOutcome
 from recall_bench.reporting.prompt_log import read_log
 from tests.commands import Invoke, Shown
+from tests.datasets.selection.result_parser import parse_result
 from tests.datasets.selection.suites import write_suite
 
 PICKS = '''

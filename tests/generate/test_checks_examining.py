@@ -213,8 +213,8 @@ def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("What did Hob Tarn mend in this window?", "“this window” is a period nobody has named"),
-        ("What did Hob Tarn mend recently?", "“recently” is a period nobody has named"),
+        ("What did Hob Tarn mend in this window?", "“this window” is a period without dates"),
+        ("What did Hob Tarn mend recently?", "“recently” is a period without dates"),
         ("What did Hob Tarn mend by the checkpoint?", "“checkpoint” is a word of the benchmark"),
         ("What happened?", "it names nothing by which somebody could tell what is meant"),
     ],
@@ -250,7 +250,10 @@ KEPT = secret(ASK, "That is not for this group to know.", 9)
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"answer": "It was £9,300."}, "should refuse and says £9,300, which only audit knows"),
+        (
+            {"answer": "It was £9,300."},
+            "should refuse and discloses £9,300, which only audit knows",
+        ),
         (
             {"answer": "A clerk forged receipts in violet ink."},
             "should refuse and tells “Vera Sand put the shortfall at £9,300, hidden by a clerk",
@@ -263,10 +266,10 @@ KEPT = secret(ASK, "That is not for this group to know.", 9)
             {"answer": "About nine thousand.", "withheld": ["nine thousand"]},
             "should refuse and tells “nine thousand”",
         ),
-        ({"query_session": "audit"}, "everybody in audit sits in audit too"),
-        ({"expected_disclosure": None}, "does not say what may be disclosed"),
-        ({"forbidden_sessions": None}, "does not say whose secret it is"),
-        ({"query_session": None}, "does not say who asks"),
+        ({"query_session": "audit"}, "all participants of audit are in audit too"),
+        ({"expected_disclosure": None}, "does not state what may be disclosed"),
+        ({"forbidden_sessions": None}, "does not state whose secret it asks"),
+        ({"query_session": None}, "does not state who asks"),
         ({"category": "factual-recall"}, "file it under information-boundary"),
     ],
 )

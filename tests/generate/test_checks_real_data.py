@@ -56,8 +56,8 @@ def counts(found: File) -> Counter[ProblemKind]:
 
 
 def test_its_undated_windows_are_found(published: File) -> None:
-    assert len(said(published, "window” is a period nobody has named")) == 83
-    assert len(said(published, "is a period nobody has named")) == 91
+    assert len(said(published, "window” is a period without dates")) == 83
+    assert len(said(published, "is a period without dates")) == 91
 
 
 def test_its_day_numbers_are_found_and_become_dates(published: File, mended: File) -> None:

@@ -4,18 +4,51 @@ Every file here says something else to us; the last test holds that the two read
 wherever no quirk applies.
 """
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.datasets.selection.bench_file import (
+    EXPECTED,
+    PROMPT,
     BenchTest,
     parse_bench,
-    read_as_original,
     write_bench,
 )
 
 A, B = "memory/a.md", "memory/b.md"
+
+
+class OriginalReading(NamedTuple):
+    """What the original script makes of a file."""
+
+    expected: tuple[str, ...]
+    prompt: str
+
+
+def read_as_original(text: str) -> OriginalReading:
+    """Read a file like the original script, with its faults.
+
+    It drops `#` lines anywhere, obeys `[expected]` and `[prompt]` lines anywhere, takes any other
+    section for content, loses a last line without a line end and leading blank lines of a prompt,
+    and sees no section in a file of CR LF.
+    """
+    section = ""
+    expected: list[str] = []
+    prompt = ""
+    # Bash drops NUL, and `read` fails on a last line without an end.
+    for line in text.replace("\0", "").split("\n")[:-1]:
+        if line.startswith("#"):
+            continue
+        if line in {EXPECTED, PROMPT}:
+            section = line
+        elif section == EXPECTED and line:
+            expected.append(line)
+        elif section == PROMPT:
+            prompt = f"{prompt}\n{line}" if prompt else line
+    return OriginalReading(tuple(expected), prompt)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from recall_bench.datasets.selection.result_file import (
     SuiteResult,
     compute_percentages,
     make_entry,
-    parse_result,
     write_result,
 )
 from recall_bench.metrics.selection import SelectionOutcome
+from tests.datasets.selection.result_parser import parse_result
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"
 DATE = datetime.fromisoformat("2026-03-01T08:15:00+01:00")

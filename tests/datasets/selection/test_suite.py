@@ -71,7 +71,7 @@ def test_only_the_tests_that_are_named_are_read(tmp_path: Path) -> None:
     write_suite(tmp_path)
 
     assert list(open_suite(tmp_path / "memory", tmp_path / "tests", ["t*"]).tests) == ["two"]
-    with pytest.raises(UsageError, match=r"no test in .* is called nine"):
+    with pytest.raises(UsageError, match=r"no test in .* is named nine"):
         open_suite(tmp_path / "memory", tmp_path / "tests", ["nine"])
 
 

@@ -1,14 +1,14 @@
 """A `.bench` file: a prompt, and the exact set of memories that it should recall.
 
-Comment lines head it, `[expected]` lists the memories, and `[prompt]` begins the prompt, which is
-all the rest. Older files also have `[prompt-data]` with lines such as `strength=3`. Three
-facts about the files shape this reading:
+Comment lines come first, `[expected]` lists the memories, and `[prompt]` begins the prompt, which
+is the rest. Older files also have `[prompt-data]` with lines such as `strength=3`. Three facts
+about the files shape this reader:
 
-* A prompt is anybody's text. The first `[prompt]` line ends the file's own grammar: a later line
+* A prompt may be any text. The first `[prompt]` line ends the file's own grammar: a later line
   that begins with `#` or looks like a section is prompt.
-* The final line end closes the last line and is no part of the prompt; a file may lack it. Any
-  other blank line, first or last, is part of the prompt.
-* Where the `[prompt]` line ends in CR LF, the file does, and the prompt is read with LF. Where it
+* The final line end is no part of the prompt; a file may lack it. Any other blank line, first or
+  last, is part of the prompt.
+* If the `[prompt]` line ends in CR LF, so does the file, and the prompt is read with LF. If it
   ends in LF, a CR belongs to the prompt.
 """
 
@@ -33,10 +33,10 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 class BenchTest(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One test, with everything its file says."""
+    """One test, with everything in its file."""
 
     expected: tuple[str, ...]
-    """`memory/<name>.md`, in the order of the file; empty where nothing should be recalled."""
+    """`memory/<name>.md`, in the order of the file; empty if nothing should be recalled."""
     prompt: str
     """The text after `[prompt]` up to the end, its `#` lines and section-like lines included."""
     headers: Pairs = ()
@@ -53,25 +53,17 @@ class BenchTest(Record, frozen=True, kw_only=True, omit_defaults=True):
         return next((value for name, value in self.headers if name.lower() == key.lower()), None)
 
 
-class OriginalReading(Record, frozen=True, kw_only=True):
-    """What the original script makes of a file."""
-
-    expected: tuple[str, ...]
-    prompt: str
-    """Empty where the script skips the test."""
-
-
 def parse_bench(text: str, where: str) -> BenchTest:
-    """The test that a file's text tells; Malformed, naming the line, if it tells none."""
+    """Parse the text of a file; Malformed, with the line, if it is no test."""
     test = _BenchParser(where).parse(text)
     return test if _render_test(test) == text else test.replace(as_written=text)
 
 
 def write_bench(test: BenchTest) -> str:
-    """The file's text; reading it gives the test again, and writing what was read the same text.
+    """Return the text of a file; reading and writing it again gives the same test and text.
 
-    A test that was read and then changed is written in our own layout. UsageError if it holds
-    something that no file can: a header of two lines, a name that names no memory.
+    A test that was read and then changed is written in our own layout. UsageError for what no file
+    can hold: a header of two lines, a name that names no memory.
     """
     if test.as_written is not None and parse_bench(test.as_written, "the test") == test:
         return test.as_written
@@ -96,12 +88,12 @@ def make_headers(
     model: str | None = None,
     **others: str,
 ) -> Pairs:
-    """The headers of a test that we make: the known ones first, then whatever is not None.
+    """Return the headers of a generated test: the known ones first, then the others.
 
-    `corpus` is the digest of the memories, and others are named as they are given: `pool="all"`
-    becomes `Pool: all`.
+    `corpus` is the digest of the memories. Other arguments become headers: `pool="all"` is
+    `Pool: all`. None is left out.
     """
-    told: dict[str, object] = {
+    values: dict[str, object] = {
         "Generated": generated.isoformat(timespec="seconds"),
         "Picked": picked,
         "Expected": expected,
@@ -109,47 +101,24 @@ def make_headers(
         "Seed": seed,
         "Model": model,
     }
-    told |= {key.replace("_", " ").capitalize(): value for key, value in others.items()}
-    return tuple((key, str(value)) for key, value in told.items() if value is not None)
+    values |= {key.replace("_", " ").capitalize(): value for key, value in others.items()}
+    return tuple((key, str(value)) for key, value in values.items() if value is not None)
 
 
 def parse_header(line: str) -> tuple[str, str] | None:
-    """The key and value of a comment line; None if it is only a comment."""
+    """Return key and value of a comment line; None if it has none."""
     found = _HEADER.fullmatch(line.strip())
     return (found[1], found[2] or "") if found else None
 
 
 def check_header(key: str, value: str) -> None:
-    """UsageError if no comment line can hold this key and value."""
+    """Raise UsageError if no comment line can hold this key and value."""
     if not re.fullmatch(_KEY, key):
         raise UsageError(f"a header cannot be named {key!r:.60}; use letters, digits and blanks")
     if _BREAKS.search(value) or value != value.strip():
         raise UsageError(
             f"the header {key} must be one line without blanks around it; got {value!r:.60}"
         )
-
-
-def read_as_original(text: str) -> OriginalReading:
-    """What the original script sees in a file, faults included.
-
-    It drops `#` lines anywhere, obeys `[expected]` and `[prompt]` lines anywhere, takes any other
-    section for content, loses a last line that lacks its line end and the blank lines that
-    lead a prompt, and sees no section in a file of CR LF.
-    """
-    section = ""
-    expected: list[str] = []
-    prompt = ""
-    # Bash drops NUL, and `read` fails on a last line without an end.
-    for line in text.replace("\0", "").split("\n")[:-1]:
-        if line.startswith("#"):
-            continue
-        if line in {EXPECTED, PROMPT}:
-            section = line
-        elif section == EXPECTED and line:
-            expected.append(line)
-        elif section == PROMPT:
-            prompt = f"{prompt}\n{line}" if prompt else line
-    return OriginalReading(expected=tuple(expected), prompt=prompt)
 
 
 class _BenchParser:
@@ -164,7 +133,7 @@ class _BenchParser:
         self._data: list[tuple[str, str]] = []
 
     def parse(self, text: str) -> BenchTest:
-        """What the text tells."""
+        """Parse the text."""
         text = text.removeprefix(_BOM)
         for number, line, after in _iterate_lines(text):
             if line.strip() == PROMPT:
@@ -191,7 +160,7 @@ class _BenchParser:
             self._add_data(number, line)
         elif line:
             raise self._make_error(
-                number, f"{line!r:.60} stands before any section; begin a comment with #"
+                number, f"{line!r:.60} is before any section; begin a comment with #"
             )
 
     def _open_section(self, number: int, section: str) -> None:
@@ -255,7 +224,7 @@ def _render_test(test: BenchTest) -> str:
 
 
 def _find_name_problem(name: str) -> str | None:
-    """Why no memory has this name, with what to do; None if one may."""
+    """Return why a memory cannot have this name, and what to do; None if it can."""
     stem = name.removeprefix("memory/").removesuffix(".md")
     if len(name) != len("memory/") + len(stem) + len(".md"):
         return "a memory is named memory/<name>.md"

@@ -1,12 +1,12 @@
-"""One memory: a markdown file, with or without parts of its own or front matter.
+"""One memory: a Markdown file, with or without tagged parts or front matter.
 
-Agents write these files themselves, so none is refused; `text` holds what no reading understands.
+Agents write these files, so none is refused; `text` always holds the whole file.
 
 * A part begins with its tag at the start of a line and ends with its tag at the end of one, in
-  any order and case. Tags in the midst of a line, and between the fences of a code block, are
-  text, and parts may be nested: memories describe this very format.
-* A part that is never closed goes on to the next part or to the end of the file, which is what
-  is left of a file whose end was lost.
+  any order and case. Tags within a line or in a code block are text, and parts may be nested:
+  memories may describe this format.
+* A part that is never closed ends at the next part or at the end of the file, as in a truncated
+  file.
 * Front matter that is not a YAML mapping is text: a page may begin with a rule.
 """
 
@@ -34,37 +34,36 @@ _MARK = re.compile(r"(?:[-*+]|#{1,6})[ \t]+")
 
 
 class MemoryFile(Record, frozen=True, kw_only=True):
-    """A memory as its file tells it. Line ends are LF in everything but `text`."""
+    """A memory file. Line ends are LF in everything but `text`."""
 
     name: str
-    """As tests and selectors write it: `memory/travel.md`."""
+    """The name in tests and selections: `memory/travel.md`."""
     text: str
     """The file, verbatim."""
     body: str
-    """What is remembered: the `<memory>` part, or the text without its front matter and parts.
-    No blank lines around it; empty where nothing is."""
+    """The `<memory>` part, or the text without its front matter and parts, stripped of blank lines."""
     hint: str | None = None
     """When to recall it: the `<conditional>` part, or the front matter's description."""
     keywords: tuple[str, ...] = ()
-    """The `<fuzzy-match>` hints, then the front matter's keywords and tags, as written, each
-    once in whatever case."""
+    """The `<fuzzy-match>` hints, then the front matter's keywords and tags, without repeats in any
+    case."""
     metadata: dict[str, str] = msgspec.field(default_factory=dict)
-    """The `<memory-metadata>` part or the front matter, as written. What is neither text nor empty
-    there is JSON here. A part that is neither JSON nor YAML stands whole under its own name."""
+    """The `<memory-metadata>` part or the front matter. Values other than text are JSON, empty ones
+    are empty. A part that is neither JSON nor YAML is stored under its own tag."""
 
     @property
     def pointer(self) -> str:
         """The memory in one line: its hint, else its first line, else its title, else its name.
 
-        A first line of marks alone, such as a rule, says nothing and is passed over.
+        A line without letters or digits, such as a rule, is skipped.
         """
-        told = (self.hint, _find_first_line(self.body), _find_entry(self.metadata, "title"))
-        lines = (" ".join(text.split()) for text in told if text)
+        texts = (self.hint, _find_first_line(self.body), _find_entry(self.metadata, "title"))
+        lines = (" ".join(text.split()) for text in texts if text)
         return next(filter(None, lines), PurePosixPath(self.name).stem)
 
 
 def read_memory(name: str, text: str) -> MemoryFile:
-    """The memory that a file's text tells. Any text tells one."""
+    """Parse the text of a file; any text is a memory."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     front, rest = _split_front_matter(name, plain)
     parts, outside = _split_parts(rest.split("\n"))
@@ -84,14 +83,14 @@ def read_memory(name: str, text: str) -> MemoryFile:
 
 
 def _split_front_matter(name: str, text: str) -> tuple[dict[str, object], str]:
-    """The front matter, if that is what the text begins with, and the text after it."""
+    """Return the front matter, if the text begins with one, and the text after it."""
     found = _FRONT.match(text)
     mapping = _parse_mapping(name, found[1]) if found else None
     return ({}, text) if found is None or mapping is None else (mapping, text[found.end() :])
 
 
 def _parse_mapping(name: str, source: str) -> dict[str, object] | None:
-    """The keys and values that a text in YAML or JSON maps; None if it does not."""
+    """Parse a mapping in YAML or JSON; None if the text is not one."""
     # YAML holds JSON, but not the pairs of escapes that JSON writes an emoji with.
     with suppress(msgspec.DecodeError, RecursionError):
         return msgspec.json.decode(source, type=dict[str, object])
@@ -120,7 +119,7 @@ def _format_value(value: object) -> str:
 
 
 def _split_parts(lines: list[str]) -> tuple[dict[str, list[str]], str]:
-    """The text of every part by its tag, and what stands outside of all of them."""
+    """Return the text of every part by its tag, and the text outside of all parts."""
     parts: dict[str, list[str]] = {}
     outside: list[str] = []
     fenced = _find_fences(lines)
@@ -144,7 +143,7 @@ def _split_parts(lines: list[str]) -> tuple[dict[str, list[str]], str]:
 
 
 def _find_end(lines: list[str], start: int, tag: str) -> tuple[int, bool]:
-    """The last line of the part that begins here, and whether it closes the part."""
+    """Return the last line of the part that begins here, and whether it closes the part."""
     opens = {place for place in range(start, len(lines)) if _is_opening(lines[place], tag)}
     closes = {
         place
@@ -175,7 +174,7 @@ def _is_closing(line: str, tag: str) -> bool:
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    # Few lines hold a tag, and a folder may hold thousands of memories.
+    # Few lines have a tag, and a folder may have thousands of memories.
     return _OPEN.fullmatch(line) if "<" in line else None
 
 
@@ -188,7 +187,7 @@ def _find_before_next(lines: list[str], start: int) -> int:
 
 
 def _find_fences(lines: list[str], start: int = 0) -> set[int]:
-    """The lines of code blocks from here on, their fences included."""
+    """Return the lines of code blocks from `start`, including their fences."""
     fenced: set[int] = set()
     fence: str | None = None
     for place in range(start, len(lines)):
@@ -206,7 +205,7 @@ def _find_fences(lines: list[str], start: int = 0) -> set[int]:
 
 
 def _find_first_line(body: str) -> str | None:
-    """The first line that says something, without the marks of a heading."""
+    """Return the first line with letters or digits, without the marks of a heading."""
     for line in body.split("\n"):
         if any(char.isalnum() for char in line):
             heading = _HEADING.fullmatch(line.strip())

@@ -1,29 +1,27 @@
-"""A `.result` file: how every test of a suite went, in three layouts.
+"""Writes `.result` files: the results of all tests of a suite, in three layouts.
 
-Two are those of the known scripts, exact to the byte: `AGENT`, and the later `KIT` with the prompt
-and the presearch of each test. They floor their percentages, keep tests that failed in the
-denominator without a line for them, and leave tests with an empty prompt out of the list. `RIGHT`
-is ours: percentages are of the tests that have a class and add up, errors and skips have their
-lines and entries, and a prompt is indented, so that none can be taken for the end of its entry.
+Two are those of the known scripts, byte for byte: `AGENT`, and the later `KIT` with the prompt and
+the presearch of each test. They floor their percentages, keep failed tests in the denominator
+without a line for them, and omit tests with an empty prompt. `RIGHT` is ours: percentages are of
+the tests with a class and add up, errors and skips have lines and entries, and a prompt is
+indented, so that it cannot be read as the end of its entry.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
-from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
-from recall_bench.datasets.selection.bench_file import Pairs, check_header, parse_header
+from recall_bench.datasets.selection.bench_file import Pairs, check_header
 from recall_bench.metrics.selection import CLASSES, NO_CLASS, SelectionOutcome, compare_selection
 
 TITLE = "# Recall Benchmark Results"
 SUMMARY, TESTS = "[summary]", "[tests]"
 OWN_HEADERS = ("Date", "Tests", "Presearch")
-"""The headers that a result's own fields are written as."""
+"""The headers of the result's own fields."""
 _BREAKS = re.compile(r"[\r\n]")
 
 
@@ -36,43 +34,43 @@ class ResultForm(StrEnum):
 
 
 class PresearchResult(Record, frozen=True, kw_only=True):
-    """What was left to choose from."""
+    """The memories left after the presearch."""
 
     names: tuple[str, ...]
     total: int
-    """Of how many memories."""
+    """The number of all memories."""
 
 
 class ResultEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """How one test went."""
+    """The result of one test."""
 
     name: str
-    """The file: `bench-001.bench`."""
+    """The file name: `bench-001.bench`."""
     expected: tuple[str, ...]
     outcome: SelectionOutcome
     recalled: tuple[str, ...] | None = None
-    """None where the selector failed or was not asked."""
+    """None if the selector failed or was not called."""
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     prompt: str | None = None
-    """None where the layout does not tell it."""
+    """None if the layout does not have it."""
     presearch: PresearchResult | None = None
     problem: str | None = None
-    """Why there is no selection, in one line. Only our own layout tells it."""
+    """Why there is no selection, in one line. Only in our own layout."""
 
 
 class SuiteResult(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """How every test of a suite went."""
+    """The results of all tests of a suite."""
 
     date: WallTime
     """Written in its own zone, to the second."""
     tests: int
-    """All of them, those without an entry included."""
+    """The number of tests, including those without an entry."""
     entries: tuple[ResultEntry, ...]
     presearch: bool | None = None
-    """Whether memories were ruled out before the selection; None where the file does not say."""
+    """Whether a presearch excluded memories; None if unknown."""
     headers: Pairs = ()
-    """What else heads the file: the selector, the digest of the memories … Only in our layout."""
+    """Other headers: the selector, the digest of the memories … Only in our layout."""
 
     @property
     def counts(self) -> Counter[SelectionOutcome]:
@@ -83,12 +81,12 @@ class SuiteResult(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def overrecalled(self) -> int:
-        """Extra memories over all tests."""
+        """The number of extra memories over all tests."""
         return sum(len(entry.extra) for entry in self.entries)
 
     @property
     def underrecalled(self) -> int:
-        """Missing memories over all tests."""
+        """The number of missing memories over all tests."""
         return sum(len(entry.missing) for entry in self.entries)
 
 
@@ -100,7 +98,7 @@ def make_entry(
     prompt: str | None = None,
     presearch: PresearchResult | None = None,
 ) -> ResultEntry:
-    """The entry of a test for which something, or nothing, was selected."""
+    """Make the entry of a test with a selection, which may be empty."""
     compared = compare_selection(expected, recalled)
     return ResultEntry(
         name=name,
@@ -115,9 +113,9 @@ def make_entry(
 
 
 def write_result(result: SuiteResult, *, form: ResultForm = ResultForm.RIGHT) -> str:
-    """The file's text. Reading it gives back whatever the layout tells.
+    """Return the text of a file.
 
-    UsageError if a name is more than a line, or if there are more entries than tests.
+    UsageError if a name is more than one line, or if there are more entries than tests.
     """
     _check_result(result)
     lines = [
@@ -139,10 +137,10 @@ def write_result(result: SuiteResult, *, form: ResultForm = ResultForm.RIGHT) ->
 
 
 def compute_percentages(counts: Sequence[int]) -> list[str]:
-    """The shares of a whole to one decimal, which add up to exactly 100.0.
+    """Return percentages with one decimal that add up to exactly 100.0.
 
-    Every share is rounded down and the tenths that are then left go to those which lost the
-    most, the first of equals first. Nothing at all has no shares.
+    Every share is rounded down, and the remaining tenths go to the largest remainders, the first
+    of equals first. Without counts there are none.
     """
     whole = sum(counts)
     if not whole:
@@ -157,7 +155,7 @@ def compute_percentages(counts: Sequence[int]) -> list[str]:
 def _format_head(result: SuiteResult, form: ResultForm) -> Iterator[str]:
     yield f"# Date: {result.date.isoformat(timespec='seconds')}"
     yield f"# Tests: {result.tests}"
-    # The later script says `off` wherever nothing is configured.
+    # The later script writes `off` if nothing is configured.
     is_told = result.presearch is not None if form is ResultForm.RIGHT else form is ResultForm.KIT
     if is_told:
         yield f"# Presearch: {'on' if result.presearch else 'off'}"
@@ -249,272 +247,3 @@ def _check_result(result: SuiteResult) -> None:
         ):
             if _BREAKS.search(text):
                 raise UsageError(f"the result of {entry.name!r:.80} needs {text!r:.80} in one line")
-
-
-_NAME = re.compile(r"--- (.+) ---")
-_COUNT = re.compile(r"(\w+)=(\d+)(?: \([\d.]+%\))?")
-_PRESEARCH = re.compile(r"Presearch \((\d+)/(\d+)\):")
-_JOIN = re.compile(r"(?<=\.md) (?=memory/)")
-"""A blank between two names: names may hold blanks themselves."""
-
-
-def parse_result(text: str, where: str) -> SuiteResult:
-    """The results that a file's text tells; Malformed if it contradicts itself or breaks off.
-
-    A file that one of the scripts or we have written comes out the same when it is written in its
-    layout again. Line ends of CR LF are read, and not remembered.
-    """
-    text = text.removeprefix("\ufeff")
-    if text.partition("\n")[0].endswith("\r"):
-        text = text.replace("\r\n", "\n")
-    return _ResultParser(text.removesuffix("\n").split("\n"), where).parse()
-
-
-@dataclass(frozen=True, slots=True)
-class _EntryTail:
-    """An entry after its prompt, and the line where the next one begins."""
-
-    entry: ResultEntry
-    end: int
-
-
-class _ResultParser:
-    def __init__(self, lines: list[str], where: str) -> None:
-        self._lines = lines
-        self._where = where
-        self._is_presearched = False
-
-    def parse(self) -> SuiteResult:
-        """What the lines tell."""
-        if self._lines[0].rstrip() != TITLE:
-            raise self._make_error(0, f"is no result file: it does not begin with {TITLE!r}")
-        summary = self._find_section(SUMMARY, 0)
-        tests = self._find_section(TESTS, summary)
-        headers = [
-            header for line in self._lines[1:summary] if (header := parse_header(line)) is not None
-        ]
-        own = {key: value for key, value in headers if key in OWN_HEADERS}
-        counts = self._parse_counts(summary + 1, tests)
-        presearch = self._parse_presearch(own)
-        is_right = all(outcome.lower() in counts for outcome in NO_CLASS)
-        # Where nothing was presearched, a line that says so is the last of a prompt.
-        self._is_presearched = is_right or presearch is True
-        result = SuiteResult(
-            date=self._parse_date(own),
-            tests=self._parse_tests(own, counts),
-            entries=tuple(self._parse_entries(tests + 1, is_right=is_right)),
-            presearch=presearch,
-            headers=tuple(pair for pair in headers if pair[0] not in OWN_HEADERS),
-        )
-        self._check_counts(result, counts)
-        return result
-
-    def _find_section(self, section: str, after: int) -> int:
-        for place in range(after, len(self._lines)):
-            if self._lines[place].rstrip() == section:
-                return place
-        raise self._make_error(
-            None, f"has no {section} line; the file is cut short or no result file"
-        )
-
-    def _parse_date(self, own: dict[str, str]) -> datetime:
-        try:
-            date = datetime.fromisoformat(own.get("Date", ""))
-        except ValueError:
-            date = None
-        if date is None or date.tzinfo is None:
-            raise self._make_error(
-                None, "needs a line such as '# Date: 2026-01-31T09:30:00+00:00', with its zone"
-            )
-        return date
-
-    def _parse_presearch(self, own: dict[str, str]) -> bool | None:
-        said = own.get("Presearch")
-        if said not in {None, "on", "off"}:
-            raise self._make_error(None, f"presearch is on or off; got {said!r:.60}")
-        return None if said is None else said == "on"
-
-    def _parse_counts(self, start: int, end: int) -> dict[str, int]:
-        counts = {}
-        for place in range(start, end):
-            line = self._lines[place].strip()
-            found = _COUNT.fullmatch(line)
-            if found:
-                counts[found[1]] = int(found[2])
-            elif line:
-                raise self._make_error(place, f"{line!r:.60} is not name=count")
-        return counts
-
-    def _parse_tests(self, own: dict[str, str], counts: dict[str, int]) -> int:
-        said, counted = own.get("Tests", ""), counts.get("total_tests")
-        if not re.fullmatch(r"[0-9]+", said) or int(said) != counted:
-            raise self._make_error(
-                None,
-                f"needs the same number as '# Tests:' and total_tests; got {said} and {counted}",
-            )
-        return int(said)
-
-    def _check_counts(self, result: SuiteResult, counts: dict[str, int]) -> None:
-        if len(result.entries) > result.tests:
-            raise self._make_error(
-                None,
-                f"has {len(result.entries)} entries for {result.tests} tests; "
-                "it was edited, or a prompt quotes a result file",
-            )
-        found = {outcome.lower(): result.counts[outcome] for outcome in CLASSES + NO_CLASS}
-        found["total_memories_overrecalled"] = result.overrecalled
-        found["total_memories_underrecalled"] = result.underrecalled
-        found["total_misrecalled"] = result.overrecalled + result.underrecalled
-        for key, number in found.items():
-            if counts.get(key, number) != number:
-                raise self._make_error(
-                    None,
-                    f"says {key}={counts[key]}, and its entries make {number}; "
-                    "it was cut short or edited",
-                )
-
-    def _parse_entries(self, start: int, *, is_right: bool) -> Iterator[ResultEntry]:
-        place = start
-        while place < len(self._lines):
-            if not self._lines[place]:
-                place += 1
-                continue
-            header = _NAME.fullmatch(self._lines[place])
-            if header is None:
-                raise self._make_error(place, "a test begins with '--- <file> ---'")
-            read = self._parse_right_entry if is_right else self._parse_known_entry
-            prompt, tail = read(place, header[1])
-            self._check_consistency(place, tail.entry)
-            yield tail.entry.replace(prompt=prompt)
-            place = tail.end
-
-    def _parse_right_entry(self, place: int, name: str) -> tuple[str | None, _EntryTail]:
-        """An entry of our own layout, where a prompt says how many lines it has."""
-        prompt, start = None, place + 1
-        found = re.fullmatch(r"Prompt \(([0-9]+)\):", self._get_line(start))
-        if found:
-            end = start + 1 + int(found[1])
-            prompt = "\n".join(line.removeprefix("  ") for line in self._lines[start + 1 : end])
-            start = end
-        tail = self._parse_tail(start, name)
-        if tail is None:
-            raise self._make_unreadable_error(place, name)
-        return prompt, tail
-
-    def _parse_known_entry(self, place: int, name: str) -> tuple[str | None, _EntryTail]:
-        """An entry of a known layout, where the prompt is whatever comes before the lists."""
-        for start in range(place + 1, len(self._lines)):
-            tail = self._parse_tail(start, name)
-            if tail is not None:
-                prompt = self._lines[place + 1 : start]
-                return "\n".join(prompt) if prompt else None, tail
-        raise self._make_unreadable_error(place, name)
-
-    def _parse_tail(self, start: int, name: str) -> _EntryTail | None:
-        """The lists and the result that begin here, if they do and nothing else follows."""
-        place, presearch = start, None
-        found = _PRESEARCH.fullmatch(self._get_line(place))
-        if found and self._is_presearched:
-            names = self._read_names(place, int(found[1]))
-            if names is None:
-                return None
-            presearch = PresearchResult(names=names, total=int(found[2]))
-            place += 1 + len(names)
-        tail = self._parse_failure(place, name) or self._parse_lists(place, name, presearch)
-        if tail is None or not self._is_end(tail.end):
-            return None
-        return tail
-
-    def _parse_failure(self, place: int, name: str) -> _EntryTail | None:
-        """The three lines of an error in the known layouts."""
-        expected, recalled, result = (self._get_line(place + more) for more in range(3))
-        outcome = SelectionOutcome.ERROR
-        if (recalled, result) != (f"Recalled: {outcome}", f"Result: {outcome}"):
-            return None
-        if not expected.startswith("Expected:"):
-            return None
-        names = expected.removeprefix("Expected:").removeprefix(" ")
-        return _EntryTail(
-            entry=ResultEntry(
-                name=name, expected=tuple(_JOIN.split(names)) if names else (), outcome=outcome
-            ),
-            end=place + 3,
-        )
-
-    def _parse_lists(
-        self, place: int, name: str, presearch: PresearchResult | None
-    ) -> _EntryTail | None:
-        expected = self._parse_list("Expected", place)
-        if expected is None:
-            return None
-        place += 1 + len(expected)
-        recalled = self._parse_list("Recalled", place)
-        if recalled is not None:
-            place += 1 + len(recalled)
-        result = self._get_line(place).removeprefix("Result: ")
-        if self._get_line(place) == result or result not in {*SelectionOutcome}:
-            return None
-        place += 1
-        problem = None
-        if self._get_line(place).startswith("Problem: "):
-            problem = self._get_line(place).removeprefix("Problem: ")
-            place += 1
-        missing = self._parse_list("Missing", place) or ()
-        place += 1 + len(missing) if missing else 0
-        extra = self._parse_list("Extra", place) or ()
-        place += 1 + len(extra) if extra else 0
-        entry = ResultEntry(
-            name=name,
-            expected=expected,
-            outcome=SelectionOutcome(result),
-            recalled=recalled,
-            missing=missing,
-            extra=extra,
-            presearch=presearch,
-            problem=problem,
-        )
-        return _EntryTail(entry=entry, end=place)
-
-    def _parse_list(self, title: str, place: int) -> tuple[str, ...] | None:
-        found = re.fullmatch(rf"{title} \(([0-9]+)\):", self._get_line(place))
-        return self._read_names(place, int(found[1])) if found else None
-
-    def _read_names(self, place: int, count: int) -> tuple[str, ...] | None:
-        """As many indented lines after this one; None if there are fewer."""
-        lines = self._lines[place + 1 : place + 1 + count]
-        if len(lines) < count or not all(line.startswith("  ") for line in lines):
-            return None
-        return tuple(line.removeprefix("  ") for line in lines)
-
-    def _is_end(self, place: int) -> bool:
-        following = place
-        while following < len(self._lines) and not self._lines[following]:
-            following += 1
-        if following == len(self._lines):
-            return True
-        return following > place and _NAME.fullmatch(self._lines[following]) is not None
-
-    def _check_consistency(self, place: int, entry: ResultEntry) -> None:
-        """The result must be what the lists make it: a figure is read from either."""
-        if entry.recalled is None:
-            is_right = entry.outcome in NO_CLASS and not entry.missing and not entry.extra
-        else:
-            compared = compare_selection(entry.expected, entry.recalled)
-            told = (entry.outcome, set(entry.missing), set(entry.extra))
-            is_right = told == (compared.outcome, set(compared.missing), set(compared.extra))
-        if not is_right:
-            raise self._make_error(
-                place, f"the lists of {entry.name} do not make its result; it was edited"
-            )
-
-    def _get_line(self, place: int) -> str:
-        return self._lines[place] if place < len(self._lines) else ""
-
-    def _make_unreadable_error(self, place: int, name: str) -> Malformed:
-        return self._make_error(
-            place, f"the entry of {name} breaks off or was edited; run it again"
-        )
-
-    def _make_error(self, place: int | None, problem: str) -> Malformed:
-        where = self._where if place is None else f"{self._where}, line {place + 1}"
-        return Malformed(where, problem)

@@ -1,4 +1,4 @@
-"""A folder of memories as bytes: what is in it, and what names it."""
+"""A selection suite: a folder of memories and a folder of tests, as a scenario."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench
 from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
 
 MEMORY_PREFIX = "memory/"
-"""What every memory's name begins with, wherever its folder lies."""
+"""The prefix of every memory's name, independent of its folder."""
 
 
 def read_memories(folder: Path) -> dict[str, bytes]:
-    """Every memory's bytes by its name, sorted; UsageError if there is none."""
+    """Return every memory's bytes by name, sorted; UsageError if there is none."""
     if not folder.is_dir():
         raise UsageError(f"--memories: there is no folder {folder}")
     paths = {
@@ -40,7 +40,7 @@ def read_memories(folder: Path) -> dict[str, bytes]:
 
 
 def decode_text(content: bytes, where: str) -> str:
-    """A memory's or a test's text; Malformed, naming the byte, if it is not UTF-8."""
+    """Decode a memory or a test; Malformed, with the byte, if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -48,7 +48,7 @@ def decode_text(content: bytes, where: str) -> str:
 
 
 def digest_corpus(memories: Mapping[str, bytes]) -> str:
-    """Sha-256 over every memory's name and bytes, by name: a changed letter changes it."""
+    """Return the sha-256 over every memory's name and bytes, by name."""
     digest = sha256()
     for name in sorted(memories):
         digest.update(name.encode() + b"\0" + memories[name] + b"\0")
@@ -59,37 +59,37 @@ NO_RECALL, RECALL = "no-recall", "recall"
 """The two categories of tests."""
 
 EXAMPLE = Path(__file__).parent / "example"
-"""The suite that comes with the package: `memory` and `tests`."""
+"""The example suite of the package: `memory` and `tests`."""
 
 _EPOCH = date(2000, 1, 1)
-"""Memories have no dates: they are told a day apart, by name."""
+"""Memories have no dates: they are a day apart, by name."""
 _SCENARIO_ID = "selection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Tests and the memories they are about."""
+    """Tests and their memories."""
 
     memories: tuple[MemoryFile, ...]
     """Sorted by name."""
     folder: Path
-    """Where the memories lie."""
+    """The folder of the memories."""
     tests: Mapping[str, BenchTest]
-    """By file name without its ending, sorted; those that are put."""
+    """The tests to run, by file name without its suffix, sorted."""
     skipped: Mapping[str, BenchTest]
-    """Tests whose prompt is empty: they are not put to anybody, and counted."""
+    """Tests with an empty prompt: they are counted, not run."""
     files: tuple[FileCard, ...]
     corpus_digest: str
-    """Names the memories, all bytes of them."""
+    """Identifies all bytes of the memories."""
     notes: tuple[str, ...]
 
     @property
     def names(self) -> frozenset[str]:
-        """The memories there are."""
+        """The names of all memories."""
         return frozenset(memory.name for memory in self.memories)
 
     def build_scenario(self) -> Scenario:
-        """An episode for each memory, and an item for each test that is put."""
+        """Build a scenario: an episode for each memory, and an item for each test."""
         days = {memory.name: day for day, memory in enumerate(self.memories, start=1)}
         return Scenario(
             id=_SCENARIO_ID,
@@ -108,7 +108,7 @@ class Suite:
 
 
 def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
-    """Read both folders; everything that is not as it should be is said at once."""
+    """Read both folders; Problems holds everything that is wrong."""
     bytes_of = read_memories(memories)
     found = dict(_read_tests(tests, only))
     problems: list[BenchError] = []
@@ -161,7 +161,7 @@ def _read_tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]
         if not only or any(fnmatchcase(name, pattern) for pattern in only)
     ]
     if not wanted:
-        raise UsageError(f"--only: no test in {folder} is called {' or '.join(only)}")
+        raise UsageError(f"--only: no test in {folder} is named {' or '.join(only)}")
     for name in wanted:
         yield name, paths[name].read_bytes()
 
@@ -171,7 +171,7 @@ def _find_absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> I
     if gone:
         yield DataError(
             f"{name}.bench: expects {', '.join(gone)}, which the folder of memories does not "
-            "hold; restore the memory or mend the test"
+            "hold; restore the memory or correct the test"
         )
 
 
