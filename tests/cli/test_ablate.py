@@ -118,8 +118,8 @@ def test_markdown_is_a_table(ablate: Ablate) -> None:
         (("--grid", "wieght=1"), "did you mean 'weight'"),
         (("--grid", "weight"), "KEY=VALUE,VALUE"),
         (("--config", "weight"), "KEY=VALUE"),
-        (("--grid", "k=1", "--json", "--markdown"), "say one"),
-        (("--full",), "name the settings to vary"),
+        (("--grid", "k=1", "--json", "--markdown"), "give one"),
+        (("--full",), "combines the settings of --grid"),
         (("--adapter", "bm25"), "say what to vary"),
     ],
 )

@@ -141,7 +141,7 @@ OPTIONS = {
     "an adapter file that is not there": (("--adapter", "none.py"), "none.py"),
     "an unknown judge": (("--judge", "nobody"), "a built-in judge (offline, stub)"),
     "a judge file that is not there": (("--judge", "none.py"), "none.py"),
-    "a misspelt provider": (("--judge", "opneai:gpt-5"), "--judge: there is neither a provider"),
+    "a misspelt provider": (("--judge", "opneai:gpt-5"), "--judge: there is no model provider"),
     "a misspelt agent": (("--judge", "cluade:opus"), "did you mean claude?"),
     "a misspelt second": (("--appellate-judge", "anthropc:x"), "did you mean anthropic?"),
     "a provider without a model": (("--judge", "openai"), "--judge: openai: names no model"),

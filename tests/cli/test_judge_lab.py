@@ -222,7 +222,7 @@ def test_money_runs_out_cleanly(tmp_path: Path, judge: Path, invoke: Invoke) -> 
     )
 
     assert shown.code == 8
-    assert "0.05 USD of the 0.05 allowed after 5 answers" in shown.err
+    assert "judging has cost $0.0500 and --max-cost allows $0.0500" in shown.err
 
 
 @pytest.mark.parametrize(

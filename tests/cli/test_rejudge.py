@@ -407,7 +407,7 @@ def test_a_persona_that_is_not_shipped_has_to_be_shown(recorded: Run, invoke: In
     shown = invoke("rejudge", "old", "--into", "new")
 
     assert shown.code == 2
-    assert "gardener, which the run was about, does not come with the package" in shown.err
+    assert "gardener, which the run used, does not ship with the package" in shown.err
     assert "--data" in shown.err
 
 
