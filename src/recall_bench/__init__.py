@@ -1,6 +1,6 @@
 """Measure what an agent remembers.
 
-Everything the command line does is here, typed; a name is imported when it is first used.
+Everything that the command line does is here as a function; names are imported on first use.
 """
 
 from importlib import import_module

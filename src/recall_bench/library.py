@@ -1,4 +1,4 @@
-"""Everything the command line does, one call away."""
+"""The Python twin of the command line: every command as a function."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class StoryEntry(Record, frozen=True, kw_only=True):
     """None if the story has problems."""
     questions: int | None
     problems: int
-    """How many there are; `run` lists them."""
+    """The number of problems; `run` lists them."""
 
 
 class PersonaEntry(Record, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class PersonaEntry(Record, frozen=True, kw_only=True):
 
 
 def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
-    """The personas in a data folder, or those that come with the package."""
+    """The personas of a data folder, or those of the package."""
     from recall_bench.datasets.persona import list_persona_ids, list_stories
 
     if data is None:
@@ -75,7 +75,7 @@ def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
 
 
 def _list_shipped_personas() -> list[PersonaEntry]:
-    """What the package has, without playing any of it."""
+    """The personas of the package, without simulating them."""
     from recall_bench.datasets.persona import list_stories
 
     played = [
@@ -121,7 +121,7 @@ def _make_story_entry(folder: Path, arcs: str) -> StoryEntry:
 def load_persona(
     folder: str | Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
 ) -> Scenario:
-    """One persona's story with its questions, days verbatim: a folder, or a shipped persona."""
+    """A persona's story with its questions: from a folder, or a shipped persona."""
     from recall_bench.datasets.persona import load_persona
     from recall_bench.generate.shipped_personas import find_story
 
@@ -138,7 +138,7 @@ def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]
 
 
 def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
-    """Defaults, overlaid by a profile, overlaid by what was given."""
+    """The defaults, overridden by a profile, overridden by what is given."""
     settings = Settings() if profile is None else apply_overrides(Settings(), read_profile(profile))
     return apply_overrides(settings, dict(given or {}))
 
@@ -148,10 +148,10 @@ def run(
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> RunResult:
-    """Run a benchmark to its end, or to what stops it, and write its files.
+    """Run a benchmark and write its files.
 
     Give `Settings`, or their fields by name: `run(adapter="bm25", ranges="30d")`. The adapter
-    may be a class or an object of yours. Inside a running event loop, await `arun` instead.
+    may also be your class or object. Inside a running event loop, await `arun` instead.
     """
     return execute(_assemble_job(settings, given), observe)
 
@@ -161,7 +161,7 @@ async def arun(
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> RunResult:
-    """The same as `run`, for those who have an event loop already."""
+    """The same as `run`, inside an event loop."""
     job = _assemble_job(settings, given)
     return build_result(job, await execute_async(job, observe))
 
@@ -185,7 +185,7 @@ def evaluate(
     """Measure a system on a public dataset, and write the report.
 
     Give the fields of `Request` and of `Settings` by name: `evaluate("locomo", adapter="bm25",
-    skip_qa=True)`. The adapter may be a class or an object of yours.
+    skip_qa=True)`. The adapter may also be your class or object.
     """
     from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, open_dataset
     from recall_bench.running.eval_assembly import assemble_evaluation
@@ -221,10 +221,10 @@ def rejudge(
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings that concern judging
 ) -> RunResult:
-    """Grade the answers recorded in a run folder again, into a new one; nobody is asked anew.
+    """Grade the answers of a run folder again, into a new one; the system is not asked.
 
-    Give the settings of judging by name: `rejudge("runs/a", judge="openai:gpt-5-mini",
-    into="runs/b")`. The dataset is a shipped persona, or lies in `data`.
+    Give the judge settings by name: `rejudge("runs/a", judge="openai:gpt-5-mini", into="runs/b")`.
+    `data` is the folder of the personas, unless they are shipped.
     """
     return execute(assemble_rejudge(Path(run_folder), {**given, "judge": judge}), observe)
 
@@ -252,7 +252,7 @@ def draw_heatmap(source: str | Path, output: str | Path) -> None:
 
 
 def text_report(folder: RunFolder, summary: Summary | None = None) -> str:
-    """What `run` prints: the facts, the scores by checkpoint, the heatmap in letters."""
+    """What `run` prints: facts, scores by checkpoint, and the heatmap as text."""
     from recall_bench.reporting.run_text import render_run
 
     return render_run(folder, summary or summarise(folder))
@@ -266,7 +266,7 @@ def heatmap_json(summary: Summary) -> str:
 
 
 def result_json(folder: RunFolder) -> Iterator[str]:
-    """The whole result.json, piece by piece: a large one does not fit into one string."""
+    """The content of result.json in pieces, because it may be large."""
     with TemporaryDirectory() as scratch:
         path = Path(scratch, "result.json")
         export_files(folder, result=path)
@@ -276,7 +276,7 @@ def result_json(folder: RunFolder) -> Iterator[str]:
 
 
 def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
-    """What other judges changed between two runs over the same answers, by category."""
+    """The differences between two runs with the same answers and other judges, by category."""
     from recall_bench.reporting.rejudge_report import compare_verdicts
 
     return compare_verdicts(before, after)
@@ -293,8 +293,8 @@ def report(
 ) -> "PublishedReport":
     """Write the page and the figures of a run; all figures, and the files, are returned.
 
-    `beside` are runs to weigh it against, `canaries` is a file of questions to watch, `data` holds
-    the personas where they do not come with the package.
+    `beside` are runs to compare with, `canaries` is a file of canaries, and `data` is the folder of
+    the personas, unless they are shipped.
     """
     from recall_bench.reporting.publication import publish_report
 
@@ -311,9 +311,9 @@ def report(
 def compare(
     baseline: str | Path, *others: str | Path, intersect: bool = False
 ) -> "ComparisonReport":
-    """Each of the other runs against the first: differences, intervals, p-values, in words too.
+    """Compare the other runs with the first: differences, intervals, p-values.
 
-    UsageError if they are not alike, unless what they have in common is to be compared.
+    UsageError if they are not comparable, unless `intersect` allows common trials only.
     """
     from recall_bench.reporting.run_comparison import compare_runs
 
@@ -341,7 +341,7 @@ def gate(
 def import_run(
     *sources: str | Path, into: str | Path | None = None, as_graded: bool = False
 ) -> "ImportResult":
-    """A run folder of the public harness's files, and what was found and repaired in them."""
+    """Make a run folder of the public harness's files; says what was repaired in them."""
     from recall_bench.runs.import_run import import_run
 
     return import_run(
@@ -357,9 +357,9 @@ def estimate(
     earlier: Sequence[str | Path] = (),
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> "Forecast":
-    """What a run would do, take and cost; nothing is fed, asked or written.
+    """What a run would do and cost; nothing is ingested, asked or written.
 
-    `earlier` are run folders whose measured times and prices are gone by.
+    `earlier` are run folders to take measured times and prices from.
     """
     from recall_bench.running.forecast import dry_plan
     from recall_bench.running.forecast import estimate_run as estimated
@@ -374,7 +374,7 @@ def run_matrix(
     only: Sequence[str] = (),
     **flags: Any,  # noqa: ANN401 - the flags of the command, as settings
 ) -> "MatrixResult":
-    """Every cell of a matrix file carried out, and the report on all of them."""
+    """Run every cell of a matrix file, and report on all of them."""
     from time import monotonic
 
     from recall_bench.running.matrix_progress import MatrixBoard
@@ -399,5 +399,5 @@ def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
 
 
 def open_run(path: str | Path) -> RunFolder:
-    """A run folder, finished or not, to look at."""
+    """Open a run folder, finished or not."""
     return RunFolder.open(Path(path))
