@@ -38,8 +38,8 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.scenario import CATEGORIES, Evidence, Item, Truth
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.reporting.analyses.attribution import find_leaves
-from recall_bench.reporting.pages import write_page
 from recall_bench.reporting.pages.document import load_vega_script
+from recall_bench.reporting.pages.page import write_page
 from recall_bench.reporting.run_report import build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials

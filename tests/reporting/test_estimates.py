@@ -9,12 +9,11 @@ import pytest
 from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.metrics.bootstrap import RESAMPLES
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
 from recall_bench.metrics.marks import TrialTally, sum_tallies
 from recall_bench.runs.estimates import (
     CELL_RESAMPLES,
-    SEED,
     Heatmap,
     HeatmapCell,
     RunEstimates,

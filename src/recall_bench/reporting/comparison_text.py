@@ -1,4 +1,4 @@
-"""A comparison as text, in a hundred columns: the runs, the conclusion, and the tables behind it."""
+"""A comparison as text, in a hundred columns: runs, conclusion, and the tables behind it."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""How many questions a wanted difference takes, from a pilot or from stated numbers."""
+"""How many questions it takes to detect a difference, from a pilot or from stated numbers."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,40 +24,40 @@ from recall_bench.runs.trials import TrialTable
 
 LISTED_DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)
 LISTED_SIZES = (20, 50, 100, 200, 500, 1000)
-"""What the tables list beside what was asked for."""
+"""The rows of the tables."""
 
 
 class PowerBasis(ComputedRecord, frozen=True, kw_only=True):
-    """What is taken to be known about differences before they are measured."""
+    """What a plan assumes about the differences."""
 
     spread: DifferenceSpread
     """From trial to trial."""
     asks: float
-    """How often each question is put, on average."""
+    """How often each question is asked, on average."""
     question_deviation: float
-    """How far the difference on one question varies, put so often: the standard error of a mean
-    over so many questions is this over their square root."""
+    """The standard deviation of the difference on one question, over its asks. Divided by the root
+    of the number of questions, it is the standard error of the mean."""
     source: str
     """Where that is from, in words."""
 
 
 class QuestionsNeeded(ComputedRecord, frozen=True, kw_only=True):
-    """What one difference takes."""
+    """The number of questions that a difference takes."""
 
     difference: float
     questions: int
 
 
 class DetectableDifference(ComputedRecord, frozen=True, kw_only=True):
-    """What so many questions show."""
+    """The smallest difference that a number of questions detects."""
 
     questions: int
     difference: float | None
-    """None where no difference that is possible would be noticed often enough."""
+    """None if no possible difference would be detected often enough."""
 
 
 class PowerReport(ComputedRecord, frozen=True, kw_only=True):
-    """The answer to both questions, for what was asked and for the usual sizes."""
+    """Questions needed and differences detectable, as requested and for usual sizes."""
 
     ground: PowerBasis
     alpha: float
@@ -71,7 +71,7 @@ class PowerReport(ComputedRecord, frozen=True, kw_only=True):
 
 
 def state_basis(deviation: float, correlation: float | None, asks: float | None) -> PowerBasis:
-    """The spread as somebody says it is; unless they say more, one ask, and re-asks add nothing."""
+    """The spread as stated; by default each question is asked once, and repeats add nothing."""
     spread = DifferenceSpread(
         deviation=deviation, correlation=1.0 if correlation is None else correlation
     )
@@ -81,10 +81,10 @@ def state_basis(deviation: float, correlation: float | None, asks: float | None)
 def measure_pilot(
     tables: Sequence[TrialTable], names: Sequence[str], asks: float | None = None
 ) -> PowerBasis:
-    """The spread seen in a pilot: between two runs, or within one.
+    """The spread measured in a pilot: between two runs, or within one.
 
-    One run says how far marks vary, not differences: two systems are then taken to do well on
-    questions that have nothing to do with each other, which asks for more questions than it takes.
+    One run shows the variance of marks, not of differences. The marks of two systems are then
+    assumed to be independent, which asks for more questions than are needed.
     """
     if len(tables) == 1:
         values, factor = tables[0].points, math.sqrt(2)
@@ -122,13 +122,13 @@ def plan_power(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> PowerReport:
-    """What the difference takes and what the questions show, as far as each is given."""
+    """Plan for a difference, for a number of questions, or for both."""
     if difference is not None and not 0 < difference <= FULL_MARKS:
         raise UsageError(
             f"--difference: {difference:g} is not a difference between marks of {FULL_MARKS}; "
             "name one above 0"
         )
-    # One ask of each, as it varies put as often as it is: the asks are in the deviation already.
+    # The deviation of a question includes its asks already.
     spread = DifferenceSpread(deviation=ground.question_deviation, correlation=1.0)
 
     def count_questions(wanted: float) -> QuestionsNeeded:
@@ -179,7 +179,7 @@ def _describe_counts(trials: Iterable[Trial]) -> str:
 
 
 def render_power(found: PowerReport) -> str:
-    """The answer, then both tables."""
+    """The plan as text: the answer, then both tables."""
     title = format_heading("Recall Bench · power", rule="═")
     return "\n".join([*title, "", *_render_facts(found), "", *_render_tables(found)])
 
@@ -219,7 +219,8 @@ def _describe_requirement(needed: QuestionsNeeded) -> str:
 
 def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
     if shown.questions < find_fewest_questions(alpha):
-        return f"no difference by {shown.questions} questions; it takes {find_fewest_questions(alpha)} or more"
+        least = find_fewest_questions(alpha)
+        return f"no difference by {shown.questions} questions; it takes {least} or more"
     if shown.difference is None:
         return f"no difference that is possible by {shown.questions:,} different questions"
     return (

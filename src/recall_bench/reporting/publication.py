@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recall_bench.generate.shipped_personas import BuildProgress
 
 PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER = "report.html", "report.json", "pictures"
-"""What a report's folder holds."""
+"""What the folder of a report holds."""
 
 _MAX_NAME_LENGTH = 60
 
@@ -49,11 +49,11 @@ def publish_report(
     pictures: bool = False,
     building: "BuildProgress | None" = None,
 ) -> PublishedReport:
-    """Write the report of a run, into a folder `report` of its own unless told otherwise.
+    """Write the report of a run, by default into its folder `report`.
 
-    `beside` are runs to weigh it against, `canaries` the file of questions to watch, `data` the
-    folder of its personas where they do not come with the package. With `pictures` all charts and
-    heatmaps are drawn as PNG and SVG as well.
+    `beside` are runs to compare it with, `canaries` the file of questions to watch, `data` the
+    folder of its personas if they do not come with the package. With `pictures` all charts and
+    heatmaps are drawn as PNG and SVG too.
     """
     folder = RunFolder.open(run)
     table = read_trials(folder)
@@ -103,8 +103,8 @@ def _load_stories(
     try:
         return load_day_texts(folder.plan, data, building), None
     except (UsageError, DataError) as missing:
-        # Whoever names a folder means it. Without one the report does without the days, and so
-        # does the report of a run that was imported without any.
+        # Only a named folder has to be readable: without one, or for an imported run, the report
+        # does without the days.
         if data is not None and folder.plan.imported is None:
             raise
         return {}, f"the days that evidence points into are not shown: {missing}"
@@ -127,14 +127,14 @@ def _draw_heatmaps(
 
 
 def _format_file_name(persona: str | None) -> str:
-    """What a file may be called by: an id comes from elsewhere and may name any place."""
+    """A safe file name: an id comes from elsewhere and may hold a path."""
     return re.sub(r"[^A-Za-z0-9]+", "-", persona or "").strip("-")[:_MAX_NAME_LENGTH]
 
 
 @contextmanager
 def _draw_charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
-    """Draw the charts beside whatever else is done; what is yielded waits for them."""
-    # Not from the current folder: whatever lies there is none of ours.
+    """Draw the charts in a child process; what is yielded waits for it and lists the files."""
+    # -P: modules in the current folder are not ours.
     command = [
         sys.executable,
         "-P",

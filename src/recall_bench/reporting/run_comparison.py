@@ -1,4 +1,4 @@
-"""What a comparison of runs comes to, as it is written down."""
+"""Runs against a baseline, trial by trial: differences, intervals, p-values, and a conclusion."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -44,7 +44,7 @@ from recall_bench.runs.trials import TrialTable, explain_missing_marks, read_tri
 
 
 class RunCard(ComputedRecord, frozen=True, kw_only=True):
-    """One of the runs, as it stands by itself."""
+    """One of the runs by itself."""
 
     letter: str
     folder: str
@@ -54,17 +54,17 @@ class RunCard(ComputedRecord, frozen=True, kw_only=True):
     reason: str | None
     """Why its scores may not be quoted, if they may not."""
     health: SystemHealth | None
-    """What `doctor` said of the system before the run; None if it was never asked."""
+    """The diagnosis of `doctor` before the run; None if there was none."""
     mean: Estimate | None
-    """Points of six, over all its trials that count; None where there is none."""
+    """Points of six over all trials that count; None if there are none."""
     hallucination_rate: float | None
     owed: int
 
 
 class ContrastPart(ComputedRecord, frozen=True, kw_only=True):
-    """Some of the pairs: what both runs came to on average, and the difference.
+    """A group of pairs: both means, and the tested difference.
 
-    There is no smallest difference that can be seen where there are too few questions for any.
+    `detectable` is None if there are too few questions to detect any difference.
     """
 
     name: str
@@ -74,7 +74,7 @@ class ContrastPart(ComputedRecord, frozen=True, kw_only=True):
 
 
 class ContrastView(ComputedRecord, frozen=True, kw_only=True):
-    """The same without a test: to look at, and to decide nothing by."""
+    """A group of pairs without a test."""
 
     name: str
     first: float
@@ -87,17 +87,17 @@ class Contrast(ComputedRecord, frozen=True, kw_only=True):
 
     letter: str
     is_identical: bool
-    """Whether every trial that both owe stands exactly alike in both."""
+    """Whether every trial that both owe has the same outcome and marks."""
     unlike: tuple[RunDifference, ...]
-    """What differs beside the system, where that was allowed."""
+    """What differs besides the system, if that was allowed."""
     owed: int
     """Trials that both owe."""
     only_first: int
-    """Of these, trials that only the baseline has a mark for,"""
+    """Trials with a mark in the baseline only."""
     only_second: int
-    """that only this run has a mark for,"""
+    """Trials with a mark in this run only."""
     neither: int
-    """and that neither has."""
+    """Trials without a mark in both."""
     dropped: tuple[DroppedTrials, ...]
     overall: ContrastPart
     difference_share: float
@@ -106,13 +106,13 @@ class Contrast(ComputedRecord, frozen=True, kw_only=True):
     checkpoints: tuple[ContrastView, ...]
     personas: tuple[ContrastView, ...]
     hallucination: ContrastPart | None
-    """Of answers judged in both runs, the share that made something up; None where none was."""
+    """The share of hallucinated answers among those judged in both; None if there are none."""
     leaks: ContrastPart | None
-    """Of guarded answers in both runs, the share that told the secret; None where none was."""
+    """The share of leaks among the guarded answers in both; None if there are none."""
 
 
 class RunRank(Record, frozen=True, kw_only=True):
-    """A run's place, by its mean over the trials that all runs have a mark for."""
+    """A run in the ranking, by its mean over the trials that all runs have a mark for."""
 
     letter: str
     mean: Estimate
@@ -122,28 +122,28 @@ class ComparisonReport(Record, frozen=True, kw_only=True):
     """A whole comparison."""
 
     is_intersection: bool
-    """Whether unlike runs were allowed."""
+    """Whether runs that differ were allowed."""
     is_stub: bool
-    """Whether a judge graded nothing."""
+    """Whether a judge was the stub, which grades nothing."""
     runs: tuple[RunCard, ...]
     """The baseline first."""
     contrasts: tuple[Contrast, ...]
     """Every other run against it."""
     conclusions: tuple[str, ...]
-    """What each of these comes to, in a sentence."""
+    """The conclusion of each contrast, in a sentence."""
     ranking: tuple[RunRank, ...]
     """Best first, for three runs or more."""
     seed: int
 
 
 _VIEW_RESAMPLES = 2000
-"""Enough for a line in a view that nothing is decided by."""
+"""Enough for a view without a test."""
 
 
 def compare_pair(
     letter: str, first: TrialTable, second: TrialTable, pairs: TrialPairs, *, resamples: int
 ) -> Contrast:
-    """What the second run has more than the first; UsageError where they share no mark."""
+    """The second run against the first; UsageError if no trial has a mark in both."""
     points = _PairedMarks(pairs, first.points, second.points, POINTS, resamples)
     grounded = _PairedMarks(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
     guarded = _PairedMarks(pairs, first.leaks, second.leaks, RATE, resamples)
@@ -218,7 +218,7 @@ class _PairedMarks:
     def view_groups(
         self, names: Iterable[str], named: Callable[[Trial], str]
     ) -> tuple[ContrastView, ...]:
-        """Over each of the names that has a pair."""
+        """Over each named group that has a pair."""
         trials = group_by(self._trials, named)
         missing = group_by(self.first.keys() ^ self.second.keys(), named)
         return tuple(
@@ -247,12 +247,12 @@ class _PairedMarks:
 
 
 def _average(marks: TrialMarks, trials: list[Trial]) -> float:
-    """Over these trials, of which there is one at least."""
+    """The mean over these trials, at least one."""
     return sum(marks[trial] for trial in trials) / len(trials)
 
 
 def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
-    """Which run is better and how sure that is, or what a difference would have had to be."""
+    """Which run is better and how sure that is, or which difference would have been detected."""
     both = runs[0], next(run for run in runs if run.letter == contrast.letter)
     first, second = map(_name_run, both)
     if contrast.is_identical:
@@ -283,7 +283,7 @@ def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
 
 
 def is_significant(comparison: PairedComparison) -> bool:
-    """Whether the p-value, adjusted where it is one of several, is small enough."""
+    """Whether the p-value, adjusted if it is one of several, is at most 0.05."""
     adjusted = comparison.p_adjusted
     return (comparison.p_value if adjusted is None else adjusted) <= ALPHA
 
@@ -304,7 +304,7 @@ def _describe_winner(contrast: Contrast, first: str, second: str) -> str:
     is_up = found.difference.value > 0
     words = "is better than" if is_up else "is worse than"
     if any(each.is_condition for each in contrast.unlike):
-        # The marks are higher; whether the system is better cannot be known from them.
+        # The conditions differ, so higher marks do not show that the system is better.
         words = "scored higher than" if is_up else "scored lower than"
     sentence = f"{second} {words} {first}: {describe_difference(found)}"
     if found.difference.method is IntervalMethod.PERSONAS and not found.difference.excludes_zero:
@@ -330,10 +330,10 @@ def _name_run(run: RunCard) -> str:
 def compare_runs(
     folders: Sequence[RunFolder], *, intersect: bool = False, resamples: int = RESAMPLES
 ) -> ComparisonReport:
-    """Every run against the first of them.
+    """Compare every run with the first.
 
-    Runs that are not alike, not finished or not valid are refused with UsageError; with
-    `intersect` what they have in common is compared.
+    UsageError if runs differ in more than the system, are unfinished or invalid; with `intersect`
+    the trials they have in common are compared.
     """
     summaries = [summarise(folder) for folder in folders]
     if not intersect:
@@ -373,7 +373,7 @@ def compare_runs(
 
 
 def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -> None:
-    """UsageError unless all runs are alike and hold."""
+    """Raise UsageError unless all runs are valid and comparable."""
     for folder, summary in zip(folders, summaries, strict=True):
         validity = summary.validity
         if validity.status is not RunStatus.VALID:
@@ -384,7 +384,8 @@ def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -
     for other in folders[1:]:
         if found := find_differences(folders[0].plan, other.plan):
             raise UsageError(
-                f"{folders[0].path} and {other.path} differ in {join_words(map(str, found))}; run both "
+                f"{folders[0].path} and {other.path} differ in {join_words(map(str, found))}; "
+                "run both "
                 "alike, or compare what they have in common with --intersect"
             )
 
@@ -408,7 +409,7 @@ def _describe_run(
 
 
 def _adjust_contrasts(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
-    """With several runs, p-values are adjusted over all of them, as they are over categories."""
+    """Adjust p-values over all runs, and over all categories of all runs."""
     if len(contrasts) == 1:
         return tuple(contrasts)
     overall = adjust_p_values({each.letter: each.overall.comparison.p_value for each in contrasts})
@@ -440,7 +441,7 @@ def _rank_runs(
     pairs: Sequence[TrialPairs],
     resamples: int,
 ) -> tuple[RunRank, ...]:
-    """Over the trials that all runs have a mark for; none where there is no such trial."""
+    """Rank by the trials that all runs have a mark for; empty if there are none."""
     points = [table.points for table in tables]
     common = frozenset.intersection(
         *(frozenset(each) for each in points), *(found.trials for found in pairs)

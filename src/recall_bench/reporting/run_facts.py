@@ -1,4 +1,4 @@
-"""Some facts of a run in words: how a system served, what judging cost, what reviews did."""
+"""Facts of a run in words: service, costs of judging, reviews, leaks and refusals."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ _DIGEST_LENGTH = 12
 
 
 def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
-    """What the system knows, who reads for it, what it delivered, how fast, and its health."""
+    """What the system sees, its reader, deliveries, latency, spending and health."""
     plan, service = folder.plan, folder.service
     yield "Knows", _describe_knowledge(plan.system)
     if plan.reader is not None:
@@ -82,19 +82,21 @@ def _describe_health(diagnosis: Diagnosis | None) -> str:
 
 
 def describe_costs(costs: JudgingCosts) -> str:
-    """Calls, tokens and money, and the appellate judge's part of them."""
+    """Calls, tokens and money, and the share of the appellate judge."""
     total, reviewing = costs.total, costs.reviewing
     words = _describe_usage(total)
     if total.cached:
         words += f" · {total.cached:,} {'reply' if total.cached == 1 else 'replies'} from the cache"
     if reviewing != Usage():
-        words += f" · of this for reviews {format_quantity(reviewing.calls, 'call')}, {_format_price(reviewing)}"
+        calls = format_quantity(reviewing.calls, "call")
+        words += f" · of this for reviews {calls}, {_format_price(reviewing)}"
     return words
 
 
 def _describe_usage(usage: Usage) -> str:
     return (
-        f"{format_quantity(usage.calls, 'call')} · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out · "
+        f"{format_quantity(usage.calls, 'call')} · {usage.input_tokens:,} tokens in, "
+        f"{usage.output_tokens:,} out · "
         f"{_format_price(usage)}"
     )
 
@@ -108,7 +110,7 @@ def _format_price(usage: Usage) -> str:
 
 
 def describe_reviews(reviews: ReviewCounts, plan: Plan, overall: TrialTally) -> str:
-    """How the appellate judge changed the first verdicts, on either side, and the mean."""
+    """How the appellate judge changed failures, passes and the mean."""
     parts = [f"of failures {_describe_changes(reviews.failures)}"]
     if plan.review is ReviewMode.BALANCED:
         parts.append(f"of passes {_describe_changes(reviews.passes)}")
@@ -130,7 +132,7 @@ def _describe_changes(tally: ReviewTally) -> str:
 
 
 def describe_rubrics(*cards: JudgeCard | None) -> str:
-    """Every rubric that was judged by, with its version and digest; empty if there is none."""
+    """Every rubric of the judges with its version and digest; empty if there is none."""
     rubrics = dict.fromkeys(rubric for card in cards if card for rubric in card.rubrics)
     return " · ".join(
         f"{rubric.name} {rubric.version} ({rubric.digest[:_DIGEST_LENGTH]})" for rubric in rubrics
@@ -138,7 +140,7 @@ def describe_rubrics(*cards: JudgeCard | None) -> str:
 
 
 def list_boundary_facts(boundary: BoundaryCounts) -> Iterator[tuple[str, str]]:
-    """Leaks and over-refusal, apart; nothing where no such question was answered."""
+    """Leaks and over-refusal; nothing if no such question was answered."""
     leaks = boundary.leaks
     if leaks.answers:
         share = format_percent(leaks.share)

@@ -1,4 +1,8 @@
-"""In what two runs differ beside the system: the reasons not to compare them."""
+"""Which trials of two runs are the same, and what differs between the runs besides the system.
+
+A trial is the same if persona, checkpoint, days and repeat are equal, and the question in every
+word and truth: a repaired question keeps its id.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,20 +20,20 @@ _DIGEST_LENGTH = 8
 
 
 class RunDifference(Record, frozen=True, kw_only=True):
-    """One thing that is not the same in both runs."""
+    """One difference between two runs."""
 
     what: str
     first: str
     second: str
     is_condition: bool
-    """Whether it also holds for the trials that both runs have: a difference may come from it."""
+    """Whether it affects the trials that both runs have, and may explain a difference."""
 
     def __str__(self) -> str:
         return f"{self.what} ({self.first} against {self.second})"
 
 
 def find_differences(first: Plan, second: Plan) -> tuple[RunDifference, ...]:
-    """Everything that has to be alike and is not: what was asked, then how."""
+    """All differences that matter: in what was asked, then in how."""
     return (
         *_compare_facets(first, second, _ASKED_FACETS),
         *_compare_scenarios(first, second),
@@ -44,7 +48,7 @@ def list_differences(found: Sequence[RunDifference], most: int = 3) -> str:
 
 
 def list_visits(plan: Plan) -> tuple[Checkpoint, ...]:
-    """The checkpoints the plan comes to."""
+    """The checkpoints that the plan visits."""
     return plan.checkpoints[:1] if plan.dry_run else plan.checkpoints
 
 
@@ -67,10 +71,10 @@ def _compare_facets(
 
 
 def _compare_scenarios(first: Plan, second: Plan) -> Iterator[RunDifference]:
-    """Histories and questions of the personas that both have.
+    """Compare histories and questions of the personas that both have.
 
-    An imported run holds the questions that were put. Of its days nobody knows more than the
-    questions tell, unless its files state a digest.
+    An imported run holds only the questions that were asked, and no days unless its files state a
+    digest.
     """
     if (stated := _get_stated_digest(first)) is not None and stated == _get_stated_digest(second):
         return
@@ -92,7 +96,7 @@ def _compare_scenarios(first: Plan, second: Plan) -> Iterator[RunDifference]:
 
 
 def _get_stated_digest(plan: Plan) -> str | None:
-    """Names histories and questions together; None where the files of an import do not."""
+    """The digest of histories and questions; None if the files of an import state none."""
     return plan.dataset_digest if plan.imported is None else plan.imported.dataset
 
 
@@ -113,7 +117,7 @@ def _describe_change(
 
 def _compare_conditions(first: Plan, second: Plan) -> Iterator[RunDifference]:
     yield from _compare_facets(first, second, _CONDITION_FACETS, is_condition=True)
-    # A system that answers itself brings no reader of ours: that is what it is, not how it was run.
+    # A system that answers itself uses no reader: a property of the system, not of the run.
     if first.reader is not None and second.reader is not None:
         yield from _compare_facets(first, second, {"reader": _describe_reader}, is_condition=True)
 
@@ -123,7 +127,7 @@ def _index_scenarios(plan: Plan) -> dict[str, ScenarioCard]:
 
 
 def _format_words(words: _Words, others: _Words) -> str:
-    """All words if they are few; of many, how many and what the others lack."""
+    """All words if they are few; else their number and those the other run lacks."""
     if len(words) <= _MAX_SHOWN:
         return ", ".join(words)
     own = [word for word in words if word not in others]
@@ -160,7 +164,7 @@ def _describe_reader(plan: Plan) -> _Words:
 
 def _name_card(card: JudgeCard | ReaderCard) -> str:
     if isinstance(card, JudgeCard):
-        # Whether a judge has to be waited for changes no verdict, and no file tells of it.
+        # `computes` changes no verdict, and result files do not hold it.
         card = card.replace(computes=False)
     return f"{card.name} {card.version} {card.digest[:_DIGEST_LENGTH]}"
 
@@ -199,8 +203,8 @@ CHANGED_QUESTION = "about a question that reads otherwise in the other run"
 NO_CHECKPOINT = "at a checkpoint that the other run does not come to, or after other days"
 NO_REPEAT = "put more often than in the other run"
 NOT_ASKED = "not asked in the other run"
-"""The reasons to leave a trial out, the first that holds; the last where a sample, the group
-categories or a system that cannot know who asks left the question out."""
+"""Reasons to leave a trial out, the first that holds. The last is due to a sample, to group
+categories, or to a system that does not see who asks."""
 
 
 class DroppedTrials(Record, frozen=True, kw_only=True):
@@ -213,7 +217,7 @@ class DroppedTrials(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPairs:
-    """The trials that two runs both owe, and what was left out."""
+    """The trials that both runs owe, and those left out."""
 
     trials: frozenset[Trial]
     dropped: tuple[DroppedTrials, ...]
@@ -252,7 +256,7 @@ def pair_trials(first: TrialTable, second: TrialTable) -> TrialPairs:
 
 
 def _find_objections(own: TrialTable, other: TrialTable) -> dict[Trial, str | None]:
-    """For each trial the first reason that it is not one of the other run's, if there is one."""
+    """For each trial, the first reason that the other run does not have it, if any."""
     alike = _match_questions(own, other)
     places, trials = {_locate_row(row) for row in other.rows}, {row.trial for row in other.rows}
     found: dict[Trial, str | None] = {}
@@ -275,7 +279,7 @@ def _find_objections(own: TrialTable, other: TrialTable) -> dict[Trial, str | No
 
 
 def _match_questions(own: TrialTable, other: TrialTable) -> dict[str, dict[str, bool]]:
-    """For each question that both know by this id, whether it is the same question."""
+    """For each question id that both know, whether the question is the same."""
     alike: dict[str, dict[str, bool]] = {}
     for scenario in own.items.keys() & other.items.keys():
         theirs = {item.id: item for item in other.items[scenario]}

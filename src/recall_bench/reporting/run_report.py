@@ -1,4 +1,4 @@
-"""A whole report, as numbers: what its page, its pictures, its text and its JSON are made from."""
+"""The report of a run as numbers, from which page, pictures, text and JSON are rendered."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ from recall_bench.runs.trials import (
 
 
 class ReportHeader(Record, frozen=True, kw_only=True):
-    """What was run, and whether it holds."""
+    """What was run, and whether it is valid."""
 
     system: str
     judge: str
@@ -55,13 +55,13 @@ class ReportHeader(Record, frozen=True, kw_only=True):
     hallucination: Estimate | None
     """A share of one."""
     facts: tuple[tuple[str, str], ...]
-    """Labels and words, as the text report has them."""
+    """Labels and texts, as in the text report."""
     notices: tuple[str, ...]
-    """What a reader must know before believing anything here; often empty."""
+    """What a reader must know before trusting the report; often empty."""
 
 
 class RunReport(Record, frozen=True, kw_only=True):
-    """Everything that is said about one run."""
+    """The whole report of a run."""
 
     header: ReportHeader
     categories: tuple[str, ...]
@@ -72,13 +72,13 @@ class RunReport(Record, frozen=True, kw_only=True):
     attribution: Attribution
     costs: RunCosts
     paretos: tuple[Pareto, ...]
-    """Against the runs named beside this one; empty if none was."""
+    """Against other runs; empty if none was named."""
     canaries: CanaryWatch
     seed: int
 
 
 _COMPARABLE_CONDITIONS: Final = ("ingest", "passages looked at", "reader")
-"""Ways of running a system that may be weighed against each other, as systems may."""
+"""Conditions that may differ between runs whose costs are compared."""
 
 
 def build_report(
@@ -122,7 +122,7 @@ def _require_marks(folder: RunFolder, table: TrialTable) -> None:
 
 
 def _check_others(folder: RunFolder, summary: Summary, beside: Sequence[RunFolder]) -> None:
-    """UsageError unless all runs hold, are of different answers, and may be weighed together."""
+    """Raise UsageError unless all runs are valid, different and comparable."""
     if not beside:
         return
     _require_valid(folder, summary)

@@ -56,18 +56,18 @@ _CATEGORY_WIDTH = 27
 _MAX_ROWS = 15
 """More checkpoints than this are shown as a selection."""
 _WIDE_WIDTH = 98
-"""Columns from which on the table has all there is to say."""
+"""From this width on the table has all columns."""
 _CellLines = tuple[str, str]
-"""A mean with its count, and what is written below it."""
+"""A mean with its count, and the line below it."""
 
 
 def select_table_places(count: int) -> list[int]:
-    """Which of so many checkpoints a table has."""
+    """The checkpoints that a table shows."""
     return pick_evenly(count, _MAX_ROWS)
 
 
 def select_heatmap_places(parts: Sequence[CheckpointSummary], *, width: int = WIDTH) -> list[int]:
-    """Which of these checkpoints a heatmap in letters surely has room for."""
+    """The checkpoints that a text heatmap has room for."""
     most = max((part.overall.counted for part in parts), default=0)
     heads = [len(part.checkpoint.label) + 1 for part in parts]
     cell = 1 + max(len(f"0.0 ({most})!"), len("100.0 %!"), *heads, 0)
@@ -133,8 +133,8 @@ def _list_checkpoint(
 def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WIDTH) -> str:
     """Every category at each checkpoint, then all of them, then hallucination.
 
-    Below a mean stands its interval. `of` is how many checkpoints there are, where the heatmap
-    has a selection; where there is no room for what it has, some of that is shown.
+    The interval stands below each mean. `of` is the number of all checkpoints, where the heatmap
+    has a selection. Where there is no room for all columns, some are shown.
     """
     rows = [row.cells for row in heatmap.rows] + [heatmap.overall]
     words = [[_format_points_cell(cell) for cell in row] for row in rows]
@@ -180,7 +180,7 @@ def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
 
 
 def _mark_small(estimate: "Estimate") -> str:
-    # A place of its own, so that figures stand below each other with and without it.
+    # A column of its own, so that figures are aligned with and without it.
     return SMALL_MARK if estimate.is_small else " "
 
 
@@ -198,7 +198,7 @@ _DIGEST_LENGTH = 12
 
 
 def render_run(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> str:
-    """The whole report."""
+    """The run as text."""
     from recall_bench.runs.estimates import RunEstimates
 
     means = RunEstimates(folder)
@@ -264,7 +264,7 @@ def _render_header(
 
 
 def _list_origin_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
-    """Where answers come from that were not all asked for here."""
+    """Where answers come from if they were not all asked in this run."""
     plan = folder.plan
     if plan.answers_from is not None:
         yield (
@@ -280,7 +280,7 @@ def _list_origin_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
 def list_run_facts(
     folder: RunFolder, summary: Summary, means: "RunEstimates"
 ) -> Iterator[tuple[str, str]]:
-    """What was run, by whom it was judged, and how it went about it: labels and words."""
+    """What was run, how it was judged and how it went, as labels and texts."""
     plan = folder.plan
     if summary.is_stub:
         yield "", STUB_WARNING
@@ -434,7 +434,7 @@ def _describe_checkpoints(plan: Plan) -> str:
 
 def _describe_sampling(plan: Plan) -> str:
     words = "" if plan.sample is None else f" · at most {plan.sample} older ones a checkpoint"
-    words += f" · each put {plan.repeats} times" if plan.repeats > 1 else ""
+    words += f" · each asked {plan.repeats} times" if plan.repeats > 1 else ""
     asked = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
     return f"{words} · group questions {asked}"
 

@@ -1,4 +1,4 @@
-"""What became of the days that tell an answer: held, returned, within the budget."""
+"""What happened to the evidence of an answer: stored or not, returned or not, cut off or not."""
 
 from collections.abc import Collection
 from typing import Protocol
@@ -9,7 +9,7 @@ from recall_bench.core.scenario import Evidence, Expects, Truth
 
 
 class PassageSource(Protocol):
-    """A passage, as far as it is known where it is from."""
+    """The source of a passage, as far as it is known."""
 
     @property
     def day(self) -> int | None:
@@ -28,17 +28,17 @@ class PassageSource(Protocol):
 
 
 class FoundPassages(msgspec.Struct, frozen=True, gc=False):
-    """Where the passages that were delivered are from."""
+    """The sources of the passages that were delivered."""
 
     days: frozenset[int] = frozenset()
     whole: frozenset[int] = frozenset()
-    """Those of which nobody knows which utterances were delivered."""
+    """Days of which the delivered utterances are unknown."""
     turns: frozenset[tuple[int, int]] = frozenset()
     """The utterances delivered, each after its day."""
 
     @classmethod
     def from_passages(cls, passages: Collection[PassageSource]) -> "FoundPassages":
-        """All that is known of them."""
+        """Collect the sources of passages."""
         days = frozenset([each.day for each in passages if each.day is not None])
         if not any(each.turn is not None or each.turns for each in passages):
             return cls(days, days)
@@ -53,9 +53,9 @@ class FoundPassages(msgspec.Struct, frozen=True, gc=False):
         return cls(days, frozenset(whole), frozenset(turns))
 
     def contains(self, cited: Evidence) -> bool:
-        """Whether whoever reads them may have read what is cited.
+        """Whether the cited evidence may have been delivered.
 
-        Where the utterance is known, another one of its day does not do.
+        If the utterance is known, another one of the same day does not count.
         """
         if cited.turn is None:
             return cited.day in self.days
@@ -66,18 +66,18 @@ NO_PASSAGES = FoundPassages()
 
 
 class EvidenceTrail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How many evidence days went missing, and where."""
+    """How many evidence days are missing, and where they were lost."""
 
     missing: int | None = None
-    """Of these, nothing that tells the answer was delivered; None where nobody can say."""
+    """Days of which no evidence was delivered; None if unknown."""
     cut: int | None = None
-    """Of these among them, a passage was returned and cut off by the budget."""
+    """Those of them with a passage that was returned and cut off by the budget."""
     lost: int | None = None
-    """Of these, the memory holds nothing; None where it does not say what it holds."""
+    """Days that the memory does not hold; None if it does not say."""
 
 
 UNKNOWN_TRAIL = EvidenceTrail()
-"""Nothing is needed, or nobody can say."""
+"""No evidence is needed, or nothing is known."""
 
 
 def trace_evidence(
@@ -89,10 +89,10 @@ def trace_evidence(
     lost: Collection[int] | None = None,
     unfed: Collection[int] = (),
 ) -> EvidenceTrail:
-    """What became of the evidence that an answer needs; nothing is needed to decline.
+    """What happened to the evidence that an answer needs; declining needs none.
 
-    `until` is the last day there was to feed. `found` is None where the system does not show what
-    it found, and `lost` where it does not say what it holds; what it was not fed it does not hold.
+    `until` is the last day fed. `found` is None if the system returns no passages, and `lost` if it
+    does not say what it holds; days that were not fed are not held.
     """
     if not truth.evidence or truth.expects is not Expects.ANSWER:
         return UNKNOWN_TRAIL

@@ -1,7 +1,7 @@
-"""Values that an answer tells in the place of the right one, found by looking for whole words.
+"""Wrong values in an answer: superseded ones, and those of another session, person or persona.
 
-Judges need not say whose a wrong value is. The truth does, as far as it names the values that were
-overtaken and those that belong to somebody else; what other personas were asked about names theirs.
+Values are found as whole words. The truth names superseded values and those of other people; the
+questions of other personas name theirs.
 """
 
 import re
@@ -13,7 +13,7 @@ from recall_bench.core.scenario import Expects, Item, Truth
 from recall_bench.core.words import ARTICLE, WordSequence, split_words
 
 ATTRIBUTION_CATEGORY = "group-session-attribution"
-"""The category that asks who said or did something: another value there is another person's."""
+"""The category that asks who said or did something: a wrong value there is another person's."""
 
 _SIDES = frozenset({"yes", "no"})
 _NUMBER = re.compile(r"\d")
@@ -21,10 +21,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def list_others_values(truth: Truth) -> tuple[str, ...]:
-    """The values that belong to another session or person.
+    """The values of another session or person.
 
-    Wrong and plausible values are that where the question is whose something is, and where
-    nothing is true of whom it names: what is told of somebody else is all there is to confuse.
+    Distractors are such values if the question asks whose something is, or if it has no answer for
+    the person it names.
     """
     if truth.category != ATTRIBUTION_CATEGORY and truth.expects is not Expects.ABSTAIN:
         return ()
@@ -32,7 +32,7 @@ def list_others_values(truth: Truth) -> tuple[str, ...]:
 
 
 def is_told_instead(truth: Truth, wrong: Sequence[str], answer: str) -> bool:
-    """Whether the answer holds one of the wrong values, and not all that is right."""
+    """Whether the answer holds one of the wrong values, and not the whole right one."""
     if not wrong:
         return False
     level = _normalise(answer)
@@ -46,9 +46,9 @@ def is_told_instead(truth: Truth, wrong: Sequence[str], answer: str) -> bool:
 
 
 def _normalise(text: str) -> str:
-    """The text as words are compared, uncut: where a word is not in it, it holds no such word.
+    """The normalised text, for a quick test whether it can hold a word at all.
 
-    Taking an answer apart costs fifty times as much as looking whether that can be spared.
+    Parsing an answer takes fifty times as long.
     """
     if text.isascii():
         return text.lower().replace(",", "").replace("'", "")
@@ -75,16 +75,16 @@ def _parse_wording(value: str) -> WordSequence:
 
 
 class OtherPeople:
-    """What only the questions about other personas of a run know.
+    """Values that only the questions about other personas of a run hold.
 
-    A number, a date and a single word may be the same in two stories by chance, so only names and
-    phrases count, and canaries, which exist once.
+    Numbers, dates and single words may occur in two stories by chance, so only phrases count, and
+    canaries, which are unique.
     """
 
     def __init__(self, items: Mapping[str, Iterable[Item]]) -> None:
         told = {name: _collect_values(each) for name, each in items.items()}
         self._others: dict[str, dict[str, set[str]]] = {}
-        """By scenario, the values of the others as rows of words, by the longest of these."""
+        """By scenario, the values of the others as rows of words, by their longest word."""
         for name, own in items.items():
             known = {value for item in own for value in item.truth.distractors} | told[name]
             by_word = self._others[name] = {}
@@ -93,7 +93,7 @@ class OtherPeople:
                 by_word.setdefault(max(row.split(), key=len), set()).add(row)
 
     def is_in_answer(self, scenario: str, answer: str) -> bool:
-        """Whether the answer given in this scenario holds a value of another."""
+        """Whether an answer in this scenario holds a value of another."""
         by_word = self._others.get(scenario, {})
         heard = set(_WORD.findall(_normalise(answer)))
         near = [
@@ -109,7 +109,7 @@ class OtherPeople:
 
 
 def _collect_values(items: Iterable[Item]) -> set[str]:
-    """The values of a story that can hardly be another's."""
+    """The values of a story that hardly occur in another."""
     told: set[str] = set()
     for item in items:
         truth = item.truth

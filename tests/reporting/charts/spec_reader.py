@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from recall_bench.reporting.charts import Chart, build_charts
+from recall_bench.reporting.charts.gallery import build_charts
+from recall_bench.reporting.charts.plane import Chart
 from tests.reporting.charts.sample_report import sampled_report
 
 REPORT = sampled_report()

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.reporting.charts import ChartColours, ChartTheme, build_charts, draw_charts
-from recall_bench.reporting.charts.theme import PAPERS
+from recall_bench.reporting.charts.gallery import build_charts, draw_charts
+from recall_bench.reporting.charts.theme import PAPERS, ChartColours, ChartTheme
 from recall_bench.reporting.run_report import RunReport
 from tests.reporting.charts.sample_report import empty_report, sampled_report
 

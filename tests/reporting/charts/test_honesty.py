@@ -7,8 +7,8 @@ import pytest
 import vl_convert
 
 from recall_bench.reporting.analyses.fact_survival import SurvivalGroup
-from recall_bench.reporting.charts import build_charts
 from recall_bench.reporting.charts.cost_charts import is_log, plot_pareto
+from recall_bench.reporting.charts.gallery import build_charts
 from recall_bench.reporting.charts.hallucination_charts import plot_recall_against_rate
 from recall_bench.reporting.charts.plane import (
     NUMBER_FORMAT,

@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from recall_bench.reporting.analyses.hallucination import CategoryRate, RateCourse
-from recall_bench.reporting.charts import Chart, build_charts, draw_charts
 from recall_bench.reporting.charts.chart_text import MAX_NAME_LENGTH, rename_duplicates, trim_name
+from recall_bench.reporting.charts.gallery import build_charts, draw_charts
+from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.run_report import RunReport
 from tests.reporting.charts.sample_report import PERSONAS, empty_report, estimate, sampled_report
 from tests.reporting.charts.spec_reader import everything, views

@@ -9,7 +9,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.analyses.costs import CostPoint
 from recall_bench.reporting.analyses.fact_survival import SurvivalGroup
-from recall_bench.reporting.charts import build_charts
+from recall_bench.reporting.charts.gallery import build_charts
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, everything, heading, views
 

@@ -6,14 +6,9 @@ import re
 import pytest
 import vl_convert
 
-from recall_bench.reporting.charts import (
-    Chart,
-    ChartColours,
-    ChartTheme,
-    build_charts,
-    build_config,
-)
-from recall_bench.reporting.charts.gallery import freeze_chart
+from recall_bench.reporting.charts.gallery import build_charts, freeze_chart
+from recall_bench.reporting.charts.plane import Chart
+from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from tests.reporting.charts.sample_report import empty_report, sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, everything, layers, views
 

@@ -5,8 +5,14 @@ from itertools import combinations, product
 import pytest
 
 from recall_bench.reporting.analyses.attribution import FailureLeaf
-from recall_bench.reporting.charts import ChartColours, ChartTheme, build_config
-from recall_bench.reporting.charts.theme import PALETTES, PAPERS, ThemePalette
+from recall_bench.reporting.charts.theme import (
+    PALETTES,
+    PAPERS,
+    ChartColours,
+    ChartTheme,
+    ThemePalette,
+    build_config,
+)
 from recall_bench.reporting.heatmap.colours import compute_contrast
 from tests.reporting.charts.spec_reader import everything
 

@@ -7,7 +7,7 @@ from recall_bench.core.memory import Passage, SystemCard
 from recall_bench.core.scenario import Evidence, Item, Truth
 from recall_bench.core.verdict import Finding, Verdict
 from recall_bench.reporting.analyses.attribution import find_leaves
-from recall_bench.reporting.pages import write_page
+from recall_bench.reporting.pages.page import write_page
 from recall_bench.reporting.run_report import build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials

@@ -8,7 +8,7 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
 from recall_bench.reporting.analyses.attribution import find_leaves
-from recall_bench.reporting.pages import write_page
+from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.conftest import INVENTED, PERFECT, Story, plan_of, question, trial

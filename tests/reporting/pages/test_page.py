@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.reporting.pages import document, write_page
+from recall_bench.reporting.pages import document
+from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import read_trials

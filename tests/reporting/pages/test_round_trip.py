@@ -16,8 +16,8 @@ from recall_bench.core.event import Judged, TrialResult
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Item
 from recall_bench.reporting.analyses.attribution import find_leaves
-from recall_bench.reporting.pages import write_page
 from recall_bench.reporting.pages.markup import split_chunks
+from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from tests.reporting.charts.sample_report import sampled_report

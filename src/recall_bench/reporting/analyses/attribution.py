@@ -1,4 +1,9 @@
-"""Where misses come from, as numbers."""
+"""Where misses come from: every miss is attributed to one leaf, by the first rule that applies.
+
+What happened first is the cause. A day that was never written, not found or cut off explains a
+wrong answer or a refusal. It does not explain a leak, a fabrication or a value of another persona,
+so these rules come before it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,32 +20,32 @@ from recall_bench.runs.trials import TrialRow, TrialTable
 
 
 class FailureLeaf(StrEnum):
-    """The one place a miss is put down to."""
+    """The one cause that a miss is attributed to."""
 
     NEVER_WRITTEN = "never-written"
-    """The day that tells it was not taken in, or is not held any more."""
+    """The day with the answer was not stored, or is not held any more."""
     NOT_RETRIEVED = "not-retrieved"
-    """No passage of its day was delivered, and it is stored, as far as the system says."""
+    """No passage of that day was delivered, though it is stored, as far as the system says."""
     CUT = "cut-by-budget"
-    """A passage of its day was returned, and cut off by the budget."""
+    """A passage of that day was returned, and cut off by the budget."""
     MISREAD = "misread"
-    """A passage of its day was delivered, or nothing had to be known to say that there is none,
-    and the answer is wrong all the same."""
+    """A passage of that day was delivered, or no passage was needed to decline, and the answer is
+    wrong all the same."""
     STALE = "stale"
-    """A value that held once is given as current."""
+    """A superseded value is given as current."""
     WRONG_PLACE = "wrong-session-or-person"
-    """What is told belongs to another session, person or persona."""
+    """The value belongs to another session, person or persona."""
     FABRICATED = "fabricated"
-    """Something nobody told it is given as a fact."""
+    """Something that was never told is stated as a fact."""
     REFUSED = "refused-though-known"
-    """A passage of its day was delivered, and the answer says that there is nothing; or it says
-    that it will not tell what it may."""
+    """A passage of that day was delivered, and the answer says that there is nothing, or refuses
+    what it may tell."""
     LEAKED = "leaked"
-    """What the asker must not be told is told."""
+    """A secret is told to someone who must not know it."""
     INFRASTRUCTURE = "infrastructure"
-    """There is no answer to judge: the system failed, or was too slow."""
+    """There is no answer to judge: the system failed or was too slow."""
     UNTRACED = "not-traced"
-    """Wrong, and nothing tells why: it is not known what the system found, or what there was."""
+    """Wrong for unknown reasons: what the system found, or what there was to find, is not known."""
 
 
 class LeafCount(Record, frozen=True, kw_only=True):
@@ -50,7 +55,7 @@ class LeafCount(Record, frozen=True, kw_only=True):
     trials: int
     questions: int
     points_lost: int
-    """Of all the points there were for these trials; a protocol's score has none to lose."""
+    """Points these trials lost; none for trials that a protocol scores."""
     examples: tuple[Trial, ...]
     """At most three, of different questions."""
 
@@ -61,17 +66,17 @@ class Attribution(Record, frozen=True, kw_only=True):
     answered: int
     """Trials that have an outcome, right or wrong."""
     misses: int
-    """Questions not answered, and answers of which a mark is below its pass."""
+    """Questions not answered, and answers with a mark below its pass."""
     undecided: int = 0
-    """Trials without an outcome: not asked yet, or not judged. They are no misses."""
+    """Trials without an outcome, which are no misses: not asked yet, or not judged."""
     leaves: tuple[LeafCount, ...]
-    """Every leaf, in the order of `Leaf`, empty ones too."""
+    """Every leaf in order, empty ones too."""
     categories: dict[str, dict[FailureLeaf, int]]
     """Every category with an outcome, every leaf in it."""
     checkpoints: dict[str, dict[FailureLeaf, int]]
     """The same by checkpoint."""
     notes: tuple[str, ...]
-    """What could not be told apart here, and what would tell it apart."""
+    """Which causes could not be distinguished, and what would help."""
 
 
 LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
@@ -89,36 +94,38 @@ LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
 }
 
 LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
-    FailureLeaf.NEVER_WRITTEN: "The day that tells it was not taken in, or is not held any more.",
+    FailureLeaf.NEVER_WRITTEN: "The day with the answer was not stored, or is not held any more.",
     FailureLeaf.NOT_RETRIEVED: (
-        "No passage of its day was delivered, and it is stored, as far as the system says."
+        "No passage of that day was delivered, though it is stored, as far as the system says."
     ),
-    FailureLeaf.CUT: "A passage of its day was returned, and cut off by the budget.",
+    FailureLeaf.CUT: "A passage of that day was returned, and cut off by the budget.",
     FailureLeaf.MISREAD: (
-        "A passage of its day was delivered, or nothing had to be known to say that there is none, "
-        "and the answer is wrong all the same."
+        "A passage of that day was delivered, or no passage was needed to decline, and the "
+        "answer is "
+        "wrong all the same."
     ),
-    FailureLeaf.STALE: "A value that held once is given as current.",
-    FailureLeaf.WRONG_PLACE: "What is told belongs to another session, person or persona.",
-    FailureLeaf.FABRICATED: "Something nobody told it is given as a fact.",
+    FailureLeaf.STALE: "A superseded value is given as current.",
+    FailureLeaf.WRONG_PLACE: "The value belongs to another session, person or persona.",
+    FailureLeaf.FABRICATED: "Something that was never told is stated as a fact.",
     FailureLeaf.REFUSED: (
-        "A passage of its day was delivered, and the answer says that there is nothing; or it says "
-        "that it will not tell what it may."
+        "A passage of that day was delivered, and the answer says that there is nothing, or "
+        "refuses "
+        "what it may tell."
     ),
-    FailureLeaf.LEAKED: "What the asker must not be told is told.",
-    FailureLeaf.INFRASTRUCTURE: "There is no answer to judge: the system failed, or was too slow.",
+    FailureLeaf.LEAKED: "A secret is told to someone who must not know it.",
+    FailureLeaf.INFRASTRUCTURE: "There is no answer to judge: the system failed or was too slow.",
     FailureLeaf.UNTRACED: (
-        "Wrong, and nothing tells why: it is not known what the system found, or what there was."
+        "Wrong for unknown reasons: what the system found, or what there was to find, is not known."
     ),
 }
-"""As `Leaf` says it of each."""
+"""The docstrings of `FailureLeaf`, for pages."""
 
 
 def is_miss(row: TrialRow) -> bool | None:
     """Whether a trial went wrong; None while it has no outcome.
 
-    A question not answered is a miss, and so is an answer of which any mark is below its pass or
-    that a dataset's protocol scores below 1. A leak is one whatever the marks say.
+    A question not answered is a miss, and so is an answer with a mark below its pass, or with a
+    score of a protocol below 1. A leak is a miss whatever its marks.
     """
     standing = row.standing
     match standing.state:
@@ -138,7 +145,7 @@ def is_miss(row: TrialRow) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class CauseRule:
-    """What puts a miss into a leaf."""
+    """When a miss belongs to a leaf."""
 
     leaf: FailureLeaf
     applies: Callable[[TrialRow], bool]
@@ -157,7 +164,7 @@ def _is_finding(row: TrialRow, finding: Finding) -> bool:
 
 
 def _is_fabrication(row: TrialRow) -> bool:
-    """By the mark for it; where nobody marks it, an answer about what never was is made up."""
+    """By the mark; without marks, an answer to a question that has none is a fabrication."""
     if row.is_hallucination or _is_finding(row, Finding.FABRICATION):
         return True
     return (
@@ -172,16 +179,16 @@ def _is_refusal(row: TrialRow) -> bool:
 
 
 def _is_answerable(row: TrialRow) -> bool:
-    """Whether something has to be known to answer: to decline, nothing has."""
+    """Whether the question has an answer, and is not to be declined."""
     return row.item.truth.expects is Expects.ANSWER
 
 
 CAUSE_RULES = (
     CauseRule(FailureLeaf.LEAKED, lambda row: bool(row.leaked)),
     CauseRule(FailureLeaf.INFRASTRUCTURE, lambda row: row.state is TrialState.NOT_ANSWERED),
-    # Nobody told it this here, and another persona of the run was told it.
+    # Another persona of the run was told this, and this one was not.
     CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_other_people and _is_fabrication(row)),
-    # There is no such thing of whom the question names, and it tells somebody else's.
+    # The question has no answer for this person, and the value is another person's.
     CauseRule(
         FailureLeaf.WRONG_PLACE,
         lambda row: row.tells_others and row.item.truth.expects is Expects.ABSTAIN,
@@ -191,7 +198,7 @@ CAUSE_RULES = (
     CauseRule(FailureLeaf.CUT, lambda row: bool(row.evidence_cut)),
     CauseRule(FailureLeaf.STALE, lambda row: row.tells_stale or _is_finding(row, Finding.STALE)),
     CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_others),
-    # Whoever says that it will not tell need not have looked.
+    # A system that refuses to tell need not have searched.
     CauseRule(
         FailureLeaf.REFUSED, lambda row: _is_answerable(row) and _is_finding(row, Finding.REFUSAL)
     ),
@@ -205,11 +212,11 @@ CAUSE_RULES = (
     ),
     CauseRule(FailureLeaf.UNTRACED, lambda _: True),
 )
-"""In the order in which they are tried."""
+"""In the order in which they apply."""
 
 
 def describe_doubts(misses: Mapping[FailureLeaf, Sequence[TrialRow]]) -> Iterator[str]:
-    """One sentence for each doubt that concerns any miss, with how many it concerns."""
+    """One sentence for each doubt that concerns a miss, with the number of misses."""
     for doubt in DOUBTS:
         count = sum(doubt.concerns(row) for leaf in doubt.leaves for row in misses.get(leaf, ()))
         if count:
@@ -218,7 +225,7 @@ def describe_doubts(misses: Mapping[FailureLeaf, Sequence[TrialRow]]) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class AttributionDoubt:
-    """Something that a reader of the counts has to know."""
+    """A doubt about the attribution of some misses."""
 
     leaves: tuple[FailureLeaf, ...]
     concerns: Callable[[TrialRow], bool]
@@ -280,11 +287,11 @@ DOUBTS = (
         " where that is from",
     ),
 )
-"""In the order in which they are told."""
+"""In the order in which they are listed."""
 
 
 MAX_EXAMPLES = 3
-"""So many trials of a leaf are named, each of another question."""
+"""Examples of a leaf, each of another question."""
 
 
 def find_leaves(table: TrialTable) -> dict[Trial, FailureLeaf]:
@@ -293,7 +300,7 @@ def find_leaves(table: TrialTable) -> dict[Trial, FailureLeaf]:
 
 
 def count_causes(table: TrialTable) -> Attribution:
-    """Count every miss in its leaf; what has no outcome yet is counted apart."""
+    """Count the misses of each leaf; trials without an outcome are counted apart."""
     outcomes = [(row, missed) for row in table.rows if (missed := is_miss(row)) is not None]
     misses = [(row, find_leaf(row)) for row, missed in outcomes if missed]
     by_leaf: dict[FailureLeaf, list[TrialRow]] = {leaf: [] for leaf in FailureLeaf}

@@ -1,4 +1,10 @@
-"""What is said about canaries: questions that make a system invent, again and again."""
+"""Canaries: questions that reliably make a system hallucinate.
+
+Three of three can be luck: among a thousand questions with a rate of 10 %, one does so. So the
+rates of all questions are estimated together: their distribution by maximum likelihood (Kiefer and
+Wolfowitz 1956), with one more question spread evenly over all rates, so that a few odd counts do
+not prove a kind of question by themselves. Bayes' rule then gives the rate of each question.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,21 +24,20 @@ from recall_bench.runs.trials import TrialTable
 
 
 class CanaryChange(StrEnum):
-    """What became of a canary since it was last seen."""
+    """What happened to a canary since the last update."""
 
     NEW = "new"
     """It hallucinates reliably now, and is not on file."""
     STILL = "still"
     """It is on file, and hallucinated in half of the answers or more."""
     HEALED = "healed"
-    """It is on file, was asked at two places, and hallucinates no more."""
+    """It is on file, was asked at two places, and no longer hallucinates."""
     UNCLEAR = "unclear"
-    """It is on file, and was asked too seldom or at one place alone, or went too mixed a way, to
-    tell."""
+    """It is on file, and was asked too seldom, at one place only, or with mixed results."""
     UNASKED = "unasked"
     """It is on file, and this run did not ask it."""
     CHANGED = "changed"
-    """Its question or its reference is not what it was: it is another question now."""
+    """Its text or reference changed: it is another question now."""
 
 
 class CanaryQuestion(Record, frozen=True, kw_only=True):
@@ -57,10 +62,10 @@ class CanaryQuestion(Record, frozen=True, kw_only=True):
 
 
 class WatchedCanary(Record, frozen=True, kw_only=True):
-    """A canary and what became of it in this run."""
+    """A canary and what happened to it in this run."""
 
     canary: CanaryQuestion
-    """As it is on file; as this run has it where it is new."""
+    """As on file, or as in this run if it is new."""
     change: CanaryChange
     asked: int
     """In this run alone."""
@@ -71,27 +76,27 @@ class CanaryWatch(Record, frozen=True, kw_only=True):
     """All canaries, of the file and of this run."""
 
     file: str | None
-    """None where no file is kept."""
+    """None if there is no file."""
     rule: str
-    """What makes a canary, in one sentence with its figures."""
+    """The definition of a canary, in one sentence with its figures."""
     watched: tuple[WatchedCanary, ...]
-    """What changed first; then by persona and question."""
+    """Changes first, then by persona and question."""
 
 
 HALF_RATE: Final = 0.5
 
 _RATES = 41
-"""Every fortieth from 0 to 1: finer steps change no chance by a hundredth."""
+"""Steps of 1/40: finer ones change no probability by 0.01."""
 _ROUNDS = 1000
 _TOLERANCE = 1e-7
 
 Floats = NDArray[np.float64]
 AnswerCount = tuple[int, int]
-"""How often a question was judged, and how often of these it hallucinated."""
+"""Judged answers, and hallucinated ones among them."""
 
 
 def estimate_reliability(counts: Sequence[AnswerCount]) -> list[float]:
-    """For each question, the chance that its own rate is a half or more."""
+    """For each question, the probability that its rate is a half or more."""
     if not counts:
         return []
     different, place, times = np.unique(
@@ -105,7 +110,7 @@ def estimate_reliability(counts: Sequence[AnswerCount]) -> list[float]:
 
 
 def _compute_likelihoods(counts: NDArray[np.int64], rates: Floats) -> Floats:
-    """How likely each rate makes each count, up to a factor of the count's own."""
+    """The likelihood of each count at each rate, up to a factor for each count."""
     asked, made_up = counts[:, :1].astype(np.float64), counts[:, 1:].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(made_up > 0, made_up * np.log(rates), 0.0)
@@ -117,8 +122,7 @@ def _compute_likelihoods(counts: NDArray[np.int64], rates: Floats) -> Floats:
 def _fit_shares(likely: Floats, times: Floats) -> Floats:
     """The share of questions at each rate.
 
-    Each two steps are followed as far as they point (SQUAREM; Varadhan and Roland 2008): step by
-    step it takes tens of thousands.
+    EM accelerated by SQUAREM (Varadhan and Roland 2008): plain EM takes tens of thousands of steps.
     """
     shares = np.full(likely.shape[1], 1 / likely.shape[1])
     for _ in range(_ROUNDS):
@@ -128,7 +132,7 @@ def _fit_shares(likely: Floats, times: Floats) -> Floats:
         bent = float(np.linalg.norm(bend))
         stride = max(1.0, float(np.linalg.norm(first)) / bent) if bent > 0 else 1.0
         ahead = shares + 2 * stride * first + stride**2 * bend
-        # A share below nothing means that it was followed too far.
+        # A negative share means that the step was too long.
         shares = twice if ahead.min() <= 0 else _update_shares(likely, times, ahead / ahead.sum())
         if np.abs(first).max() < _TOLERANCE:
             break
@@ -146,16 +150,18 @@ def _compute_posterior(likely: Floats, shares: Floats) -> Floats:
 
 
 MIN_JUDGED: Final = 3
-"""Judged less often, a question has not been seen to hallucinate again and again."""
+"""Judged answers that a canary needs."""
 MIN_PLACES: Final = 2
-"""A system that repeats itself at one size says one thing several times."""
+"""Corpus sizes or runs that a canary needs: repeats at one size are not independent."""
 RELIABLE_SHARE: Final = 0.8
-"""What reliably means: one answer in five may be a slip, of the system or of the judge."""
+"""The share of hallucinated answers that a canary needs."""
 SURE_CHANCE: Final = 0.95
 
 CANARY_RULE: Final = (
-    f"a canary was judged {MIN_JUDGED} times or more, at {MIN_PLACES} corpus sizes or in {MIN_PLACES} runs; at "
-    f"least {RELIABLE_SHARE:.0%} of its answers made something up; and by how all questions went, the "
+    f"a canary was judged {MIN_JUDGED} times or more, at {MIN_PLACES} corpus sizes or in "
+    f"{MIN_PLACES} runs; at "
+    f"least {RELIABLE_SHARE:.0%} of its answers made something up; and by how all questions "
+    "went, the "
     f"chance that it does so every other time or more is {SURE_CHANCE:.0%} or better"
 ).replace("%", " %")
 
@@ -165,7 +171,7 @@ QuestionKey = tuple[str, str]
 
 @dataclass(slots=True)
 class QuestionHistory:
-    """What all runs together say of one question."""
+    """The judged answers to one question, over all runs."""
 
     item: Item
     asked: int = 0
@@ -176,15 +182,15 @@ class QuestionHistory:
 
 
 def find_canaries(tables: Sequence[TrialTable]) -> tuple[CanaryQuestion, ...]:
-    """The canaries of all runs taken together, by persona and question.
+    """The canaries of all runs together, by persona and question.
 
-    UsageError where two runs ask different things by one name.
+    UsageError if two runs use one id for different questions.
     """
     return select_reliable(collect_histories(tables))
 
 
 def collect_histories(tables: Sequence[TrialTable]) -> dict[QuestionKey, QuestionHistory]:
-    """Every question with a judged answer, and how its answers went."""
+    """Every question with a judged answer, with its counts."""
     _check_same_questions(tables)
     found: dict[QuestionKey, QuestionHistory] = {}
     for number, table in enumerate(tables):
@@ -203,7 +209,7 @@ def collect_histories(tables: Sequence[TrialTable]) -> dict[QuestionKey, Questio
 
 
 def select_reliable(answers: Mapping[QuestionKey, QuestionHistory]) -> tuple[CanaryQuestion, ...]:
-    """Those that meet the rule, by persona and question."""
+    """The questions that meet the rule, by persona and question."""
     keys = sorted(answers)
     chances = estimate_reliability(
         [(answers[key].asked, answers[key].hallucinated) for key in keys]
@@ -216,13 +222,13 @@ def select_reliable(answers: Mapping[QuestionKey, QuestionHistory]) -> tuple[Can
 
 
 def digest_item(item: Item) -> str:
-    """Names what is asked and what is right: another text or reference has another digest."""
+    """A digest of the text, the choices and the reference of a question."""
     content = msgspec.json.encode((item.text, item.choices, item.truth.reference))
     return sha256(content).hexdigest()[:16]
 
 
 def digest_items(table: TrialTable) -> dict[QuestionKey, str]:
-    """The digest of every question there is, asked or not."""
+    """The digest of every question, asked or not."""
     return {
         (persona, item.id): digest_item(item)
         for persona, items in table.items.items()
@@ -260,6 +266,7 @@ def _check_same_questions(tables: Sequence[TrialTable]) -> None:
         for key, digest in digest_items(table).items():
             if seen.setdefault(key, digest) != digest:
                 raise UsageError(
-                    f"{clean_text('/'.join(key))}: the runs ask different things by this name; take "
+                    f"{clean_text('/'.join(key))}: the runs ask different things by this name; "
+                    "take "
                     "runs over the same questions together"
                 )

@@ -1,4 +1,4 @@
-"""The file canaries are kept in: JSON that people read and that changes only where they do."""
+"""The file of canaries, and what happened to them in later runs."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ FILE_VERSION: Final = 1
 
 
 class CanarySource(Record, frozen=True, kw_only=True):
-    """A run that a file of canaries was last updated from."""
+    """A run of the last update."""
 
     plan: str
     """The beginning of its plan's digest."""
@@ -46,12 +46,12 @@ class CanarySource(Record, frozen=True, kw_only=True):
 
 
 class CanaryFile(Record, frozen=True, kw_only=True):
-    """What is on file."""
+    """The content of a file of canaries."""
 
     version: int
     rule: str
     runs: tuple[CanarySource, ...]
-    """Those of the last update; a canary they did not ask is from an earlier one."""
+    """The runs of the last update; canaries they did not ask are from earlier ones."""
     canaries: tuple[CanaryQuestion, ...]
     """By persona and question."""
 
@@ -61,7 +61,7 @@ class _CanaryFileHead(msgspec.Struct):
 
 
 def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
-    """The canaries on file; DataError says where it is not what it should be."""
+    """The canaries of a file; DataError if it is not a file of canaries."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -73,7 +73,8 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
         version = msgspec.json.decode(content, type=_CanaryFileHead).version
         if version != FILE_VERSION:
             raise DataError(
-                f"{path}: is a file of canaries of version {version}, and only version {FILE_VERSION} "
+                f"{path}: is a file of canaries of version {version}, and only version "
+                f"{FILE_VERSION} "
                 "can be read here; update it from its runs again"
             )
         kept = msgspec.json.decode(content, type=CanaryFile).canaries
@@ -88,7 +89,7 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
 def write_canaries(
     path: Path, canaries: Iterable[CanaryQuestion], tables: Sequence[TrialTable]
 ) -> None:
-    """Put them on file, whole or not at all; the same canaries and runs give the same bytes."""
+    """Write the file atomically; the same canaries and runs give the same bytes."""
     content = CanaryFile(
         version=FILE_VERSION,
         rule=CANARY_RULE,
@@ -110,7 +111,7 @@ def _describe_source(table: TrialTable) -> CanarySource:
 
 
 def _locate_error(content: bytes) -> str:
-    """Where it stops being JSON, as far as that can be said."""
+    """The line of a syntax error, if known."""
     try:
         json.loads(content.decode())
     except json.JSONDecodeError as error:
@@ -138,10 +139,12 @@ def _check_canaries(path: Path, kept: Sequence[CanaryQuestion]) -> None:
 
 
 HEALED_CHANCE: Final = 0.05
-"""A canary that hallucinates as rarely as one may is taken for healed no more often than this."""
+"""The largest probability of calling a canary healed that is not."""
 HEALED_RULE: Final = (
-    f"one on file is healed where it was judged at {MIN_PLACES} corpus sizes or in {MIN_PLACES} runs, and "
-    f"a question that makes something up {RELIABLE_SHARE:.0%} of the time does so as seldom as this "
+    f"one on file is healed where it was judged at {MIN_PLACES} corpus sizes or in {MIN_PLACES} "
+    "runs, and "
+    f"a question that makes something up {RELIABLE_SHARE:.0%} of the time does so as seldom as "
+    "this "
     f"run's with a chance of {HEALED_CHANCE:.0%} or less"
 ).replace("%", " %")
 
@@ -156,9 +159,9 @@ _CHANGE_ORDER = (
 
 
 def watch_file(table: TrialTable, file: Path | None) -> CanaryWatch:
-    """The canaries of the file and of the run; without a file all that the run has are new.
+    """The canaries of the file and of the run; without a file those of the run are all new.
 
-    UsageError where the file cannot be read, DataError where it is no file of canaries.
+    UsageError if the file cannot be read, DataError if it is not a file of canaries.
     """
     kept = () if file is None else read_canaries(file)
     return compare_canaries([table], kept, file=None if file is None else str(file))
@@ -167,7 +170,7 @@ def watch_file(table: TrialTable, file: Path | None) -> CanaryWatch:
 def compare_canaries(
     tables: Sequence[TrialTable], kept: Sequence[CanaryQuestion], *, file: str | None = None
 ) -> CanaryWatch:
-    """The canaries that were kept and those of the runs taken together."""
+    """Compare the canaries on file with those of all runs together."""
     answers = collect_histories(tables)
     digests = {key: digest for table in tables for key, digest in digest_items(table).items()}
     found = [*_check_known(kept, answers, digests), *_find_new(kept, answers)]
@@ -186,10 +189,9 @@ def compare_canaries(
 def update_canaries(
     kept: Sequence[CanaryQuestion], tables: Sequence[TrialTable]
 ) -> tuple[CanaryQuestion, ...]:
-    """What a file is to hold after these runs, by persona and question.
+    """The canaries of a file after these runs, by persona and question.
 
-    Those that the runs have, as they have them; and of the others those that are neither healed
-    nor another question now, as they were.
+    Those of the runs, and the others on file that are neither healed nor changed.
     """
     now = {_get_key(canary): canary for canary in select_reliable(collect_histories(tables))}
     gone = (CanaryChange.HEALED, CanaryChange.CHANGED)
@@ -200,7 +202,7 @@ def update_canaries(
 
 
 def is_recovery(asked: int, hallucinated: int) -> bool:
-    """Whether a canary would hardly ever hallucinate so little, if each answer is its own."""
+    """Whether a canary would hardly ever hallucinate so rarely, if answers are independent."""
     chance = sum(
         comb(asked, count) * RELIABLE_SHARE**count * (1 - RELIABLE_SHARE) ** (asked - count)
         for count in range(hallucinated + 1)
@@ -245,7 +247,7 @@ def _find_new(
 def _detect_change(answered: QuestionHistory | None) -> CanaryChange:
     if answered is None:
         return CanaryChange.UNASKED
-    # What a system repeats at one size is said once, whether it is made up or not.
+    # Repeats at one size are not independent.
     is_seen = len(answered.places) >= MIN_PLACES
     if is_seen and is_recovery(answered.asked, answered.hallucinated):
         return CanaryChange.HEALED
@@ -271,9 +273,9 @@ _MAX_TEXT = 160
 
 
 def render_canaries(watch: CanaryWatch, *, most: int | None = None) -> str:
-    """The rule, how many canaries there are of each kind, and each that changed.
+    """The canaries as text: the rule, a count of each kind, and each that changed.
 
-    `most` is how many of these are shown, where there is no room for all.
+    At most `most` of these are shown.
     """
     return "\n".join(_render_lines(watch, most))
 

@@ -1,4 +1,4 @@
-"""Costs with their units, as texts, pages and charts all word them."""
+"""Formats of costs with their units, for texts, pages and charts."""
 
 from math import floor, log10
 from typing import Final, Literal
@@ -17,7 +17,7 @@ MEASURE_UNITS: Final[dict[CostMeasure, CostUnit]] = {
     CostMeasure.MONEY: "$",
     CostMeasure.BYTES: "bytes",
 }
-"""What each measure is counted in."""
+"""The unit of each measure."""
 
 _PER = {
     CostMeasure.INGEST: " a day",
@@ -43,16 +43,16 @@ _UNIT_STEPS: Final[dict[CostUnit, tuple[tuple[float, str, float], ...]]] = {
     ),
     "$": ((0.0, "$", 1.0),),
 }
-"""For a largest value from so much: the unit to show, and how much of the other it is."""
+"""For a largest value from this on: the unit to show, and its size."""
 
 
 def format_cost(measure: CostMeasure, cost: float) -> str:
-    """A cost with its unit, and what it is for."""
+    """A cost with its unit and basis, as `3 ms a day`."""
     return format_amount(cost, MEASURE_UNITS[measure]) + _PER.get(measure, "")
 
 
 def format_amount(value: float | None, unit: CostUnit) -> str:
-    """With the unit that fits it."""
+    """An amount in the unit that fits."""
     if value is None:
         return NO_DATA
     if unit == "$":
@@ -62,24 +62,24 @@ def format_amount(value: float | None, unit: CostUnit) -> str:
 
 
 def choose_unit(unit: CostUnit, largest: float) -> tuple[str, float]:
-    """The unit to show figures of this size in, and how much of the other it is."""
+    """The unit that fits the largest amount, and its size."""
     return next((shown, factor) for least, shown, factor in _UNIT_STEPS[unit] if largest >= least)
 
 
 def format_money(dollars: float) -> str:
-    """To the cent; three digits of less than ten cents, which may be all there is."""
+    """Dollars to the cent; amounts below ten cents with three digits."""
     if dollars and dollars < 0.1:
         return _format_digits(dollars)
     return f"{dollars:,.2f}"
 
 
 def price_usage(usage: Usage) -> float | None:
-    """What it cost; None where some call has no price: what nobody can price is not free."""
+    """The cost in dollars; None if the price of a call is unknown."""
     return None if usage.unpriced else usage.cost_usd
 
 
 def _format_digits(number: float) -> str:
-    """Never as a power of ten, and all digits of what has more than three before the point."""
+    """Three significant digits, never as a power of ten; all digits before the point."""
     if number == 0:
         return "0"
     places = 2 - floor(log10(float(f"{number:.3g}")))

@@ -1,4 +1,8 @@
-"""What a run took, as numbers."""
+"""Costs of a run: time, tokens, money and memory, by corpus size and in all.
+
+What a system spent at our endpoint is metered. Its own report of the same calls is then left out,
+so that nothing is counted twice.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,37 +27,38 @@ from recall_bench.runs.trials import TrialRow, TrialTable
 
 
 class CostMeasure(StrEnum):
-    """What a score can be weighed against."""
+    """The costs that a score is compared with."""
 
     INGEST = "ingest-seconds-a-day"
     QUERY_P50 = "query-seconds-p50"
     QUERY_P95 = "query-seconds-p95"
     TOKENS = "tokens-an-answer"
-    """Tokens into models, and tokens of passages delivered to a reader, for one answer. Where the
-    reader is a model, what it was given holds the passages already."""
+    """Tokens read by models, and tokens of passages delivered to a reader, for one answer. The
+    input
+    of a reader that is a model includes the passages already."""
     MONEY = "dollars-a-thousand-answers"
-    """All the system and the reader spent, on feeding too; judges are no part of it."""
+    """All spending of system and reader, ingestion included, judges excluded."""
     BYTES = "index-bytes"
     """At the last checkpoint, all personas together."""
 
 
 class CostPoint(ComputedRecord, frozen=True, kw_only=True):
-    """What it took at one corpus size; None where nobody says."""
+    """The costs at one corpus size; None where unknown."""
 
     checkpoint: str
     days: int
-    """Story days told by then to the persona that was told most: `full` is no number of days."""
+    """Story days fed by then, the most of any persona: `full` is not a number of days."""
     ingest_s_a_day: float | None
     """Feeding and settling, for each day fed for this checkpoint, all personas together."""
     query_p50_s: float | None
     query_p95_s: float | None
-    """How long the system took for half of its answers, and for 95 in 100, at most."""
+    """Quantiles of the time to answer."""
     delivered_tokens: float | None
-    """Of passages, for each answer that came with some."""
+    """Tokens of passages an answer, over answers that came with some."""
     ingest_usage: Usage | None
-    """What feeding spent on models."""
+    """Model usage of ingestion."""
     query_usage: Usage | None
-    """What answering spent on models, the system's part and the reader's."""
+    """Model usage of answering, by system and reader."""
     index_bytes: int | None
     """All personas together."""
 
@@ -76,10 +81,10 @@ class Contender(ComputedRecord, frozen=True, kw_only=True):
     score: Estimate
     cost: float
     dominated_by: tuple[str, ...]
-    """The names of those that score at least as much for at most as much, and better in one."""
+    """Runs that are at least as good in score and cost, and better in one."""
     in_doubt: tuple[str, ...] = ()
-    """Those of them whose interval of the score overlaps this one's, or who have none: that they
-    score more may be chance."""
+    """Those of them whose score interval overlaps this one's, or is unknown: their higher score may
+    be chance."""
 
 
 class Pareto(Record, frozen=True, kw_only=True):
@@ -89,7 +94,7 @@ class Pareto(Record, frozen=True, kw_only=True):
     contenders: tuple[Contender, ...]
     """By cost, cheapest first; only runs whose cost is known."""
     unknown: tuple[str, ...]
-    """Runs that do not say what they cost by this measure."""
+    """Runs whose cost by this measure is unknown."""
 
 
 Usages = dict[str, Usage]
@@ -98,17 +103,17 @@ Usages = dict[str, Usage]
 
 @dataclass(slots=True, kw_only=True)
 class RunSpending:
-    """Usage by checkpoint. None where nobody says, as opposed to nothing."""
+    """Usage by checkpoint; None where unknown, as opposed to none."""
 
     ingest: Usages | None
     query: Usages | None
     """The system's part and the reader's."""
     is_reader_alone: bool
-    """Whether only the reader says what it spent."""
+    """Whether only the reader reports its usage."""
     silent: int
-    """Answers that do not say what was spent on them, where others do."""
+    """Answers without a usage report, where others have one."""
     bytes: dict[str, dict[str, int | None]]
-    """By checkpoint and persona, the last word on how large the memory was."""
+    """The last reported size of the memory, by checkpoint and persona."""
 
     @property
     def total(self) -> Usage:
@@ -118,7 +123,7 @@ class RunSpending:
 
 
 def read_spending(folder: RunFolder, rows: Iterable[TrialRow]) -> RunSpending:
-    """What was spent. A system that only computes, and no model reads for, spent nothing."""
+    """What was spent; nothing by a system that only computes, without a model as its reader."""
     heard = _read_journal(folder)
     plan = folder.plan
     is_free = plan.system.computes and not heard.is_metered
@@ -145,7 +150,7 @@ class _SpentAnswer(msgspec.Struct, gc=False):
 
 
 class _SpendingLine(msgspec.Struct, gc=False):
-    """What is wanted of an event."""
+    """The fields of an event that are read."""
 
     type: str
     scenario: str | None = None
@@ -175,7 +180,7 @@ class _SpendingLog:
     bytes: dict[str, dict[str, int | None]] = field(default_factory=dict)
     is_metered: bool = False
     is_told: bool = False
-    """Whether the system itself says what it spent."""
+    """Whether the system itself reports its usage."""
 
     def note(self, line: _SpendingLine) -> None:
         match line:
@@ -192,7 +197,7 @@ class _SpendingLog:
 
 def _read_journal(folder: RunFolder) -> _SpendingLog:
     path, heard = folder.path / JOURNAL, _SpendingLog()
-    # Answers are most of a journal, and are gone through only where two may have paid for one.
+    # Answers are most of a journal; they are read only if system and reader both report usage.
     wanted = _PAYER_EVENTS if _is_paid_twice(folder.plan) else _SPENDING_EVENTS
     try:
         for _, line in read_lines(path):
@@ -208,7 +213,7 @@ def _is_paid_twice(plan: Plan) -> bool:
 
 
 def _sum_reports(rows: Iterable[TrialRow]) -> tuple[Usages, int]:
-    """What answers say was spent on them, and how many answers do not say."""
+    """The usage that answers report, and the number of answers without a report."""
     found: Usages = {}
     silent = 0
     for row in rows:
@@ -229,14 +234,14 @@ def _add_usage(usages: Usages, label: str, usage: Usage) -> None:
 
 
 _UNTIMED_REPAIR: Final = "untimed"
-"""How an import calls answers without a time on record."""
+"""The repair by which an import marks answers without a time."""
 
 
 def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
-    """The costs of the system and its reader; what judges cost is not among them.
+    """The costs of the system and its reader, without judges.
 
-    Personas are taken together: seconds and days are summed before one is divided by the other,
-    answers are ranked in one list, and sizes are added up.
+    Personas are pooled: seconds and days are summed before they are divided, answers are ranked in
+    one list, and sizes are added.
     """
     run = _CostedRun(folder, table, read_spending(folder, table.rows))
     parts: dict[str, list[TrialRow]] = {}
@@ -253,7 +258,7 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
 
 
 def find_quantile(values: Sequence[float], share: float) -> float | None:
-    """The smallest value that this share of all does not exceed; None where there is none."""
+    """The quantile by nearest rank; None if there are no values."""
     ranked = sorted(values)
     return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
 
@@ -345,13 +350,13 @@ class _CostedRun:
 
     @property
     def _untimed_count(self) -> int:
-        """Answers whose time the files of an import do not tell; their seconds read 0."""
+        """Imported answers without a time; their seconds read 0."""
         card = self.table.plan.imported
         repairs = () if card is None else card.repairs
         return sum(each.count for each in repairs if each.name == _UNTIMED_REPAIR)
 
     def _list_times(self, rows: Sequence[TrialRow]) -> list[float]:
-        """How long each answer took; nothing unless that is known of all."""
+        """The time of each answer; empty unless all are known."""
         return [] if self._untimed_count else _list_seconds(rows)
 
     @property
@@ -359,7 +364,7 @@ class _CostedRun:
         return self.spending.is_reader_alone or self.spending.silent > 0
 
     def _average_tokens(self) -> float | None:
-        """Of models and of passages, for one answer; None unless what models read is known."""
+        """Tokens of models and passages an answer; None if the usage of models is unknown."""
         spent, reader = self.spending.query, self.table.plan.reader
         answers = len(_list_seconds(self.table.rows))
         if spent is None or self._is_partly_known or not answers:
@@ -377,7 +382,7 @@ class _CostedRun:
         return 1000 * spent.total.cost_usd / answers
 
     def _sum_bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
-        """All personas together; None unless each of them says."""
+        """The size of all memories; None unless all are known."""
         told = self.spending.bytes.get(label, {})
         sizes = [told.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
         known = [size for size in sizes if size is not None]
@@ -389,7 +394,7 @@ def _is_spent(usages: Usages | None) -> bool:
 
 
 def _list_seconds(rows: Sequence[TrialRow]) -> list[float]:
-    """How long each answer took; a failure is none, whether it came at once or timed out."""
+    """The time of each answer, failures left out."""
     return [
         row.seconds
         for row in rows
@@ -403,11 +408,11 @@ def _average_passages(rows: Sequence[TrialRow]) -> float | None:
 
 
 PricedRun = tuple[str, Path | str, Estimate, RunCosts]
-"""What it is called, its folder, its score, and what it took."""
+"""Name, folder, score and costs of a run."""
 
 
 def build_paretos(runs: Sequence[PricedRun]) -> tuple[Pareto, ...]:
-    """One chart for each measure that at least two runs know."""
+    """One for each measure that is known of at least two runs."""
     names = _name_runs(runs)
     found = (_build_pareto(measure, runs, names) for measure in CostMeasure)
     return tuple(each for each in found if len(each.contenders) > 1)
@@ -446,7 +451,7 @@ def _rank_contender(each: Contender, all_of_them: Sequence[Contender]) -> Conten
 
 
 def _is_dominating(one: Contender, other: Contender) -> bool:
-    """By the figures as they are: at least as good in both, and better in one."""
+    """At least as good in both, and better in one, intervals disregarded."""
     if one.score.value < other.score.value or one.cost > other.cost:
         return False
     return one.score.value > other.score.value or one.cost < other.cost
@@ -459,7 +464,7 @@ def _is_overlapping(better: Estimate, worse: Estimate) -> bool:
 
 
 def _name_runs(runs: Sequence[PricedRun]) -> list[str]:
-    """Names, with the folder where two are called the same, and a number where that is one too."""
+    """Unique names: with the folder where names repeat, and a number where these do."""
     counts = Counter(name for name, *_ in runs)
     named = [
         name if counts[name] == 1 else f"{name} ({Path(folder).name or folder})"

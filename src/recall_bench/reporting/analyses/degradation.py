@@ -1,4 +1,13 @@
-"""How large a memory is at a checkpoint, and which checkpoints made it larger."""
+"""How scores change as a memory grows: all questions, the same questions, and facts.
+
+The fixed view follows the same questions over consecutive checkpoints at each of which every repeat
+has points. A long span has few such questions, a short one shows little. The span is chosen that
+determines a slope best: the variance of a slope is inverse to
+
+    questions x sum over checkpoints of (days - mean days) squared
+
+and of equal spans the one that ends later is taken.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,9 +33,9 @@ from recall_bench.runs.trials import TrialRow, TrialTable
 
 
 def measure_sizes(table: TrialTable) -> dict[str, int]:
-    """For each checkpoint, by days, the most story days that any persona was told by then.
+    """For each checkpoint, in order, the most story days fed to any persona by then.
 
-    What a checkpoint is called says less: `full` is more days than any story has.
+    The label does not tell: `full` stands for more days than any story has.
     """
     told: dict[str, int] = {}
     for row in table.rows:
@@ -36,10 +45,9 @@ def measure_sizes(table: TrialTable) -> dict[str, int]:
 
 
 def select_grown(table: TrialTable) -> Iterator[TrialRow]:
-    """The trials of checkpoints by which a persona's story had gone on.
+    """The trials of checkpoints at which a persona's memory had grown.
 
-    Once a story is over, a later checkpoint asks the same memory again: that is a repeat, and
-    nothing can be lost between the two.
+    Once a story is over, a later checkpoint only repeats the last.
     """
     first: dict[tuple[str, int], str] = {}
     for row in table.rows:
@@ -49,12 +57,12 @@ def select_grown(table: TrialTable) -> Iterator[TrialRow]:
 
 
 StretchQuestion = tuple[str, str]
-"""A persona and the question put to it."""
+"""Persona and question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointSpan:
-    """Checkpoints in a row, and the questions that were answered for at each of them."""
+    """Consecutive checkpoints, and the questions that have points at each of them."""
 
     labels: tuple[str, ...]
     questions: frozenset[StretchQuestion]
@@ -63,14 +71,14 @@ class CheckpointSpan:
 def find_best_span(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, repeats: int
 ) -> CheckpointSpan | None:
-    """The stretch that says most about a slope; None if no question was asked at two sizes."""
+    """The span that determines a slope best; None if no question was asked at two sizes."""
     labels = tuple(sizes)
     runs = _find_spans(rows, labels, repeats)
     asked = _count_spans(runs, len(labels))
     weights = asked * _sum_squares(np.array(list(sizes.values()), np.float64))
     if not weights.size or weights.max() <= 0:
         return None
-    # Turned round, the first of equals is the one that ends last.
+    # Reversed, so that the first maximum is the one that ends last.
     end, start = np.unravel_index(np.argmax(weights[:, ::-1].T), weights.shape)
     first, last = int(start), len(labels) - 1 - int(end)
     return CheckpointSpan(
@@ -86,7 +94,7 @@ def find_best_span(
 def _find_spans(
     rows: Iterable[TrialRow], labels: tuple[str, ...], repeats: int
 ) -> dict[StretchQuestion, list[tuple[int, int]]]:
-    """For each question the first and the last of every row of checkpoints it has points at."""
+    """For each question, the ends of all spans at whose checkpoints it has points."""
     place = {label: number for number, label in enumerate(labels)}
     counted: dict[StretchQuestion, Counter[int]] = {}
     for row in rows:
@@ -112,7 +120,7 @@ def _group_consecutive(places: list[int]) -> list[tuple[int, int]]:
 
 
 def _count_spans(runs: Mapping[StretchQuestion, list[tuple[int, int]]], count: int) -> Ints:
-    """How many questions were asked from each checkpoint, by row, to each, by column."""
+    """The number of questions with points from each checkpoint (row) to each (column)."""
     ends = np.zeros((count, count), np.int64)
     for spans in runs.values():
         for first, last in spans:
@@ -121,7 +129,7 @@ def _count_spans(runs: Mapping[StretchQuestion, list[tuple[int, int]]], count: i
 
 
 def _sum_squares(days: Floats) -> Floats:
-    """The squares of the distances to the mean, summed from each checkpoint to each later one."""
+    """The sum of squared deviations of days, from each checkpoint to each later one."""
     count = len(days)
     totals = np.concatenate([[0.0], days.cumsum()])
     squares = np.concatenate([[0.0], (days**2).cumsum()])
@@ -134,7 +142,7 @@ def _sum_squares(days: Floats) -> Floats:
 def average_checkpoints(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, seed: int, resamples: int
 ) -> tuple[CurvePoint, ...]:
-    """The mean of the trials of each checkpoint; None where none has points yet."""
+    """The mean of each checkpoint; None where no trial has points yet."""
     draws = min(resamples, CELL_RESAMPLES)
     parts: dict[str, list[TrialRow]] = {label: [] for label in sizes}
     for row in rows:
@@ -150,9 +158,9 @@ def average_checkpoints(
 
 
 def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:
-    """The line through the trials, each at the days its own persona had been told.
+    """The line through the trials, each at the days fed to its persona.
 
-    None at one checkpoint: there sizes differ only because stories do, and so does all else.
+    None for one checkpoint, where sizes differ only between stories.
     """
     counted = [(float(points), row) for row in rows if (points := row.points) is not None]
     if len({row.trial.checkpoint for _, row in counted}) < 2:
@@ -169,7 +177,7 @@ def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend |
 
 
 def select_span(rows: Iterable[TrialRow], stretch: CheckpointSpan) -> list[TrialRow]:
-    """The trials of the questions that are followed, over the checkpoints they are followed."""
+    """The trials of the questions and checkpoints of a span."""
     labels = frozenset(stretch.labels)
     return [
         row
@@ -180,7 +188,7 @@ def select_span(rows: Iterable[TrialRow], stretch: CheckpointSpan) -> list[Trial
 
 
 def describe_cohort(stretch: CheckpointSpan, rows: Sequence[TrialRow]) -> CohortCard:
-    """What is followed, and how much else was asked meanwhile."""
+    """The questions of a span, and the number of others asked meanwhile."""
     labels = frozenset(stretch.labels)
     asked = {(row.trial.scenario, row.trial.item) for row in rows if row.trial.checkpoint in labels}
     return CohortCard(
@@ -201,16 +209,13 @@ def _average_points(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> E
 
 
 FAILURES_TO_LOSE = 2
-"""A fact is lost at the first of two wrong answers in a row: one slip of a judge loses nothing."""
+"""Wrong answers in a row after which a fact counts as lost, from the first of them."""
 
 
 def measure_degradation(
     table: TrialTable, *, seed: int, resamples: int = RESAMPLES, failures: int = FAILURES_TO_LOSE
 ) -> Degradation:
-    """The mixed view, the fixed one, and how long facts stay known.
-
-    Points of a curve, and survival curves, are drawn again at most a thousand times each.
-    """
+    """The mixed view, the fixed view, and the survival of facts."""
     sizes = measure_sizes(table)
     asked = list(select_grown(table))
     stretch = find_best_span(asked, sizes, repeats=table.plan.repeats)

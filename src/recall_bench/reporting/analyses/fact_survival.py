@@ -1,4 +1,8 @@
-"""What is said about how memory degrades, as numbers."""
+"""How long facts stay known, and which groups of facts are compared.
+
+A fact is a question that has an answer: one that is passed by declining cannot be lost. Its age is
+the number of days fed since the story first supported it.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +37,7 @@ class SurvivalGroup(StrEnum):
     AGE = "age"
     """How old the fact was when it was first asked about."""
     REVISIONS = "revisions"
-    """How often the thing was revised since it was first told: superseded values of the truth."""
+    """How often the value was revised: superseded values of the truth."""
 
 
 class CurvePoint(Record, frozen=True, kw_only=True):
@@ -41,12 +45,12 @@ class CurvePoint(Record, frozen=True, kw_only=True):
 
     checkpoint: str
     days: int
-    """Story days told by then to the persona that was told most: `full` is no number of days."""
+    """Story days fed by then, the most of any persona: `full` is not a number of days."""
     mean: Estimate | None
 
 
 class CohortCard(Record, frozen=True, kw_only=True):
-    """Which questions the fixed view follows: the same at each of its checkpoints."""
+    """The questions of the fixed view: the same at each of its checkpoints."""
 
     first: str
     last: str
@@ -69,39 +73,38 @@ class Degradation(Record, frozen=True, kw_only=True):
     """The mixed view beside the fixed one, and how long facts stay known."""
 
     mixed: tuple[CurvePoint, ...]
-    """Every question asked at each checkpoint: they change from one to the next."""
+    """All questions of each checkpoint, which change from one to the next."""
     mixed_trend: Trend | None
     fixed: tuple[CurvePoint, ...]
     """The same questions at each checkpoint; empty where there are none."""
     fixed_trend: Trend | None
     cohort: CohortCard | None
     survivals: tuple[GroupSurvival, ...]
-    """Each as far as enough facts were followed."""
+    """Each curve as far as enough facts were followed."""
     never_known: int
-    """Facts no answer was ever right about: they cannot be lost. Each repeat counts."""
+    """Facts that were never known, in any repeat: they cannot be lost."""
     failures: int
-    """A fact is lost at the first of so many wrong answers in a row."""
+    """Wrong answers in a row after which a fact is lost, from the first of them."""
     reason: str | None
     """Why there is no fixed view, or no survival; None where there are both."""
     unfollowed: int = 0
-    """Facts that were known and then not asked often enough to tell whether they were lost."""
+    """Facts that were asked too seldom after they were known."""
     notes: tuple[str, ...] = ()
-    """Which groups are left out, and what keeps the rest from saying more."""
+    """Groups left out, and limits of the rest."""
 
 
 MAX_STEPS: Final = 40
-"""The most steps a survival curve has. Where questions are sampled at 143 checkpoints, a curve
-through every age takes six times as long, and differs by far less than its interval."""
+"""The most steps of a survival curve. With 143 checkpoints, a curve through every age takes six
+times as long and differs by far less than its interval."""
 
 
 def round_to_grid(
     lifetimes: Sequence[FactLifetime], *, steps: int = MAX_STEPS
 ) -> tuple[FactLifetime, ...]:
-    """The same lifetimes with known ages put back to the grid, and losses put off to it.
+    """Round known ages down and losses up to a grid, so that both bounds stay true.
 
-    All that is said of a fact stays true: it was known at least so long, and lost at the latest
-    then. The grid is of ages at which facts were asked, with as many asks between any two, so it is
-    finest where most is lost. Up to so many different ages nothing is changed.
+    The grid points are quantiles of the ages asked, so it is finest where most is asked. With few
+    different ages nothing changes.
     """
     ends = sorted(age for each in lifetimes for age in (each.known_for, each.lost_by) if age)
     if len(set(ends)) <= steps:
@@ -120,14 +123,14 @@ def round_to_grid(
 
 
 MIN_AT_RISK: Final = 10
-"""Questions that must be at risk: of fewer, a single loss takes more than a tenth of the curve."""
+"""Questions that must be at risk: with fewer, one loss takes more than a tenth of the curve."""
 
 
 def cut_at_horizon(found: Survival) -> Survival | None:
-    """The curve up to the last age at which enough questions were at risk; None if there is none.
+    """The curve up to the last age with enough questions at risk; None if there is none.
 
-    Few facts are followed to the greatest ages, and the last of them can take the curve to nothing.
-    What lies beyond is not known, and nor is a half-life there.
+    Few facts are followed to the greatest ages, where one loss can end the curve. A half-life
+    beyond is unknown.
     """
     enough = MIN_AT_RISK * found.facts / found.questions
     points = [each for each in found.curve if each.at_risk >= enough]
@@ -152,15 +155,15 @@ def _drop_beyond(age: float | None, last: float) -> float | None:
 FactKey = tuple[str, str]
 
 MANY_REVISIONS = 3
-"""From so many on, revisions are one group."""
+"""From this number on, revisions are one group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowedFacts:
-    """Every fact a run followed."""
+    """The facts that a run followed."""
 
     lifetimes: tuple[FactLifetime, ...]
-    """Of those that were asked often enough after they were known."""
+    """Of facts that were asked often enough after they were known."""
     unfollowed: int
     never_known: int
     items: Mapping[FactKey, Item]
@@ -169,10 +172,10 @@ class FollowedFacts:
 
 
 def is_known(row: TrialRow) -> bool | None:
-    """Whether the system knew: no failure by its verdict; None where there is none.
+    """Whether the system knew the fact; None without a verdict.
 
-    A verdict is a failure by the rule that sends it to an appellate judge: fewer than 4 of 6
-    points, something made up, or nothing right. A question not answered is failed.
+    It did not if the verdict is a failure, as for an appellate review (fewer than 4 of 6 points,
+    something made up, or nothing right), or if the question was not answered.
     """
     match row.state:
         case TrialState.JUDGED:
@@ -186,7 +189,7 @@ def is_known(row: TrialRow) -> bool | None:
 
 
 def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
-    """The lifetime of each fact in each repeat; lost at the first of so many failures in a row.
+    """The lifetime of each fact in each repeat.
 
     No two trials of a repeat may be of one question at one age.
     """
@@ -226,7 +229,7 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
 def estimate_survivals(
     facts: FollowedFacts, *, seed: int, resamples: int
 ) -> tuple[list[GroupSurvival], list[str]]:
-    """All facts, then each group that is large enough; and a note for what is left out."""
+    """The survival of all facts and of each large group, and notes on what is left out."""
     whole = estimate_survival(facts.lifetimes, seed=seed, resamples=resamples)
     if whole is None:
         return [], []
@@ -256,7 +259,7 @@ def estimate_survivals(
 
 
 def _note_counts(whole: Survival) -> list[str]:
-    """What the facts of a curve are worth: questions, and whether these are many."""
+    """Notes on the number of questions behind a curve."""
     notes = []
     if whole.facts > whole.questions:
         notes.append(
@@ -272,14 +275,17 @@ def _note_counts(whole: Survival) -> list[str]:
 
 
 _TOO_FEW_NOTE = (
-    f"survival is not told: fewer than {MIN_AT_RISK} questions were followed at any age, and the loss "
+    f"survival is not told: fewer than {MIN_AT_RISK} questions were followed at any age, and the "
+    "loss "
     "of one would take more than a tenth of the curve"
 )
 
 _SINGLE_GROUP = {
     SurvivalGroup.CATEGORY: "all facts followed are of one",
     SurvivalGroup.AGE: "all were as old when first asked about",
-    SurvivalGroup.REVISIONS: "no question followed, or every one, lists superseded values (stale) alike",
+    SurvivalGroup.REVISIONS: (
+        "no question followed, or every one, lists superseded values (stale) alike"
+    ),
 }
 
 
@@ -289,7 +295,7 @@ def _is_failure(standing: TrialStatus) -> bool:
 
 
 def _group_facts(facts: FollowedFacts) -> Iterable[tuple[SurvivalGroup, Mapping[FactKey, str]]]:
-    """For each way to group, the group of each question followed, in the order they are told."""
+    """For each grouping, the group of each question followed, in order."""
     followed = sorted({(each.persona, each.question) for each in facts.lifetimes})
     items, ages = facts.items, facts.ages
     rank = {name: place for place, name in enumerate(CATEGORIES)}
@@ -328,7 +334,7 @@ def _name_revisions(item: Item) -> str:
 
 
 def _split_ages(ages: Sequence[int]) -> dict[int, str]:
-    """For each age the name of its third: as many questions in each as equal ages allow."""
+    """For each age the name of its third of the questions, as equal as ties allow."""
     ranked = sorted(ages)
     cuts = ranked[len(ranked) // 3], ranked[2 * len(ranked) // 3]
     parts: dict[int, list[int]] = {}
@@ -344,7 +350,7 @@ def _format_ages(first: int, last: int) -> str:
 def _split_by_size(
     facts: FollowedFacts, names: Mapping[FactKey, str]
 ) -> tuple[list[FactLifetime], dict[str, int]]:
-    """The lifetimes of groups that are large enough, and how many questions the others have."""
+    """The lifetimes of large groups, and the sizes of the small ones."""
     counts: dict[str, int] = {}
     for name in names.values():
         counts[name] = counts.get(name, 0) + 1

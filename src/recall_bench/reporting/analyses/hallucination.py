@@ -1,6 +1,19 @@
-"""What the six views of hallucination say, as numbers.
+"""Hallucination by category, over corpus size, beside recall, and by persona.
 
-The first, the row under the heatmap, is part of the heatmap; canaries have a file of their own.
+The rate is over judged answers. Recall is over all trials that count: a question not answered has
+no points.
+
+Recall *falls* if the whole 95 % interval of its slope is below zero; hallucination *rises* if the
+whole interval of its slope is above zero. Then the pattern is
+
+* pathological: recall falls and hallucination rises;
+* inventing: hallucination rises, and recall does not fall;
+* healthy: recall falls, hallucination does not rise, and the upper end of its slope is less than
+  half of what recall loses: most of what is lost is not made up;
+* unknown: recall falls, hallucination does not rise, and its upper end is not as low as that;
+* steady: neither falls nor rises, which is "not shown", and not "shown not to".
+
+Steady data are called something else about once in twenty.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +39,7 @@ class HallucinationPattern(StrEnum):
     """What happens to hallucination while recall changes with corpus size."""
 
     HEALTHY = "healthy"
-    """Recall falls, and hallucination does not rise with it: what is lost is said to be lost."""
+    """Recall falls, and hallucination does not rise with it."""
     PATHOLOGICAL = "pathological"
     """Recall falls and hallucination rises: what is lost is made up."""
     INVENTING = "inventing"
@@ -34,18 +47,18 @@ class HallucinationPattern(StrEnum):
     STEADY = "steady"
     """Neither is shown to get worse. With few questions that says little."""
     UNKNOWN = "unknown"
-    """There are not two sizes to compare, nothing was judged, or recall falls and it cannot be
-    told whether hallucination rises with it."""
+    """There are not two sizes to compare, nothing was judged, or recall falls and it is unclear
+    whether hallucination rises with it."""
 
 
 class CategoryRate(Record, frozen=True, kw_only=True):
-    """How often one group of answers made something up."""
+    """The rate of hallucination of one category."""
 
     name: str
     rate: Estimate | None
-    """None where none of its answers was judged."""
+    """None if no answer was judged."""
     leaked: int = 0
-    """Trials in the rate that told a secret: these have no mark for being grounded either."""
+    """Leaks in the rate: they are not grounded either."""
 
 
 class CheckpointRates(Record, frozen=True, kw_only=True):
@@ -53,27 +66,27 @@ class CheckpointRates(Record, frozen=True, kw_only=True):
 
     checkpoint: str
     days: int
-    """Story days there were to feed by then; the most of any persona, where they differ."""
+    """Story days fed by then, the most of any persona."""
     recall: Estimate | None
-    """Points for correctness and completeness, as a share of all there are."""
+    """Points for correctness and completeness, as a share of full marks."""
     hallucination: Estimate | None
 
 
 class RateCourse(Record, frozen=True, kw_only=True):
-    """How recall and hallucination go with corpus size, for one persona or all."""
+    """Recall and hallucination over corpus size, of one persona or all."""
 
     name: str | None
     """None for all personas together."""
     rate: Estimate | None
     leaked: int = 0
-    """Trials in the rate that told a secret, which may well be true."""
+    """Leaks in the rate."""
     moments: tuple[CheckpointRates, ...]
     hallucination: Trend | None
-    """Intercept, slope, and what they predict for sizes not seen."""
+    """Intercept, slope, and predictions for larger sizes."""
     recall: Trend | None
     pattern: HallucinationPattern
     reason: str
-    """The rule as it applied, in one sentence with its figures."""
+    """Why this pattern, in one sentence with figures."""
 
 
 class HallucinationViews(Record, frozen=True, kw_only=True):
@@ -83,20 +96,20 @@ class HallucinationViews(Record, frozen=True, kw_only=True):
     """Negative recall and synthesis first, where they are asked."""
     overall: RateCourse
     personas: tuple[RateCourse, ...]
-    """One a persona where there are several, else none."""
+    """One a persona if there are several, else none."""
 
 
 MAX_FABRICATED_SHARE: Final = 0.5
-"""A loss of which more than this share may be made up is not called healthy."""
+"""A loss is healthy only if at most this share of it may be made up."""
 
 _LEVEL_CHANGE = 1e-9
-"""A line that changes less than this over all its days is level."""
+"""A line that changes less than this is level."""
 
 
 def detect_pattern(
     recall: Trend | None, hallucination: Trend | None, rate: Estimate | None
 ) -> tuple[HallucinationPattern, str]:
-    """Which pattern two lines over the same sizes show, and why, in a sentence."""
+    """The pattern of two lines over the same sizes, and the reason in a sentence."""
     if rate is None:
         return HallucinationPattern.UNKNOWN, "no answer was judged"
     if recall is None or hallucination is None:
@@ -110,17 +123,19 @@ def detect_pattern(
         return _explain_falling(recall, hallucination)
     if _is_changing(hallucination, below=False):
         return HallucinationPattern.INVENTING, (
-            f"hallucination rises, {_format_slope(hallucination.slope)}, and recall is not shown to "
+            f"hallucination rises, {_format_slope(hallucination.slope)}, and recall is not shown "
+            "to "
             f"fall, {_format_slope(recall.slope, unit='')}"
         )
     return HallucinationPattern.STEADY, (
         f"recall is not shown to fall, {_format_slope(recall.slope)}, nor hallucination to rise, "
-        f"{_format_slope(hallucination.slope, unit='')}; any change within these bounds fits the data"
+        f"{_format_slope(hallucination.slope, unit='')}; any change within these bounds fits the "
+        "data"
     )
 
 
 def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[HallucinationPattern, str]:
-    """Recall falls; whether hallucination rises with it, or is known not to."""
+    """The pattern if recall falls."""
     fall, rise = -recall.slope.value, hallucination.slope.value
     lost, made_up = _format_slope(recall.slope), _format_slope(hallucination.slope, unit="")
     if _is_changing(hallucination, below=False):
@@ -128,14 +143,15 @@ def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[Hallucination
             f"recall falls, {lost}, and hallucination rises, {made_up}: "
             f"{100 * rise / fall:.0f} made up for every 100 points lost"
         )
-    # The steepest rise that the data leave possible.
+    # The steepest rise within the interval.
     possible = max(hallucination.slope.high or 0.0, 0.0)
     told = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
     share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
     if possible < MAX_FABRICATED_SHARE * fall:
         return HallucinationPattern.HEALTHY, f"{told}: at most {share}, by the fall as measured"
     return HallucinationPattern.UNKNOWN, (
-        f"{told}; but up to {share} would fit the data as well, and from {100 * MAX_FABRICATED_SHARE:.0f} on that "
+        f"{told}; but up to {share} would fit the data as well, and from "
+        f"{100 * MAX_FABRICATED_SHARE:.0f} on that "
         "is not called healthy: ask more questions"
     )
 
@@ -150,14 +166,14 @@ def _is_changing(line: Trend, *, below: bool) -> bool:
 
 
 def _format_slope(slope: Coefficient, *, unit: str = " points of 100 in 100 days") -> str:
-    """What a hundred days change, in points of a hundred, with its interval."""
+    """The change in a hundred days, in points of 100, with its interval."""
     low, high = slope.low or 0.0, slope.high or 0.0
     value, *ends = (format_delta(1e4 * each) for each in (slope.value, low, high))
     return f"{value}{unit} ({ends[0]} to {ends[1]})"
 
 
 FIRST_CATEGORIES: Final = ("negative-recall", "synthesis")
-"""Where making things up is likeliest: nothing to find, or much to put together."""
+"""Where hallucination is likeliest."""
 
 VIEW_RESAMPLES: Final = 2000
 """With another seed an end of an interval moves by 3 % of half its width."""
@@ -165,7 +181,7 @@ VIEW_RESAMPLES: Final = 2000
 _RECALL_POINTS = SCALES["correctness"] + SCALES["completeness"]
 _COUNTED_STATES = (TrialState.JUDGED, TrialState.NOT_ANSWERED)
 _BAND_STEPS = 8
-"""How many stretches the band of a line is drawn in."""
+"""Pieces in which the band of a line is drawn."""
 
 _ValueShape = tuple[tuple[tuple[float, ...], ...], ...]
 
@@ -179,7 +195,7 @@ def analyse_hallucination(
 ) -> HallucinationViews:
     """All views of one run; the same rows and the same seed give the same numbers.
 
-    `headline` is how often the rate over all is drawn again.
+    `headline` is the number of resamples of the overall rate.
     """
     samples = [_sample_trial(row) for row in table.rows]
     views = _ViewBuilder(seed, resamples, headline)
@@ -202,7 +218,7 @@ def score_recall(row: TrialRow) -> float | None:
 
 
 class _TrialSample(NamedTuple):
-    """What is wanted of a trial, looked up once: it is part of a dozen views."""
+    """The values of a trial, looked up once for all views."""
 
     persona: str
     question: str
@@ -222,7 +238,7 @@ def _sample_trial(row: TrialRow) -> _TrialSample:
         question=row.trial.item,
         checkpoint=row.trial.checkpoint,
         category=row.category,
-        # A checkpoint may be named after more days than the story has.
+        # A checkpoint may stand for more days than the story has.
         days=row.cutoff,
         recall=score_recall(row),
         made_up=None if made_up is None else float(made_up),
@@ -232,7 +248,7 @@ def _sample_trial(row: TrialRow) -> _TrialSample:
 
 
 class _SampleColumns(NamedTuple):
-    """The values of one figure, and whose they are."""
+    """The values of one figure, with their questions and personas."""
 
     values: list[float]
     days: list[int]
@@ -259,7 +275,7 @@ def _build_columns(pairs: Iterable[tuple[_TrialSample, float | None]]) -> _Sampl
 
 
 def _summarise_values(figure: _SampleColumns) -> _ValueShape:
-    """All that an estimate depends on: what the trials of each question of each persona came to."""
+    """All that an estimate depends on: the values of each question of each persona."""
     personas: dict[str, dict[str, list[float]]] = {}
     for value, question, persona in zip(
         figure.values, figure.questions, figure.personas, strict=True
@@ -279,7 +295,7 @@ class _ViewBuilder:
     resamples: int
     headline: int
     known: dict[_ValueShape, Estimate | None] = field(default_factory=dict)
-    """The estimates of moments. Few answers make something up, so many moments are alike."""
+    """Estimates by value shape: few answers hallucinate, so many checkpoints are alike."""
 
     def estimate_categories(self, samples: Iterable[_TrialSample]) -> tuple[CategoryRate, ...]:
         groups = group_by(samples, lambda sample: sample.category)
@@ -294,11 +310,11 @@ class _ViewBuilder:
 
     def build_course(self, name: str | None, samples: Sequence[_TrialSample]) -> RateCourse:
         made_up = _collect_made_up(samples)
-        # The headline is drawn as often as wherever else it stands.
+        # The headline is resampled as often as in other reports.
         headline = self if name is not None else replace(self, resamples=self.headline)
         rate = headline.estimate_mean(made_up, samples)
         groups = group_by(samples, lambda sample: sample.checkpoint)
-        # At one checkpoint sizes differ only because stories do, and so does all else.
+        # At one checkpoint, sizes differ only between stories.
         grows = len(groups) > 1
         hallucination = self._fit_line(made_up) if grows else None
         recall = self._fit_line(_collect_recall(samples)) if grows else None
@@ -361,13 +377,13 @@ class _ViewBuilder:
 
 
 def _list_band_days(days: Sequence[float]) -> tuple[float, ...]:
-    """Sizes within what was measured, where a band is drawn."""
+    """The sizes at which a band is drawn."""
     first, last = min(days, default=0.0), max(days, default=0.0)
     return tuple(first + (last - first) * step / _BAND_STEPS for step in range(_BAND_STEPS + 1))
 
 
 def _order_categories(categories: Iterable[str]) -> list[str]:
-    """Where making up is likeliest first, then ours as every table has them, then any other."""
+    """The likeliest categories first, then ours in the usual order, then any others."""
     order = [*FIRST_CATEGORIES, *(name for name in CATEGORIES if name not in FIRST_CATEGORIES)]
     place = {name: number for number, name in enumerate(order)}
     return sorted(categories, key=lambda name: (place.get(name, len(place)), name))

@@ -1,6 +1,6 @@
-"""Draws the charts of a report's figures: `python -m recall_bench.reporting.charts report.json FOLDER`.
+"""Draw the charts of a report: `python -m recall_bench.reporting.charts report.json FOLDER`.
 
-A process of its own, because drawing takes seconds and lets nothing else run meanwhile.
+A process of its own, because drawing takes seconds and holds the interpreter lock.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Words of a chart: names that may be anything, and figures with their intervals."""
+"""Texts of a chart: names that may be anything, and figures with their intervals."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from recall_bench.reporting.formats import format_number, format_slope
 from recall_bench.reporting.pictures import wrap_lines
 
 MAX_NAME_LENGTH = 34
-"""Names are cut after so many letters: the longest of ours has 26."""
+"""Longer names are cut; the longest of ours has 26 letters."""
 
 _MAX_SENTENCE_LENGTH = 400
 """Twice the longest reason we give."""
@@ -22,7 +22,7 @@ NOTE_WIDTH = 690.0
 
 
 def trim_name(text: str, letters: int = MAX_NAME_LENGTH) -> str:
-    """A name on one line, without what no picture can hold, and not too long."""
+    """A name on one line, without control characters, and cut if it is long."""
     line = " ".join(clean_text(text).split())
     return line if len(line) <= letters else line[: letters - 1].rstrip() + "…"
 
@@ -34,7 +34,7 @@ def format_slug(slug: str) -> str:
 
 
 def rename_duplicates(names: Sequence[str]) -> list[str]:
-    """The names, numbered where cutting made some the same: two bars must not become one."""
+    """The names, numbered where cutting made some equal: two bars must not become one."""
     found: list[str] = []
     for name in names:
         other, number = name, 1
@@ -46,7 +46,7 @@ def rename_duplicates(names: Sequence[str]) -> list[str]:
 
 
 def wrap_notes(*notes: str, width: float = NOTE_WIDTH) -> list[str]:
-    """Explanations, each broken to the width of a chart."""
+    """Notes, broken to the width of a chart."""
     return [
         line for note in notes if note for line in wrap_lines(note, size=NOTE_SIZE, width=width)
     ]
@@ -87,7 +87,7 @@ def format_span(low: float | None, high: float | None, *, scale: float = 1, digi
 
 
 def format_change(found: Coefficient, *, scale: float, unit: str) -> str:
-    """What each hundred days change, with its interval."""
+    """The change in a hundred days, with its interval."""
     said = format_slope(found, scale=scale, digits=2, unit=unit)
     return said if found.low is not None else f"{said}{_NO_INTERVAL}"
 
@@ -100,13 +100,13 @@ def list_figures(found: Estimate | None) -> tuple[object, ...]:
 
 
 def format_level(estimates: Sequence[Estimate | None]) -> str:
-    """How often the intervals hold the truth, in words."""
+    """The level of the intervals, as `95 %`."""
     found = {each.level for each in estimates if each is not None}
     return " and ".join(f"{each:.0%}".replace("%", " %") for each in sorted(found)) or "95 %"
 
 
 def format_sentence(text: str) -> str:
-    """The words as a sentence of their own."""
+    """The text with a capital and a full stop."""
     line = trim_name(text, _MAX_SENTENCE_LENGTH)
     ended = line if not line or line[-1] in ".!?…" else f"{line}."
     return ended[:1].upper() + ended[1:]

@@ -1,4 +1,4 @@
-"""What a run took as memory grew: one panel for each measure that is known."""
+"""Costs over corpus size, one panel a measure, and scores against costs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT = 208.0, 118.0
 
 LOG_RATIO = 1000.0
-"""With the largest so many times the smallest, the small ones lie on the axis: the scale is log."""
+"""From this ratio of the largest to the smallest value, the scale is logarithmic."""
 
 
 _PointReader = Callable[[CostPoint], float | None]
@@ -103,7 +103,7 @@ _Series = tuple[_PanelMeasure, list[float | None]]
 
 
 def plot_costs(costs: RunCosts) -> Chart | None:
-    """Small views, each with an axis of its own; None where nobody says what anything took."""
+    """Small views with an axis each; None if no cost is known."""
     points = [each for each in costs.points if each.days < FULL]
     series = [(each, [each.of(point) for point in points]) for each in _PANEL_MEASURES]
     known = [each for each in series if any(value is not None for value in each[1])]
@@ -147,7 +147,7 @@ def _list_measures(what: str, series: Sequence[_Series]) -> str:
 
 
 def is_log(values: Sequence[float]) -> bool:
-    """Whether only a logarithmic scale shows all of them."""
+    """Whether only a logarithmic scale shows all values."""
     return min(values) > 0 and max(values) / min(values) >= LOG_RATIO
 
 
@@ -221,7 +221,8 @@ def _summarise_costs(points: Sequence[CostPoint], drawn: Sequence[_Series]) -> s
         ]
         (first, least), (last, most) = found[0], found[-1]
         said.append(
-            f"{measure.name.lower()} {format_amount(least, measure.unit)} at {first.days:,} days and "
+            f"{measure.name.lower()} {format_amount(least, measure.unit)} at {first.days:,} days "
+            "and "
             f"{format_amount(most, measure.unit)} at {last.days:,}"
         )
     return "What it takes: " + "; ".join(said) + "."
@@ -239,9 +240,9 @@ _MEASURE_NAMES = {
 
 
 def plot_pareto(pareto: Pareto) -> Chart | None:
-    """One point a run, the frontier drawn through those that nothing beats.
+    """One point a run, and the frontier of the runs that none dominates.
 
-    None where no run costs anything: then a score is all there is to see.
+    None if no run costs anything.
     """
     if not any(each.cost for each in pareto.contenders):
         return None
@@ -349,7 +350,7 @@ def _build_pareto_row(measure: CostMeasure, each: Contender, cost: float) -> dic
 def _draw_labels(
     plane: ChartPlane, rows: Sequence[dict[str, object]], ends: tuple[float, float], *, is_log: bool
 ) -> list[ChartLayer]:
-    """Each run's name beside its point, where it lies on no other and not on the line."""
+    """The name of each run beside its point, not on another point or the line."""
     low, high = ends
     spots = []
     for row in rows:
@@ -376,7 +377,7 @@ def _draw_labels(
 
 
 def _list_step_boxes(best: Sequence[LabelSpot]) -> list[LabelBox]:
-    """Where the line through these spots runs."""
+    """The boxes of the line through these spots."""
     boxes = []
     for one, other in pairwise(best):
         boxes.append((one.x, one.y, other.x, one.y))

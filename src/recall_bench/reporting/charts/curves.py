@@ -10,7 +10,7 @@ from recall_bench.reporting.charts.plane import ChartLayer, ChartPlane
 from recall_bench.reporting.run_report import RunReport
 
 MANY_CHECKPOINTS = 40
-"""With more checkpoints the line is drawn without a dot at each."""
+"""With more checkpoints than this, a line has no dots."""
 
 CurveRow = Mapping[str, object]
 
@@ -25,9 +25,9 @@ class CurveStep:
 
 
 def map_days(report: RunReport) -> dict[str, int]:
-    """How many days were told by each checkpoint, where that is known.
+    """The days fed by each checkpoint, where known.
 
-    `full` is planned without knowing how many days there are; the views of the run know.
+    A plan does not know the days of `full`; the analyses of the run do.
     """
     planned = {each.label: each.days for heat in report.heatmaps for each in heat.columns}
     found = {each.checkpoint: each.days for each in report.degradation.mixed}
@@ -38,7 +38,7 @@ def map_days(report: RunReport) -> dict[str, int]:
 def draw_curve(
     plane: ChartPlane, steps: Iterable[CurveStep], role: str, tell: Callable[[Estimate | None], str]
 ) -> list[ChartLayer]:
-    """The marks of one curve; `tell` puts a mean into words."""
+    """The marks of one curve; `tell` formats a mean."""
     rows = [_build_row(step, tell) for step in sorted(steps, key=lambda each: each.days)]
     bands = split_at_gaps(rows, lambda row: row["low"] is not None)
     whole = split_at_gaps(rows, lambda row: row["y"] is not None)
@@ -54,7 +54,7 @@ def draw_curve(
         *plane.draw_marks("rule", f"{role}-interval", lone),
         *plane.draw_marks("line", f"{role}-line", join_lines(whole), detail=split),
         *plane.draw_marks("point", f"{role}-point", shown, tells=tells, mark={"size": 26}),
-        # Tooltips want something to point at where there is no dot.
+        # Invisible points for tooltips, where there are no dots.
         *plane.draw_marks(
             "point",
             f"{role}-point",
@@ -68,7 +68,7 @@ def draw_curve(
 def split_at_gaps(
     rows: Sequence[CurveRow], is_known: Callable[[CurveRow], bool]
 ) -> list[list[CurveRow]]:
-    """The rows in runs without a gap, each row with the number of its run."""
+    """The rows in stretches without a gap, each row with the number of its stretch."""
     found: list[list[CurveRow]] = []
     was_known = False
     for row in rows:
@@ -81,12 +81,12 @@ def split_at_gaps(
 
 
 def join_lines(parts: Iterable[Sequence[CurveRow]]) -> list[CurveRow]:
-    """The rows of the runs that a line can be drawn through."""
+    """The rows of the stretches that have a line."""
     return [row for part in parts if len(part) > 1 for row in part]
 
 
 def list_isolates(parts: Iterable[Sequence[CurveRow]]) -> list[CurveRow]:
-    """The rows that stand alone."""
+    """The rows of stretches of one."""
     return [part[0] for part in parts if len(part) == 1]
 
 

@@ -21,14 +21,14 @@ from recall_bench.reporting.charts.plane import (
 
 _BAR_STEP = 26.0
 _NUMBER_ROOM = 0.032
-"""Of the longest bar, what a part of one must have to hold its number."""
+"""The share of the longest bar that a segment must have to hold its number."""
 
 _BAR_SIZE = {"height": {"band": 0.68}}
 _LEAF_NAMES = tuple(LEAF_TITLES[leaf] for leaf in FailureLeaf)
 
 
 def plot_failures(views: Attribution) -> Chart | None:
-    """One bar a leaf, empty ones too; None where nothing was missed."""
+    """One bar a leaf, empty ones too; None if there are no misses."""
     if not views.misses:
         return None
     title = "Where misses come from"
@@ -51,7 +51,7 @@ def plot_failures(views: Attribution) -> Chart | None:
 
 
 def plot_failures_by_category(views: Attribution) -> Chart | None:
-    """One bar a category, its parts the leaves; None where nothing was missed."""
+    """One bar a category, with a segment a leaf; None if there are no misses."""
     missed = {name: found for name, found in views.categories.items() if sum(found.values())}
     if not missed:
         return None
@@ -60,7 +60,7 @@ def plot_failures_by_category(views: Attribution) -> Chart | None:
     title = "Where misses come from, by category"
     note = "Misses of each category by the place they are put down to; at the end, all of them."
     body = build_view(_draw_stacks(counts), _BAR_STEP * len(counts))
-    # Numbers in a bar are inked by what they lie on, which is not the colour of the bar.
+    # The colours of numbers are another scale than those of segments.
     body["resolve"] = {"scale": {"color": "independent"}}
     return Chart(
         name="failures-by-category",
@@ -134,7 +134,7 @@ def _draw_stacks(counts: Mapping[str, Mapping[FailureLeaf, int]]) -> list[ChartL
 
 
 def _build_plane(most: int, order: Sequence[str]) -> ChartPlane:
-    # No tick lies between two counts.
+    # No ticks between whole numbers.
     return ChartPlane(
         build_quantity_axis("Misses (trials)", 0, most, form=",d", ticks=min(5, most)),
         build_name_axis(order),
@@ -146,7 +146,7 @@ def _select_text(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _encode_colour(scale: str, shown: Sequence[FailureLeaf] | None = None) -> dict[str, object]:
-    """A leaf has the same colour in every chart; a legend names those that are `shown`."""
+    """The same colour for a leaf in every chart; the legend names those `shown`."""
     legend = {
         "orient": "top",
         "columns": 5,

@@ -1,4 +1,4 @@
-"""All the charts of a report, in the order they are shown."""
+"""All charts of a report in order, and how they are drawn to files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ from recall_bench.reporting.run_report import RunReport
 
 
 def build_charts(report: RunReport) -> tuple[Chart, ...]:
-    """Every chart the report has figures for; one without figures is left out."""
+    """Every chart that the report has figures for."""
     invented = report.hallucination
     found = [
         plot_categories(report),
@@ -40,7 +40,7 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
 
 
 _VIEW_WIDTH = 620
-"""How wide the one view of a chart is where it is not fitted to a page."""
+"""The width of a single view outside of a page."""
 
 
 def draw_charts(
@@ -62,10 +62,7 @@ def draw_charts(
 
 
 def freeze_chart(chart: Chart) -> dict[str, object]:
-    """The specification for a picture: as wide as a number says, and without what only moves.
-
-    Outside a page there is no container to fill, and nobody to point at anything.
-    """
+    """The specification for a picture: of fixed width, and without invisible marks for tooltips."""
     spec = _drop_invisible(chart.spec)
     return spec | {"width": _VIEW_WIDTH} if spec.get("width") == "container" else spec
 

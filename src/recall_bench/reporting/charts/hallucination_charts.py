@@ -1,4 +1,4 @@
-"""Rates as bars with their intervals, one a name."""
+"""Hallucination by category and persona, over corpus size, and against recall."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,23 +36,23 @@ _BAR_STEP = 26.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateBar:
-    """One rate and what is said beside it."""
+    """One rate and the text beside it."""
 
     name: str
     rate: Estimate | None
     said: str
     is_first: bool
-    """Whether it is drawn in full strength."""
+    """Whether it is drawn in full colour."""
 
 
 def choose_top(shares: Sequence[float | None]) -> float:
-    """Where an axis of shares ends: the next twentieth above the largest, with room for words."""
+    """The end of an axis of shares: the next twentieth above the largest."""
     most = max((each for each in shares if each is not None), default=0.0)
     return min(1.0, max(0.05, ceil(20 * most + 1e-9) / 20))
 
 
 def draw_rate_bars(bars: Sequence[RateBar], title: str) -> tuple[list[ChartLayer], float]:
-    """The layers of horizontal bars, and how high they are together."""
+    """The layers of horizontal bars, and their total height."""
     ends = [each for bar in bars if bar.rate for each in (bar.rate.value, bar.rate.high)]
     plane = ChartPlane(
         build_quantity_axis(title, 0, choose_top(ends), form=PERCENT_FORMAT, ticks=5),
@@ -67,7 +67,7 @@ def draw_rate_bars(bars: Sequence[RateBar], title: str) -> tuple[list[ChartLayer
     layers = [
         *plane.draw_marks("bar", "invention-bar", strong, tells=tells, mark=size),
         *plane.draw_marks("bar", "invention-pale-bar", pale, tells=tells, mark=size),
-        # An interval is inked like words: on a bar of any colour it needs an edge to be seen.
+        # A halo makes the interval visible on a bar of any colour.
         *plane.draw_marks("rule", "halo", spans),
         *plane.draw_marks("rule", "interval", spans, tells=tells),
         *plane.draw_text("label", list_bar_labels(bars), dx=8),
@@ -77,7 +77,7 @@ def draw_rate_bars(bars: Sequence[RateBar], title: str) -> tuple[list[ChartLayer
 
 
 def list_bar_labels(bars: Sequence[RateBar]) -> list[dict[str, object]]:
-    """What is said at the end of each bar or its interval."""
+    """The texts at the ends of the bars."""
     return [
         {"x": _find_end(bar.rate), "y": bar.name, "text": bar.said}
         for bar in bars
@@ -86,7 +86,7 @@ def list_bar_labels(bars: Sequence[RateBar]) -> list[dict[str, object]]:
 
 
 def list_missing_labels(bars: Sequence[RateBar]) -> list[dict[str, object]]:
-    """What is said where there is no bar."""
+    """The texts where there is no bar."""
     return [{"x": 0, "y": bar.name, "text": bar.said} for bar in bars if bar.rate is None]
 
 
@@ -108,7 +108,7 @@ def _build_bar_row(bar: RateBar, rate: Estimate) -> dict[str, object]:
 
 
 def plot_category_rates(views: HallucinationViews) -> Chart | None:
-    """One bar a category, those that tempt most to invent first."""
+    """One bar a category, the likeliest to hallucinate first."""
     if not any(each.rate for each in views.categories):
         return None
     title = "Hallucination by category"
@@ -127,7 +127,8 @@ def plot_category_rates(views: HallucinationViews) -> Chart | None:
     notes = (
         (
             "Share of judged answers that state something made up, with "
-            f"{chart_text.format_level([bar.rate for bar in bars])} intervals. Negative recall and synthesis, "
+            f"{chart_text.format_level([bar.rate for bar in bars])} intervals. Negative recall "
+            "and synthesis, "
             "which tempt most to invent, come first."
         ),
     )
@@ -163,7 +164,8 @@ def plot_persona_rates(views: HallucinationViews) -> Chart | None:
     ]
     notes = (
         (
-            f"Share of judged answers, with {chart_text.format_level([bar.rate for bar in bars])} intervals, "
+            "Share of judged answers, with "
+            f"{chart_text.format_level([bar.rate for bar in bars])} intervals, "
             "and what happens to it while recall changes with corpus size."
         ),
     )
@@ -190,7 +192,7 @@ _OUTLOOK_HEIGHT, _MEASURED_WIDTH, _BEYOND_WIDTH = 270.0, 420.0, 200.0
 
 
 def plot_rate_over_size(course: RateCourse) -> Chart | None:
-    """Measured rates with their line, and beside them what the line says of sizes not seen."""
+    """Measured rates with their trend, and beside them its predictions for larger sizes."""
     rows = [
         _build_measured_row(course, n) for n, each in enumerate(course.moments) if each.days < FULL
     ]
@@ -283,7 +285,7 @@ def _draw_points(plane: ChartPlane, known: Sequence[dict[str, object]]) -> list[
 
 
 def _draw_line(plane: ChartPlane, trend: Trend | None) -> list[ChartLayer]:
-    """The line, as far as anything was measured."""
+    """The trend line within the measured sizes."""
     if trend is None:
         return []
     ends = [
@@ -294,7 +296,7 @@ def _draw_line(plane: ChartPlane, trend: Trend | None) -> list[ChartLayer]:
 
 
 def _draw_band(plane: ChartPlane, trend: Trend | None) -> list[ChartLayer]:
-    """The band of the line, where it was asked for among the sizes measured."""
+    """The band of the trend within the measured sizes."""
     if trend is None:
         return []
     band = [
@@ -367,11 +369,13 @@ def _summarise_outlook(trend: Trend | None, far: Sequence[Prediction]) -> str:
         return "Hallucination was measured at one corpus size only, so there is no line."
     start = trend.intercept
     said = (
-        f"Hallucination starts at {chart_text.format_share_interval(start.value, start.low, start.high)} and "
+        "Hallucination starts at "
+        f"{chart_text.format_share_interval(start.value, start.low, start.high)} and "
         f"changes by {chart_text.format_change(trend.slope, scale=100, unit=' points of 100')}."
     )
     for each in far:
-        said += f" At {_format_size(each)} days, {_describe_kind(each)}, the line says {_format_rate(each)}."
+        size, rate = _format_size(each), _format_rate(each)
+        said += f" At {size} days, {_describe_kind(each)}, the line says {rate}."
     return said
 
 
@@ -393,11 +397,11 @@ _DOT_RADIUS = 5.0
 _AXIS_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 _AxisEnds = tuple[tuple[float, float], tuple[float, float]]
-"""Where the axis of recall begins and ends, and that of hallucination."""
+"""Both ends of the axes of recall and hallucination."""
 
 
 def plot_recall_against_rate(course: RateCourse) -> Chart | None:
-    """A path from the first checkpoint to the last; None where fewer than two are known."""
+    """The path from the first checkpoint to the last; None for fewer than two."""
     known = sorted(
         (each for each in course.moments if each.recall and each.hallucination),
         key=lambda each: each.days,
@@ -437,9 +441,12 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
 
 def _summarise_path(first: CheckpointRates, last: CheckpointRates) -> str:
     return (
-        f"From {chart_text.trim_name(first.checkpoint)} to {chart_text.trim_name(last.checkpoint)} recall goes from "
-        f"{chart_text.format_rate(first.recall)} to {chart_text.format_rate(last.recall)} and hallucination from "
-        f"{chart_text.format_rate(first.hallucination)} to {chart_text.format_rate(last.hallucination)}."
+        f"From {chart_text.trim_name(first.checkpoint)} to "
+        f"{chart_text.trim_name(last.checkpoint)} recall goes from "
+        f"{chart_text.format_rate(first.recall)} to {chart_text.format_rate(last.recall)} and "
+        "hallucination from "
+        f"{chart_text.format_rate(first.hallucination)} to "
+        f"{chart_text.format_rate(last.hallucination)}."
     )
 
 
@@ -477,7 +484,7 @@ def _draw_path(known: Sequence[CheckpointRates]) -> list[ChartLayer]:
 def _label_ends(
     plane: ChartPlane, rows: Sequence[dict[str, object]], ends: _AxisEnds
 ) -> list[ChartLayer]:
-    """The names of both ends, where they lie on no point and no cross."""
+    """The labels of both ends, placed on no point and no cross."""
     first, last = rows[0], rows[-1]
     spots = [
         LabelSpot(
@@ -522,7 +529,7 @@ def _bound_dot(x: float, y: float) -> LabelBox:
 
 
 def _choose_ends(rows: Sequence[dict[str, object]], axis: str) -> tuple[float, float]:
-    """Both ends of an axis, at round shares around all points and the ends' intervals."""
+    """Both ends of an axis: round shares around all points and intervals."""
     ends = [row[key] for row in (rows[0], rows[-1]) for key in (f"{axis}_low", f"{axis}_high")]
     found = [
         _read_number(each) for each in (*(row[axis] for row in rows), *ends) if each is not None

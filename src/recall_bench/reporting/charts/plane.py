@@ -1,4 +1,4 @@
-"""One picture of a report, before it has colours."""
+"""The parts of a chart as Vega-Lite layers: axes, marks, panels and placed labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
 class Chart:
     """A Vega-Lite chart, with its figures as words and as a table.
 
-    The specification names no colour and no font: those come from `config_of`. Its `width` is
-    `"container"` where it has one view; charts of several panels have panels of fixed widths, and
-    are scaled as a whole. Its `title` repeats the title, with the notes of the chart below it.
+    The specification names no colours and fonts: those come from `build_config`. Its `width` is
+    `"container"` for one view; several panels have fixed widths and are scaled together. Its
+    `title` holds the title and the notes.
     """
 
     name: str
-    """The stem of its file: kebab-case, and no other chart of a report has it."""
+    """The stem of its file: unique in a report, in kebab-case."""
     section: str
     """`categories`, `hallucination`, `degradation`, `attribution` or `costs`."""
     title: str
@@ -36,11 +36,11 @@ ChartLayer = dict[str, object]
 MarkValues = Sequence[Mapping[str, object]]
 
 _TOLERANCE = 1 - 1e-9
-"""Less than a rounding apart is equal."""
+"""Equal up to rounding."""
 
 PERCENT_FORMAT, NUMBER_FORMAT = ".1~%", ",.6~r"
-"""Formats that show a tick as it is. One without its digits gets those of ticks we did not ask for,
-and rounds: a label would stand where its value is not."""
+"""Formats that do not round: without digits, Vega takes those of its own ticks, and a label would
+not be at its value."""
 
 
 def build_quantity_axis(
@@ -54,13 +54,13 @@ def build_quantity_axis(
     is_log: bool = False,
     is_bare: bool = False,
 ) -> dict[str, object]:
-    """An axis over numbers, from the least to the most; a bare one has a grid and no labels."""
+    """A quantitative axis; a bare one has a grid and no labels."""
     axis: dict[str, object] = {"title": title, "grid": has_grid}
     axis |= {"tickCount": ticks} if isinstance(ticks, int) else {"values": list(ticks)}
     if form is not None:
         axis["format"] = form
     if is_bare:
-        # Unseen labels take the room that seen ones do, so that panels line up.
+        # Invisible labels take room, so that panels are aligned.
         axis |= {"labelOpacity": 0, "title": None}
     scale: dict[str, object] = {"domain": [least, most], "nice": False}
     scale |= {"type": "log"} if is_log else {"zero": False}
@@ -68,7 +68,7 @@ def build_quantity_axis(
 
 
 def list_ticks(most: float, steps: int) -> list[float]:
-    """Round numbers from 0 in about so many steps, the last no less than the most."""
+    """Round numbers from 0 to at least `most`, in about `steps` steps."""
     if most <= 0:
         return [0.0, 1.0]
     rough = most / steps
@@ -85,7 +85,7 @@ def list_decades(least: float, most: float) -> list[float]:
 def build_name_axis(
     order: Sequence[str], *, title: str | None = None, is_bare: bool = False
 ) -> dict[str, object]:
-    """An axis over names, in this order."""
+    """A nominal axis in this order."""
     axis: dict[str, object] = {"title": title, "grid": False, "labelAngle": 0}
     if is_bare:
         axis |= {"labels": False}
@@ -111,8 +111,8 @@ class ChartPlane:
     ) -> list[ChartLayer]:
         """One layer, or none where there is nothing to draw.
 
-        Values are placed by `x` and `y`, and `x2` and `y2` where the first of them has one. `tells`
-        are the fields a tooltip names, each under its own name.
+        Values are placed by `x` and `y`, and by `x2` and `y2` if the first has them. `tells` are
+        the fields of the tooltip.
         """
         if not values:
             return []
@@ -135,7 +135,7 @@ class ChartPlane:
     def draw_text(
         self, style: str, values: MarkValues, *, align: str = "left", dx: float = 0, dy: float = 0
     ) -> list[ChartLayer]:
-        """Words at points, each value with its `text`."""
+        """Texts at points; each value has its `text`."""
         mark = {"align": align, "dx": dx, "dy": dy}
         text = {"field": "text", "type": "nominal"}
         return self.draw_marks("text", style, values, mark=mark, text=text)
@@ -144,7 +144,7 @@ class ChartPlane:
 def build_chart_spec(
     title: str, notes: Sequence[str], body: Mapping[str, object]
 ) -> dict[str, object]:
-    """A finished chart: its heading, what explains it, and its views."""
+    """A whole chart: title, notes and views."""
     return {
         "$schema": VEGA_LITE_SCHEMA,
         "title": {"text": wrap_notes(title, width=560.0), "subtitle": wrap_notes(*notes)},
@@ -153,7 +153,7 @@ def build_chart_spec(
 
 
 def build_view(layers: Sequence[ChartLayer], height: float) -> dict[str, object]:
-    """One view as wide as there is room."""
+    """One view that fills its container."""
     return {"width": "container", "height": height, "layer": list(layers)}
 
 
@@ -187,7 +187,7 @@ class ChartPanel:
 
 
 def build_grid(panels: Sequence[ChartPanel], columns: int, *, gap: float = 18) -> dict[str, object]:
-    """Small views in rows; those of one column lie below one another."""
+    """Small views in rows and aligned columns."""
     return {
         "concat": [panel.build_view() for panel in panels],
         "columns": columns,
@@ -199,12 +199,12 @@ def build_grid(panels: Sequence[ChartPanel], columns: int, *, gap: float = 18) -
 
 _LABEL_OFFSET, _POINT_RADIUS = 9.0, 6.0
 _HALF_LINE = 8.0
-"""Half the height of a line of words."""
+"""Half the height of a line of text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelSpot:
-    """A point, in points of the drawing from its top left corner, and what to write beside it."""
+    """A point, from the top left corner of the drawing, and its label."""
 
     text: str
     x: float
@@ -213,7 +213,7 @@ class LabelSpot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelPlace:
-    """Where the words go, seen from their point."""
+    """The place of a label, relative to its point."""
 
     align: Literal["left", "right"]
     dx: float
@@ -227,9 +227,9 @@ LabelBox = tuple[float, float, float, float]
 def arrange_labels(
     spots: Sequence[LabelSpot], *, width: float, avoiding: Sequence[LabelBox] = ()
 ) -> tuple[LabelPlace, ...]:
-    """A place for the words of each spot, the first where they touch nothing.
+    """The first free place for each label.
 
-    Where all are taken it is the first within the width.
+    If none is free, the first within the width.
     """
     taken = [
         (s.x - _POINT_RADIUS, s.y - _POINT_RADIUS, s.x + _POINT_RADIUS, s.y + _POINT_RADIUS)

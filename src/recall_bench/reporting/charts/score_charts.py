@@ -1,4 +1,4 @@
-"""How each category is recalled as memory grows."""
+"""Scores over corpus size: by category, and of mixed and fixed questions."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _ALL_CATEGORIES = "All categories"
 
 
 def plot_categories(report: RunReport) -> Chart | None:
-    """Small views side by side, all with the same axes; None where nothing was measured."""
+    """Small views with the same axes; None if nothing was measured."""
     if not report.heatmaps:
         return None
     heatmap = report.heatmaps[0]
@@ -47,7 +47,8 @@ def plot_categories(report: RunReport) -> Chart | None:
     title = "Score by category over corpus size"
     notes = (
         (
-            f"Mean points of {FULL_MARKS} at each checkpoint, with {chart_text.format_level(means)} intervals; "
+            f"Mean points of {FULL_MARKS} at each checkpoint, with "
+            f"{chart_text.format_level(means)} intervals; "
             "a line breaks where nothing was measured."
         ),
         _describe_absent(missing, heatmap, days),
@@ -112,7 +113,8 @@ def _describe_absent(missing: Sequence[str], heatmap: Heatmap, days: dict[str, i
 def _summarise_categories(drawn: Sequence[tuple[str, list[CurveStep]]]) -> str:
     known = [(name, [step for step in steps if step.mean is not None]) for name, steps in drawn]
     ends = [
-        f"{name.lower()} from {chart_text.format_score(steps[0].mean)} at {steps[0].days:,.0f} days "
+        f"{name.lower()} from {chart_text.format_score(steps[0].mean)} at {steps[0].days:,.0f} "
+        "days "
         f"to {chart_text.format_score(steps[-1].mean)} at {steps[-1].days:,.0f}"
         for name, steps in known
     ]
@@ -130,11 +132,11 @@ def _build_line(name: str, step: CurveStep) -> tuple[object, ...]:
 
 _COHORT_HEIGHT = 300.0
 _LABEL_DISTANCE = 0.4
-"""Points between two labels that can both be read."""
+"""The least distance of two labels, in points of a score."""
 
 
 def plot_cohorts(views: Degradation) -> Chart | None:
-    """Both curves in one view; None where nothing was measured."""
+    """Both curves in one view; None if nothing was measured."""
     mixed, fixed = _list_point_steps(views.mixed), _list_point_steps(views.fixed)
     if not any(step.mean for step in (*mixed, *fixed)):
         return None
@@ -142,7 +144,8 @@ def plot_cohorts(views: Degradation) -> Chart | None:
     means = [step.mean for step in (*mixed, *fixed)]
     notes = [
         (
-            f"Mean points of {FULL_MARKS} with {chart_text.format_level(means)} intervals. Mixed: all "
+            f"Mean points of {FULL_MARKS} with {chart_text.format_level(means)} intervals. "
+            "Mixed: all "
             "questions asked at a checkpoint, which change from one to the next."
         ),
         _describe_cohort(views),
@@ -157,7 +160,7 @@ def plot_cohorts(views: Degradation) -> Chart | None:
         *draw_curve(plane, mixed, "score", chart_text.format_score),
         *draw_curve(plane, fixed, "other", chart_text.format_score),
     ]
-    # No band lies on the other curve.
+    # All bands below all curves.
     layers = [*sorted(curves, key=_is_line), *_label_curves(plane, mixed, fixed)]
     return Chart(
         name="mixed-and-fixed-cohort",
@@ -186,7 +189,7 @@ def _list_point_steps(points: Sequence[CurvePoint]) -> list[CurveStep]:
 def _label_curves(
     plane: ChartPlane, mixed: Sequence[CurveStep], fixed: Sequence[CurveStep]
 ) -> list[ChartLayer]:
-    """The name of each curve at its end, moved apart where they would touch."""
+    """The name of each curve at its end, moved apart where names would touch."""
     ends = [(role, _find_last(steps)) for role, steps in (("score", mixed), ("other", fixed))]
     known = [(role, *end) for role, end in ends if end is not None]
     known.sort(key=lambda each: each[2])
@@ -199,7 +202,7 @@ def _label_curves(
     last = max(days for _, days, _ in known)
     for (role, days, _), height in zip(known, heights, strict=True):
         text = {"x": days, "y": height, "text": "mixed" if role == "score" else "fixed"}
-        # A curve that ends early is named on the side where the other is not.
+        # The name of a curve that ends early stands away from the other curve.
         dy = 0 if days == last else (-14 if height == heights[-1] else 14)
         layers += plane.draw_text(f"{role}-label", [text], dx=8, dy=dy)
     return layers
@@ -233,8 +236,10 @@ def _summarise_cohorts(
         known = [step for step in steps if step.mean is not None]
         if known:
             said.append(
-                f"{name}: from {chart_text.format_score(known[0].mean)} at {known[0].days:,.0f} days to "
-                f"{chart_text.format_score(known[-1].mean)} at {known[-1].days:,.0f}{_format_trend(trend)}."
+                f"{name}: from {chart_text.format_score(known[0].mean)} at {known[0].days:,.0f} "
+                "days to "
+                f"{chart_text.format_score(known[-1].mean)} at "
+                f"{known[-1].days:,.0f}{_format_trend(trend)}."
             )
     return " ".join(said)
 

@@ -1,7 +1,7 @@
 """How long facts stay known: survival curves with bands and half-lives.
 
-Between two ages that were seen, facts are lost at a steady rate as far as anybody knows: the
-half-life is found so, and the curve is drawn so.
+Between two observed ages, facts are assumed to be lost at a constant rate, for the half-life and
+for the curve.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from recall_bench.reporting.formats import format_half_life
 _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT, _VIEW_HEIGHT = 214.0, 120.0, 280.0
 _PIECES = 6
-"""Pieces each stretch between two ages is drawn in, so that a steady rate looks like one."""
+"""Pieces in which the curve between two ages is drawn."""
 
 _GROUP_TITLES = {
     SurvivalGroup.ALL: "How long facts stay known",
@@ -40,7 +40,7 @@ _CurveSpot = tuple[float, float, float | None, float | None]
 
 
 def plot_survivals(views: Degradation) -> list[Chart]:
-    """One chart for each way facts are grouped."""
+    """One chart for each grouping of facts."""
     everything = [each for each in views.survivals if each.by is SurvivalGroup.ALL]
     behind = everything[0].survival if everything else None
     found = []
@@ -178,7 +178,7 @@ def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[Char
 
 
 def _build_interval_row(half: HalfLife, last: float) -> list[dict[str, object]]:
-    """The interval of the half-life; it runs to the end where its upper end was not seen."""
+    """The interval of the half-life; to the end of the axis if its upper end is unknown."""
     if half.low is None:
         return []
     return [{"x": half.low, "x2": last if half.high is None else half.high, "y": 0.5}]
@@ -191,7 +191,7 @@ def _build_half_life_row(half: HalfLife) -> list[dict[str, object]]:
 
 
 def _interpolate_curve(survival: Survival) -> list[_CurveSpot]:
-    """The curve from the start, with as many places between as a steady rate needs."""
+    """The curve from age 0, with points between the observed ages."""
     known: list[_CurveSpot] = [(0.0, 1.0, 1.0, 1.0)]
     known += [(each.age, each.share, each.low, each.high) for each in survival.curve]
     spots = known[:1]
@@ -207,7 +207,7 @@ def _interpolate_curve(survival: Survival) -> list[_CurveSpot]:
 
 
 def _interpolate_share(before: float, after: float, part: float) -> float:
-    """What is left after a part of the time; in a straight line where nothing is left at last."""
+    """Interpolate at a constant rate; linearly if nothing is left at the end."""
     if before <= 0 or after <= 0.001:
         return before + part * (after - before)
     return float(before * (after / before) ** part)

@@ -1,6 +1,6 @@
-"""What charts look like: fonts, axes and colours, by theme.
+"""The look of charts: fonts, axes and colours, by theme.
 
-Charts name roles only: a `style` for each kind of mark, and ranges: `leaf`, `leaf-ink`, `ramp`.
+Charts name only roles: a `style` for each kind of mark, and the ranges `leaf`, `leaf-ink`, `ramp`.
 """
 
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from recall_bench.reporting.pictures import FONT
 
 
 class ChartTheme(StrEnum):
-    """What a chart lies on."""
+    """Light or dark background."""
 
     LIGHT = "light"
     DARK = "dark"
 
 
 class ChartColours(StrEnum):
-    """Whom the colours are for."""
+    """Standard or colour-blind safe colours."""
 
     STANDARD = "standard"
     COLOUR_BLIND = "colour-blind"
 
 
 TITLE_SIZE, NOTE_SIZE, LABEL_SIZE = 15, 12, 11
-"""Sizes of type: headings, what explains them, and everything at an axis or a point."""
+"""Type sizes of titles, notes, and labels of axes and points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThemePaper:
-    """What is neither a series nor a group."""
+    """Colours of everything that is no data."""
 
     background: str
     ink: str
     muted: str
     rule: str
     beyond: str
-    """The ground under what lies beyond the sizes measured."""
+    """The background beyond the measured sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +48,11 @@ class ThemePalette:
     other: str
     """A second series of scores."""
     invention: str
-    """Hallucination: violet, as in the heatmap, where that can be told from the rest."""
+    """Hallucination: violet as in the heatmap, if that is distinguishable."""
     ramp: tuple[str, ...]
     """From the first checkpoint to the last."""
     leaves: tuple[str, ...]
-    """One for each leaf misses are put down to, in order; the last two are greys."""
+    """One a leaf, in order; the last two are greys."""
 
 
 PAPERS = {
@@ -64,9 +64,9 @@ PAPERS = {
     ),
 }
 
-# The colour-blind series are those of Okabe and Ito, lightened for a dark ground. No published set
-# has eleven colours that the red-green blind can tell apart: the leaves are Tol's "muted", each
-# moved a little until every two of them are.
+# The colour-blind series are those of Okabe and Ito, lightened for a dark background. No published
+# palette has eleven colours that are distinguishable with red-green blindness: the leaves are Tol's
+# "muted", each shifted until every two are.
 PALETTES = {
     (ChartTheme.LIGHT, ChartColours.STANDARD): ThemePalette(
         score="#2764c4",
@@ -112,13 +112,13 @@ PALETTES = {
 
 
 def build_config(theme: ChartTheme, colours: ChartColours) -> dict[str, object]:
-    """The Vega-Lite configuration that charts are drawn with: every font and colour they have."""
+    """The Vega-Lite configuration of charts: all fonts and colours."""
     paper, palette = PAPERS[theme], PALETTES[theme, colours]
     words = {"font": FONT, "fontSize": LABEL_SIZE}
     return {
         "background": paper.background,
         "font": FONT,
-        # A chart is told by its summary and its table; a thousand marks read out tell nothing.
+        # Screen readers get the summary and the table, not a thousand marks.
         "aria": False,
         "padding": 16,
         "view": {"stroke": None},
@@ -134,7 +134,7 @@ def build_config(theme: ChartTheme, colours: ChartColours) -> dict[str, object]:
 
 
 def _build_frame(paper: ThemePaper) -> dict[str, object]:
-    """What stands around the marks."""
+    """Axes, titles and legends."""
     return {
         "axis": {
             "labelColor": paper.muted,
@@ -194,7 +194,7 @@ def _build_styles(paper: ThemePaper, palette: ThemePalette) -> dict[str, object]
 
 
 def _build_series_styles(name: str, colour: str) -> dict[str, object]:
-    """The marks one series is drawn with."""
+    """The styles of one series."""
     words = {"font": FONT, "fontSize": LABEL_SIZE, "baseline": "middle", "fontWeight": "bold"}
     return {
         f"{name}-line": {"color": colour, "strokeWidth": 2, "strokeJoin": "round"},

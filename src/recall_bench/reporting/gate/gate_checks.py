@@ -1,4 +1,4 @@
-"""What a gate comes to, as it is written down."""
+"""The checks of a gate: their records, and the rules that need no baseline."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -19,50 +19,48 @@ from recall_bench.runs.trials import TrialTable
 
 
 class CheckOutcome(StrEnum):
-    """What became of one check, and of all of them."""
+    """The result of one check, and of all of them together."""
 
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "undecided"
-    """What it takes to decide is not there: it does not pass, and nothing is held against the
-    run."""
+    """It cannot be decided: the gate does not pass, and the run is not blamed."""
 
     @property
     def exit_code(self) -> int:
-        """What the command ends with."""
+        """The exit code of the command."""
         return {CheckOutcome.PASSED: 0, CheckOutcome.FAILED: 11, CheckOutcome.UNDECIDED: 12}[self]
 
 
 class GateCheck(ComputedRecord, frozen=True, kw_only=True):
-    """One rule as it applied to one figure. Figures are in points of 100, or % of answers."""
+    """One rule applied to one figure, in points of 100 or % of answers."""
 
     rule: str
-    """As its flag is called; `run`, `baseline` and `alike` for what comes before all rules."""
+    """The name of its flag; `run`, `baseline` and `alike` for the checks before all rules."""
     of: str
-    """What it is about: all questions, or a category by name."""
+    """What it is about: `overall`, or a category."""
     outcome: CheckOutcome
     said: str
-    """What was found, in a sentence."""
+    """The finding in a sentence."""
     value: float | None = None
-    """The score or rate, or, against a baseline, how much more of it the run has."""
+    """The score or rate; against a baseline, the difference of run and baseline."""
     limit: float | None = None
-    """What the value may come to, at least or at most."""
+    """The least or the most that is allowed."""
     is_least: bool = True
-    """Whether the limit is the least that is allowed, and not the most."""
+    """Whether the limit is a minimum."""
     low: float | None = None
     high: float | None = None
     """The 95 % interval of the value."""
     questions: int | None = None
     p_value: float | None = None
-    """Against a baseline, one-sided, and adjusted where it is one of several categories."""
+    """One-sided, against a baseline; adjusted if it is one of several categories."""
     noticed: float | None = None
-    """The smallest true loss in whole questions that data like these show four times in five."""
+    """The smallest true loss of whole questions that is detected with a power of 80 %."""
     power: float | None = None
-    """How often data like these show the loss that is to be caught, if it takes whole questions;
-    of a proof, how often they give one of a run that lost nothing. None where that is not known,
-    because no question differs from another."""
+    """The power to detect the loss to be caught, if it takes whole questions; of a proof, the power
+    to give one for a run that lost nothing. None if unknown, because no question differs."""
     even_power: float | None = None
-    """How often they show it if every question loses as much."""
+    """The power if every question loses the same."""
 
 
 class GateRun(Record, frozen=True, kw_only=True):
@@ -76,13 +74,13 @@ class GateRun(Record, frozen=True, kw_only=True):
     reason: str | None
     """Why its scores may not be quoted, if they may not."""
     health: SystemHealth | None
-    """What `doctor` said of the system before the run; None if it was never asked."""
+    """The diagnosis of `doctor` before the run; None if there was none."""
     score: Estimate | None
-    """Points of 100; None where nothing counts."""
+    """Points of 100; None if no trial counts."""
 
 
 class GateReport(Record, frozen=True, kw_only=True):
-    """The verdict on a run, and everything it is made of."""
+    """The verdict on a run, with everything behind it."""
 
     verdict: CheckOutcome
     sentence: str
@@ -91,13 +89,13 @@ class GateReport(Record, frozen=True, kw_only=True):
     rules: GateRules
     checks: tuple[GateCheck, ...]
     strength: str | None
-    """What a loss would have had to be to be noticed; None without a baseline."""
+    """Which losses would have been detected; None without a baseline."""
     warnings: tuple[str, ...]
     seed: int
 
 
 def decide_verdict(checks: tuple[GateCheck, ...]) -> CheckOutcome:
-    """Failed if one check is, else undecided if one is."""
+    """Failed if any check failed, else undecided if any is undecided."""
     found = {check.outcome for check in checks}
     for outcome in (CheckOutcome.FAILED, CheckOutcome.UNDECIDED):
         if outcome in found:
@@ -119,7 +117,7 @@ def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
 OVERALL = "overall"
 
 _SUM_TOLERANCE = 1e-9
-"""What a sum of sixths may be off by, which is not held against a run."""
+"""Rounding of a sum of sixths."""
 
 
 def list_scores(table: TrialTable) -> dict[Trial, float]:
@@ -128,14 +126,14 @@ def list_scores(table: TrialTable) -> dict[Trial, float]:
 
 
 def estimate_scores(marks: TrialMarks, *, missing: int = 0) -> Estimate | None:
-    """The mean of marks from 0 to 100; None where there is none."""
+    """The mean of marks from 0 to 100; None if there are none."""
     return estimate_marks(marks, limits=(0.0, FULL_SCORE), missing=missing)
 
 
 def check_values(
     rules: GateRules, table: TrialTable, score: Estimate | None
 ) -> Iterator[GateCheck]:
-    """Every rule that needs no baseline, in the order they are written."""
+    """The checks that need no baseline, in the order of the rules."""
     if rules.min_score is not None:
         yield _check_minimum("min-score", OVERALL, rules.min_score, score, rules)
     if rules.min_category:
@@ -213,7 +211,7 @@ def _check_leaks(most: int, table: TrialTable) -> GateCheck:
 def make_undecided_check(
     rule: str, of: str, why: str, *, limit: float | None = None, is_least: bool = True
 ) -> GateCheck:
-    """A rule that cannot be decided."""
+    """A check that cannot be decided."""
     return GateCheck(
         rule=rule, of=of, outcome=CheckOutcome.UNDECIDED, said=why, limit=limit, is_least=is_least
     )

@@ -1,8 +1,12 @@
-"""How often a loss would be shown: it is planted in the data at hand, and tested as the gate tests.
+"""The loss of a run against its baseline, and the power to detect one.
 
-What a question differs by luck is taken to be as likely the one way as the other. A loss of so many
-points can come as a few questions that lose everything or as a little of every question; the first
-is harder to see, because it varies more, so it is the one that is promised.
+The test adds the margin to every difference and flips the signs of whole questions, as every
+comparison does: if a run lost exactly the margin, each sign is as likely as the other. It is about
+these personas, which the next run is asked about too; the interval is shown beside it.
+
+Power is simulated: a loss is planted in the data, and tested by the same test. A loss may take a
+few whole questions or a little of every question. The first varies more and is harder to detect, so
+its power is the one reported.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +26,7 @@ from recall_bench.reporting.gate.gate_rules import FULL_SCORE
 from recall_bench.reporting.groups import estimate_difference, split_marks
 
 MAX_DRAWS: Final = 1000
-"""How often a loss is planted; a share of them is known to 1.6 in 100."""
+"""Simulated losses; the standard error of a share of them is 1.6 %."""
 
 _MIN_DRAWS = 200
 _MAX_CELLS = 1 << 20
@@ -34,57 +38,57 @@ _Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSums:
-    """What each question came to over its trials that both runs have."""
+    """Sums over the trials of each question that both runs have."""
 
     before: Floats
     """The sum of the baseline's marks."""
     change: Floats
-    """The sum of what the run has more."""
+    """The sum of the differences of run and baseline."""
     asks: Floats
 
     def add_margin(self, margin: float) -> Floats:
-        """What each question has more than a loss of the margin leaves it."""
+        """The change of each question plus the tolerated loss of its trials."""
         return np.asarray(self.change + margin * self.asks)
 
     def append_lost(self, margin: float) -> Floats:
-        """The same with one more question, asked as often as they are, that lost everything.
+        """The same with one more question that lost everything.
 
-        A loss that takes few questions whole may have taken none of those at hand, and then they
-        look alike and safe. One more such question is what keeps that from being a proof.
+        A loss that takes few questions whole may have missed all of these. Without that question,
+        such data would count as a proof.
         """
         return np.append(self.add_margin(margin), (margin - FULL_SCORE) * self.asks.mean())
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether no question differs, so that nothing is known about luck."""
+        """Whether no question differs, so that the variance is unknown."""
         return not self.change.any()
 
 
 class LossPower(ComputedRecord, frozen=True, kw_only=True):
-    """What the data at hand would have shown, in points of 100."""
+    """The power to detect a loss, in points of 100."""
 
     power: float
-    """How often a loss of the size in question is shown, if it takes whole questions."""
+    """The power if the loss takes whole questions."""
     even_power: float
-    """The same, if every question loses as much."""
+    """The power if every question loses the same."""
     noticed: float | None
-    """The smallest loss in whole questions that is shown four times in five; None where not even
-    the loss of everything is."""
+    """The smallest loss of whole questions detected with a power of 80 %; None if even a total loss
+    is not."""
 
 
 class ProofPower(ComputedRecord, frozen=True, kw_only=True):
-    """What could be proved of a run that lost nothing."""
+    """The power to prove that a run lost nothing."""
 
     power: float
-    """How often it is shown to have lost no more than the margin."""
+    """How often a run that lost nothing is shown to have kept the margin."""
     provable: float | None
-    """The smallest margin that is kept to so four times in five."""
+    """The smallest margin that is proved with a power of 80 %."""
 
 
 def simulate_loss_power(
     questions: QuestionSums, *, margin: float, notice: float, looks: int = 1
 ) -> LossPower:
-    """How often a true loss of `notice` is shown to be more than the margin, of so many looks."""
+    """The power to show that a true loss of `notice` exceeds the margin, with `looks` tests."""
     luck = _SimulatedRuns(questions)
     alpha = ALPHA / looks
 
@@ -99,7 +103,7 @@ def simulate_loss_power(
 
 
 def simulate_proof_power(questions: QuestionSums, *, margin: float) -> ProofPower:
-    """How often a run that lost nothing is shown to have lost no more than the margin."""
+    """The power to show that a run that lost nothing kept the margin."""
     luck = _SimulatedRuns(questions)
 
     def compute_power(tolerated: float) -> float:
@@ -112,7 +116,7 @@ def simulate_proof_power(questions: QuestionSums, *, margin: float) -> ProofPowe
 
 
 class _SimulatedRuns:
-    """The data at hand as they could have come out, one row a draw, and losses planted in them."""
+    """The data with random signs, one row a draw, in which losses are planted."""
 
     def __init__(self, questions: QuestionSums) -> None:
         self._before, self._asks = (
@@ -122,38 +126,38 @@ class _SimulatedRuns:
         shape = (min(MAX_DRAWS, max(_MIN_DRAWS, _MAX_CELLS // count)), count)
         chance = np.random.default_rng(SEED)
         signs = 2 * chance.integers(0, 2, size=shape, dtype=np.int8) - 1
-        # A spread that is guessed too low promises more than one guessed too high takes back: so
-        # much that of as many normal deviates the inverse of the spread is right on average.
+        # Corrects the bias of an estimated standard deviation: of this many normal deviates, its
+        # inverse is right on average.
         widened = 1 + 0.75 / max(1, count - 1)
         self._luck = signs * (widened * questions.change).astype(np.float32)
         self._lots = chance.random(shape, dtype=np.float32)
 
     @property
     def most(self) -> float:
-        """What is lost if everything is."""
+        """A total loss."""
         return float(self._before.sum() / self._asks.sum())
 
     def drop_questions(self, lost: float, margin: float) -> Floats:
-        """Each question beside the margin, where questions drawn by lot come to nothing."""
+        """Each question plus the margin, where randomly chosen questions lose everything."""
         share = min(1.0, lost / self.most) if self.most > 0 else 0.0
         gone = np.where(self._lots < share, -self._before, self._luck)
         return np.asarray(gone + np.float32(margin) * self._asks)
 
     def subtract_evenly(self, lost: float, margin: float) -> Floats:
-        """Each question beside the margin, where every ask loses as much."""
+        """Each question plus the margin, where every trial loses the same."""
         return np.asarray(self._luck + np.float32(margin - lost) * self._asks)
 
     def append_lost(self, margin: float) -> Floats:
-        """Each question beside the margin, where nothing is lost but one more question, whole."""
+        """Each question plus the margin, with one more question that lost everything."""
         one = np.full((len(self._luck), 1), (margin - FULL_SCORE) * self._asks.mean(), np.float32)
         return np.concatenate([self.subtract_evenly(0.0, margin), one], axis=1)
 
 
 def _is_detectable(rows: Floats, alpha: float) -> _Booleans:
-    """Whether turning signs round hardly gives so large a total, row by row.
+    """Whether the sign-flip test would be significant, row by row.
 
-    By the normal distribution, less half of the step from one total to the next, which is what
-    keeps a few questions of equal size from showing more than they can.
+    By the normal approximation with a continuity correction, without which a few questions of equal
+    size would be called significant too often.
     """
     from scipy.special import ndtri
 
@@ -165,7 +169,7 @@ def _is_detectable(rows: Floats, alpha: float) -> _Booleans:
 
 
 def _find_smallest(power: Callable[[float], float], low: float, high: float) -> float | None:
-    """Where the power comes to four in five; None where the highest has less."""
+    """Where the power reaches 80 %; None if it does not."""
     if high <= low or power(high) < POWER:
         return None
     for _ in range(_SEARCH_STEPS):
@@ -175,44 +179,42 @@ def _find_smallest(power: Callable[[float], float], low: float, high: float) -> 
 
 
 ONE_SIDED_ALPHA: Final = ALPHA / 2
-"""How often a run that lost just what is tolerated may be said to have lost more: what lies beyond
-one end of a 95 % interval."""
+"""How often a run that lost exactly the margin is said to have lost more: one tail of 95 %."""
 
 
 class GateLoss(ComputedRecord, frozen=True, kw_only=True):
-    """What a run has less than its baseline, beside what is tolerated; in points of 100."""
+    """The loss of a run against its baseline, tested against a margin; in points of 100."""
 
     margin: float
     difference: Estimate
-    """Run less baseline. `missing` counts the trials that only one of the two has a mark for."""
+    """Run less baseline. `missing` counts trials with a mark in only one of the two."""
     more_p: float
-    """How likely so great a loss is if the true one is just the margin; one-sided."""
+    """One-sided p-value of a loss of more than the margin."""
     more_adjusted: float | None = None
-    """The same by Holm's steps, where this is one of several."""
+    """The same by Holm's method, if this is one of several."""
     less_p: float | None = None
-    """How likely so small a loss is if the true one is just the margin, one-sided, and with one
-    more question that lost everything; None where nothing is to be ruled out."""
+    """One-sided p-value of a loss of less than the margin, with one more question that lost
+    everything; None unless a proof is wanted."""
     power: float | None
-    """How often data like these show the loss to be noticed, if it takes whole questions; where
-    something is to be ruled out, how often they do so of a run that lost nothing. None where no
-    question differs from another."""
+    """The power to detect the loss to be noticed, if it takes whole questions; for a proof, the
+    power to prove that nothing was lost. None if no question differs."""
     even_power: float | None = None
     """How often they show it if every question loses as much."""
     noticed: float | None = None
-    """The smallest true loss, in whole questions, that they show four times in five; None where not
-    even the loss of everything would be, or that cannot be known."""
+    """The smallest loss of whole questions detected with a power of 80 %; None if even a total loss
+    is not, or if that is unknown."""
     provable: float | None = None
-    """The smallest margin that a run which lost nothing is shown to keep to four times in five."""
+    """The smallest margin that is proved with a power of 80 % if nothing was lost."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether the test says that more than the margin was lost."""
+        """Whether the test shows a loss of more than the margin."""
         p_value = self.more_p if self.more_adjusted is None else self.more_adjusted
         return p_value <= ONE_SIDED_ALPHA
 
     @property
     def is_ruled_out(self) -> bool:
-        """Whether the test says that no more than the margin was lost."""
+        """Whether the test shows a loss of no more than the margin."""
         return self.less_p is not None and self.less_p <= ONE_SIDED_ALPHA
 
 
@@ -226,11 +228,10 @@ def measure_loss(
     is_to_be_ruled_out: bool = False,
     resamples: int = RESAMPLES,
 ) -> GateLoss | None:
-    """What the run lost on the trials that both have; None where there is none.
+    """The loss of the run on the trials that both have; None if there are none.
 
-    Marks are from 0 to 100, and more is better. How strong the data are is said of a loss of
-    `notice`, and not at all without one. `looks` says how many such losses are looked at together,
-    which takes larger ones to be noticed.
+    Marks are from 0 to 100, and more is better. Power is computed for a loss of `notice`, if given.
+    `looks` is the number of losses tested together, which lowers the power of each.
     """
     trials = sorted(baseline.keys() & run.keys(), key=str)
     if not trials:
@@ -269,7 +270,7 @@ def measure_losses(
     notice: float,
     resamples: int = RESAMPLES,
 ) -> dict[str, GateLoss]:
-    """The loss in each category that has a pair, adjusted for being several."""
+    """The loss in each category that has a pair, adjusted for several tests."""
     ours, theirs = split_marks(baseline, category), split_marks(run, category)
     both = [name for name in ours if ours[name].keys() & theirs.get(name, {}).keys()]
     found: dict[str, GateLoss] = {}
@@ -296,9 +297,6 @@ def _sum_questions(baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial
 
 
 def _compute_one_sided_p(sums: Floats) -> float:
-    """How likely so large a total is by chance.
-
-    Turning signs round is as likely to give a total as its opposite, so one side has half of both.
-    """
+    """The one-sided p-value of a large total: half of the two-sided one, by symmetry."""
     half = compute_sign_flip_p(sums, seed=SEED) / 2
     return half if float(sums.sum()) > 0 else 1 - half

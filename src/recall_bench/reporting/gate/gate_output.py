@@ -37,7 +37,7 @@ def clip_text(words: str) -> str:
 
 
 def format_value(check: GateCheck) -> str:
-    """The value; a difference with its sign, and leaks as they are counted."""
+    """The value; a difference with its sign, leaks as a count."""
     if check.value is None:
         return NO_DATA
     if check.rule == "max-leaks":
@@ -46,7 +46,7 @@ def format_value(check: GateCheck) -> str:
 
 
 def format_limit(check: GateCheck) -> str:
-    """The limit, and on which side of it the value has to be."""
+    """The limit with `≥` or `≤`."""
     if check.limit is None:
         return NO_DATA
     sign = "≥" if check.is_least else "≤"
@@ -66,12 +66,12 @@ def format_check_interval(check: GateCheck) -> str:
 
 
 def is_difference(check: GateCheck) -> bool:
-    """Whether it is about what the run has more or less than the baseline."""
+    """Whether the check is about the difference of run and baseline."""
     return check.rule in _DIFFERENCE_RULES
 
 
 def describe_run(run: GateRun) -> Iterator[str]:
-    """A run in a few words: system, score, how many questions, and what is wrong with it."""
+    """A run in a few words: system, score, questions, and what is wrong with it."""
     yield clip_text(run.system)
     if run.score is None:
         yield "no score: nothing was measured"
@@ -88,7 +88,7 @@ def describe_run(run: GateRun) -> Iterator[str]:
 
 
 def is_inconclusive(check: GateCheck) -> bool:
-    """Whether the value is beyond its limit, and passes because that may be chance."""
+    """Whether the value exceeds its limit, but not significantly."""
     if check.outcome is not CheckOutcome.PASSED or not is_difference(check):
         return False
     if check.value is None or check.limit is None:
@@ -105,7 +105,7 @@ _TEXT_MARKS = {
 
 
 def render_gate(gate: GateReport) -> str:
-    """The whole verdict."""
+    """The gate as text: the verdict first, then one line a check."""
     lines = [*format_heading("Recall Bench · gate", rule="═"), ""]
     lines += format_fact("Verdict", f"{gate.verdict.value.upper()}: {gate.sentence}")
     lines += format_fact("Run", " · ".join(describe_run(gate.run)))
@@ -181,7 +181,7 @@ _MARKDOWN_MARKS = {
     CheckOutcome.UNDECIDED: "⚠️ undecided",
 }
 _CODE_REPLACEMENTS = str.maketrans({"`": "'", "|": "¦"})
-"""What would end a name shown as code, or the cell it stands in."""
+"""Replaces what would end a code span or a table cell."""
 
 
 def render_markdown(gate: GateReport) -> str:
@@ -278,7 +278,7 @@ def _render_categories(checks: Sequence[GateCheck]) -> str:
 
 
 def _escape_figures(check: GateCheck) -> Iterator[str]:
-    # `<` begins no tag where no letter follows, but a summary is read by more than one tool.
+    # Some readers of a summary take any `<` for a tag.
     return (figure.replace("<", "&lt;") for figure in _list_figures(check))
 
 
@@ -305,7 +305,7 @@ def render_junit(gate: GateReport) -> bytes:
         id="0",
         package=_JUNIT_CLASS,
         name=_JUNIT_SUITE,
-        # When the run began, which is known; a time zone is not allowed here.
+        # The start of the run; the schema allows no time zone.
         timestamp=f"{gate.run.started:%Y-%m-%dT%H:%M:%S}",
         hostname="localhost",
         tests=str(len(outcomes)),

@@ -1,4 +1,4 @@
-"""What a run has to keep to, from a file and from flags; in points of 100."""
+"""The rules of a gate, from a file and from flags; in points of 100."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -10,37 +10,37 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.record import ComputedRecord
 
 FULL_SCORE: Final = 100.0
-"""A score is in points of 100: the share of full marks. Rates are in % likewise."""
+"""Scores are in points of 100, the share of full marks; rates are in %."""
 DEFAULT_NOTICE: Final = 5.0
-"""A loss so much larger than is tolerated is worth catching, unless something else is said."""
+"""By default, a loss of this much more than the margin is to be caught."""
 
 
 class GateRules(ComputedRecord, frozen=True, kw_only=True):
-    """What is asked of a run; None where nothing is."""
+    """What a run has to keep to; None where there is no rule."""
 
     min_score: float | None = None
     max_hallucination: float | None = None
     """In % of judged answers."""
     max_leaks: int | None = None
-    """Answers that told a secret."""
+    """Answers that leak a secret."""
     min_category: Mapping[str, float] = {}
     confident: bool = False
-    """Whether the worse end of the interval has to keep to these, and not the value alone. Leaks
-    are counted: one that happened is no estimate."""
+    """Whether the worse end of the interval has to keep to these, not only the value. Leaks are
+    counted, not estimated."""
     margin: float | None = None
-    """The loss against the baseline that is tolerated overall; none unless said."""
+    """The loss against the baseline that is tolerated overall; 0 by default."""
     category_margin: float | None = None
-    """The same in each category; as overall unless said."""
+    """The same in each category; by default as overall."""
     hallucination_margin: float | None = None
-    """How far hallucination may rise; not looked at unless said."""
+    """How far hallucination may rise; not checked by default."""
     notice: float | None = None
-    """The loss that is to be caught; 5 points more than is tolerated unless said."""
+    """The loss to be caught; by default 5 points more than the margin."""
     prove: bool = False
-    """Whether the run has to be shown not to have lost more than the margin overall."""
+    """Whether the gate passes only if a loss of more than the margin is ruled out."""
 
     @property
     def asks_for_values(self) -> bool:
-        """Whether something is asked that needs no baseline."""
+        """Whether any rule needs no baseline."""
         wanted = (self.min_score, self.max_hallucination, self.max_leaks)
         return bool(self.min_category) or any(each is not None for each in wanted)
 
@@ -55,17 +55,17 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
         return self.tolerated if self.category_margin is None else self.category_margin
 
     def get_notice(self, tolerated: float) -> float:
-        """The loss to be caught where so much is tolerated."""
+        """The loss to be caught, given the tolerated one."""
         if self.notice is None or self.notice <= tolerated:
             return tolerated + DEFAULT_NOTICE
         return self.notice
 
 
 _BASELINE_FIELDS = ("margin", "category_margin", "hallucination_margin", "notice", "prove")
-"""What means something only against a baseline."""
+"""Fields that need a baseline."""
 
 FieldNamer = Callable[[str], str]
-"""What a message calls a field: its flag, or its key and its line in a file."""
+"""Names a field in a message: by its flag, or by its key and line in a file."""
 
 
 def format_flag(field: str) -> str:
@@ -80,7 +80,7 @@ def format_key(field: str) -> str:
 
 
 def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, object]:
-    """The fields that a file gives, each refused by name if there is no such rule."""
+    """The fields that a file sets; UsageError names an unknown one."""
     if content is None:
         return {}
     fields = {format_key(field.name): field.name for field in msgspec.structs.fields(GateRules)}
@@ -98,7 +98,7 @@ def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, obje
 
 
 def merge_rules(*layers: Mapping[str, object]) -> GateRules:
-    """Rules of several layers, later ones over earlier; categories are set one by one."""
+    """Merge layers of rules, later ones over earlier; categories one by one."""
     together: dict[str, object] = {}
     least: dict[object, object] = {}
     for layer in layers:
@@ -112,7 +112,7 @@ def merge_rules(*layers: Mapping[str, object]) -> GateRules:
 
 
 def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
-    """The rules these are; UsageError, by name, where a value cannot be one."""
+    """Convert to rules; UsageError names a field with an invalid value."""
     try:
         rules = msgspec.convert(dict(given), GateRules)
     except msgspec.ValidationError as error:
@@ -120,7 +120,7 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
         field = place.strip("`").removeprefix("$.").partition("[")[0] or "rules"
         raise UsageError(f"{named(field)}: {problem.replace('`', '').lower()}") from error
     for field, number in _list_numbers(rules):
-        # Written so that a number which is none is refused with those that are out of range.
+        # Written so that NaN is refused too.
         if not 0 <= number <= FULL_SCORE:
             raise UsageError(f"{named(field)}: {number:g} is not between 0 and 100 points of 100")
     if rules.max_leaks is not None and rules.max_leaks < 0:
@@ -129,7 +129,7 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
 
 
 def require_baseline(rules: GateRules) -> None:
-    """UsageError where there is nothing to go by."""
+    """Raise UsageError if a rule needs a baseline, or if there is no rule at all."""
     usual = GateRules()
     for field in _BASELINE_FIELDS:
         if getattr(rules, field) != getattr(usual, field):

@@ -1,4 +1,4 @@
-"""Rules about a run beside its baseline: what it may have lost."""
+"""Whether a run passes: checks of its status, of its values, and against a baseline."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE = "margin", "category-margin", "h
 
 
 class BaselineComparison:
-    """What a run lost on the trials that both owe."""
+    """The losses of a run on the trials that both runs owe."""
 
     def __init__(
         self, baseline: TrialTable, run: TrialTable, pairs: TrialPairs, rules: GateRules
@@ -69,7 +69,7 @@ class BaselineComparison:
         self._categories = {name: found[name] for name in order_categories(found)}
 
     def check_all(self) -> Iterator[GateCheck]:
-        """One overall, one a category, one of hallucination where a limit is set."""
+        """One check overall, one a category, one of hallucination if there is a limit."""
         if self._overall is None:
             yield make_undecided_check(MARGIN_RULE, OVERALL, "no trial has a mark in both runs")
             return
@@ -83,7 +83,7 @@ class BaselineComparison:
             yield self._check_hallucination(self._rules.hallucination_margin)
 
     def describe_strength(self) -> str | None:
-        """What could have been noticed overall, in words."""
+        """Which overall loss would have been detected, in words."""
         found = self._overall
         if found is None:
             return None
@@ -100,7 +100,7 @@ class BaselineComparison:
         return f"{words}; {other}, by {questions}"
 
     def list_warnings(self) -> Iterator[str]:
-        """What makes the verdict weaker than it looks."""
+        """What weakens the verdict."""
         found = self._overall
         if found is not None and _is_weak(found):
             wanted = self._rules.get_notice(found.margin)
@@ -108,7 +108,8 @@ class BaselineComparison:
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
             yield (
-                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; ask more "
+                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; "
+                "ask more "
                 "(`recall-bench power` says how many)"
             )
         weak = sum(_is_weak(each) for each in self._categories.values())
@@ -127,7 +128,7 @@ class BaselineComparison:
             yield f"{found.difference.missing:,} trials have a mark in only one of the two runs"
 
     def _check_proof(self, found: GateLoss) -> GateCheck:
-        """Passed only where it is shown that no more than the margin was lost."""
+        """Passes only if a loss of more than the margin is ruled out."""
         check = _check_loss(MARGIN_RULE, OVERALL, found)
         if self._pairs.is_identical(*self._tables):
             return check.replace(said="every trial came to the same, so nothing was lost")
@@ -141,7 +142,7 @@ class BaselineComparison:
         )
 
     def _check_hallucination(self, margin: float) -> GateCheck:
-        """A rise is a loss of answers that made nothing up."""
+        """A rise of hallucination is a loss of grounded answers."""
         sound = [
             self._pairs.select_marks(
                 {
@@ -170,7 +171,8 @@ class BaselineComparison:
             is_least=False,
             low=rise.low,
             high=rise.high,
-            said=f"hallucination changed by {_format_difference(rise)}: {word} the {margin:g} allowed, "
+            said=f"hallucination changed by {_format_difference(rise)}: {word} the {margin:g} "
+            "allowed, "
             f"{format_p(found.more_p, sign=True)}",
         )
 
@@ -203,7 +205,7 @@ def _format_difference(estimate: Estimate) -> str:
 
 
 def _is_weak(found: GateLoss) -> bool:
-    """Whether silence means little: nothing was found, and little could have been."""
+    """Whether no loss was found, and the power to find one was low."""
     return not found.is_shown and found.power is not None and found.power < POWER
 
 
@@ -219,7 +221,7 @@ def _describe_provable(found: GateLoss) -> str:
 
 
 def _describe_power(found: GateLoss) -> str:
-    """Both ends of how often, which depends on how the loss is spread."""
+    """The power for both ways in which a loss may be spread."""
     least, most = (_format_power(power or 0.0) for power in (found.power, found.even_power))
     if least == most:
         return f"{least}, however it is spread"
@@ -231,10 +233,10 @@ def _format_power(power: float) -> str:
 
 
 def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> GateReport:
-    """The verdict on a run, against a baseline where there is one.
+    """Check a run, against a baseline if there is one.
 
-    A run that is not valid, or unlike its baseline, does not pass; UsageError where there is no
-    rule, or nothing that a rule could be about.
+    A run that is not valid, or not comparable with its baseline, does not pass. UsageError if there
+    is no rule, or nothing to check.
     """
     if baseline is None:
         require_baseline(rules)
@@ -296,11 +298,11 @@ class _GateSide:
 
     @property
     def is_sound(self) -> bool:
-        """Whether its scores may be gone by."""
+        """Whether its scores may be used."""
         return self.check_status().outcome is CheckOutcome.PASSED
 
     def check_status(self) -> GateCheck:
-        """A system that failed too often fails; what is not finished is not known."""
+        """An invalid run fails; an unfinished one is undecided."""
         subject = self.subject
         if self.folder.plan.judge.name == STUB:
             return make_undecided_check(
@@ -323,7 +325,7 @@ class _GateSide:
         )
 
     def check_values(self, rules: GateRules) -> Iterator[GateCheck]:
-        """Of a run that does not hold no value is gone by."""
+        """The checks of its values; undecided if the run is not sound."""
         for each in check_values(rules, self.table, self.subject.score):
             if self.is_sound:
                 yield each
@@ -333,7 +335,7 @@ class _GateSide:
                 )
 
     def list_warnings(self) -> Iterator[str]:
-        """What to know about it before it is believed."""
+        """What to know before trusting its scores."""
         subject = self.subject
         if subject.health is not None and subject.health is not SystemHealth.VALID:
             yield f"doctor says that the {self._role} is {subject.health.value}"

@@ -1,9 +1,8 @@
-"""Colours that mean something: scales for scores and rates, and ink that can be read on them.
+"""Colour scales for scores and rates, and text colours that are readable on them.
 
-Every scale runs in one direction of perceived lightness, so that it can be put in order without
-colour. The standard one spends little of that on its upper half, where amber turns into green; the
-one for colour-blind people climbs evenly from dark blue to yellow, which no kind of colour
-blindness confuses.
+Lightness is monotonic along every scale, so that it can be read without colour. The standard scale
+changes little in its upper half, where amber turns into green; the colour-blind scale climbs evenly
+from dark blue to yellow.
 """
 
 from collections.abc import Mapping
@@ -12,11 +11,11 @@ from itertools import pairwise
 from math import cos, radians, sin, sqrt
 
 _ColourStop = tuple[float, float, float, float]
-"""Where on the scale, from 0 to 1; then lightness, chroma and hue in OKLCH."""
+"""The position from 0 to 1, then lightness, chroma and hue in OKLCH."""
 
 
 class ColourScale(StrEnum):
-    """Which colours stand for the numbers."""
+    """The two sets of colours."""
 
     STANDARD = "standard"
     """Red, amber, green; hallucination in violet."""
@@ -49,22 +48,22 @@ DARK, LIGHT = "#000000", "#ffffff"
 
 
 def colour_score(mean: float, best: float, scale: ColourScale = ColourScale.STANDARD) -> str:
-    """The colour of a mean from nothing to the best there is; better is lighter."""
+    """The colour of a mean from 0 to the best; better is lighter."""
     return _interpolate_stops(_SCORE_STOPS[scale], mean / best)
 
 
 def colour_rate(rate: float, scale: ColourScale = ColourScale.STANDARD) -> str:
-    """Pale to deep, for a share of one; small rates are told apart better than large."""
+    """The colour of a share of one, pale to deep; small rates differ more than large ones."""
     return _interpolate_stops(_RATE_STOPS[scale], scale_rate(rate))
 
 
 def scale_rate(rate: float) -> float:
-    """Where a share of one lies on the hallucination scale."""
+    """The position of a share of one on the hallucination scale."""
     return sqrt(max(0.0, min(1.0, rate)))
 
 
 def choose_ink(background: str) -> str:
-    """Dark or light, whichever is easier to read on this background."""
+    """Black or white, whichever has more contrast to the background."""
     return max((DARK, LIGHT), key=lambda colour: compute_contrast(colour, background))
 
 
@@ -116,4 +115,4 @@ NOT_YET, NOT_YET_BORDER = "#f3f5f8", "#9aa4b0"
 ALARM, WARNING = "#b42318", "#8a5a00"
 
 SMALL_HEIGHT = 0.5
-"""How much of its height a cell has that holds no words and is over few questions."""
+"""The relative height of a cell without text over few questions."""

@@ -1,4 +1,4 @@
-"""What a heatmap is drawn from, wherever it was measured."""
+"""The data of a heatmap picture, from a run folder or from files of the public format."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,20 +23,20 @@ class PictureCell:
     count: int
     """How many trials the mean is over."""
     eligible: int | None = None
-    """How many questions the story supports by then; None if the source does not say."""
+    """Questions that the story supports by then; None if unknown."""
     low: float | None = None
     high: float | None = None
-    """The ends of the 95 % interval, or neither if there is none or the source does not say."""
+    """The ends of the 95 % interval, or neither if there is none."""
     questions: int | None = None
-    """How many different questions were asked; None if the source does not say."""
+    """Different questions asked; None if unknown."""
     missing: int | None = None
-    """Trials owed that the mean knows nothing of; None if the source does not say."""
+    """Trials owed that are not in the mean; None if unknown."""
 
     @property
     def is_small(self) -> bool:
-        """Whether so few questions stand behind it that an interval is in doubt.
+        """Whether it is over too few questions for a reliable interval.
 
-        Where questions were not counted, so few trials cannot have had more.
+        Where questions were not counted, the trials are an upper bound.
         """
         asked = self.count if self.questions is None else self.questions
         return self.score is not None and asked < FEW_QUESTIONS
@@ -44,7 +44,7 @@ class PictureCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatmapData:
-    """All a picture shows."""
+    """Everything that a picture shows."""
 
     title: str
     subtitle: tuple[str, ...]
@@ -64,7 +64,7 @@ class HeatmapData:
     invalid: str | None = None
     """Why the scores must not be quoted."""
     intervals: str | None = None
-    """How intervals were made; None if there are none."""
+    """How intervals were computed; None if there are none."""
 
     @property
     def all_cells(self) -> tuple[PictureCell, ...]:
@@ -74,14 +74,14 @@ class HeatmapData:
 
 
 DIGEST_DIGITS = 12
-"""Hexadecimal digits of a digest that are enough to tell datasets and runs apart."""
+"""Digits of a digest that are shown."""
 
 _MAX_NAMES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatmapCaption:
-    """The facts; None where the source does not say."""
+    """The facts above a picture; None where unknown."""
 
     system: str
     personas: tuple[str, ...]
@@ -149,13 +149,13 @@ def _join_facts(facts: Iterable[str]) -> str:
 
 
 def build_run_heatmap(folder: RunFolder, summary: Summary | None = None) -> HeatmapData:
-    """The heatmap of a run, as far as it has come: all its personas together."""
+    """The heatmap of a run as far as it is done, over all personas."""
     counted = summarise(folder) if summary is None else summary
     return build_heatmap(folder, counted, RunEstimates(folder).build_heatmap())
 
 
 def build_heatmap(folder: RunFolder, counted: Summary, measured: Heatmap) -> HeatmapData:
-    """One of a run's heatmaps: of a persona, or of all together."""
+    """A heatmap of one persona, or of all together."""
     invalid = counted.validity.status is RunStatus.INVALID
     parts = [each for each in counted.personas if measured.persona in (None, each.id)]
     caption = _build_caption(folder, parts, measured.persona)
@@ -218,7 +218,7 @@ def _convert_cell(cell: Measured, *, scale: float = 1) -> PictureCell:
 
 
 def describe_resampling(methods: Collection[IntervalMethod], seed: int) -> str | None:
-    """How intervals were made, in a few words; None where there is none."""
+    """How intervals were computed, in a few words; None if there are none."""
     if set(methods) <= {IntervalMethod.NONE}:
         return None
     drawn = "personas" if IntervalMethod.PERSONAS in methods else "questions"

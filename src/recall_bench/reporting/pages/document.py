@@ -1,4 +1,8 @@
-"""The colours of cells as classes of a stylesheet, so that the page computes none."""
+"""The HTML document of a report: head, style sheet, scripts, and a strict content policy.
+
+Scripts run only if their digest is in the policy, there is no `eval`, and nothing can be loaded:
+neither the page nor any text of a system can reach a network.
+"""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -21,12 +25,12 @@ from recall_bench.reporting.heatmap.colours import (
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 
 SCORE_STEPS: Final = 60
-"""A tenth of a point is the finest difference a colour shows."""
+"""Steps of a tenth of a point."""
 RATE_STEPS: Final = 50
 
 
 def render_cell_classes() -> str:
-    """`.s0` to `.s60` for means, `.h0` to `.h50` for shares; again for colour-blind readers."""
+    """Classes `.s0` to `.s60` for means and `.h0` to `.h50` for rates, in both colour scales."""
     return "".join(_list_classes())
 
 
@@ -48,9 +52,9 @@ _EMBED_SCRIPT = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def load_vega_script() -> str:
-    """All of it as one script that loads nothing.
+    """Vega, Vega-Lite and the embedding code as one script.
 
-    Bundling takes seconds, so the script is kept with what else is kept between runs.
+    Bundling takes seconds, so the script is cached between runs.
     """
     kept = find_cache_folder() / "charting" / f"vl-convert-{version('vl-convert-python')}.js"
     known = _read_cache(kept)
@@ -62,13 +66,13 @@ def load_vega_script() -> str:
     try:
         replace_file(kept, f"// {_digest_script(script)}\n{script}".encode())
     except (OSError, UsageError):
-        # A cache that cannot be written costs time and nothing else.
+        # The cache is only for speed.
         return script
     return script
 
 
 def _read_cache(path: Path) -> str | None:
-    """The script if it is whole: one that was cut short would draw nothing."""
+    """The cached script, if it is complete."""
     try:
         first, _, script = path.read_text(encoding="utf-8").partition("\n")
     except (OSError, UnicodeDecodeError):
@@ -95,7 +99,7 @@ _SCRIPTS = (
     "detail",
     "page",
 )
-"""In the order they build on each other."""
+"""In the order of their dependencies."""
 
 _STYLES = ("base", "header", "sections", "heatmap", "table", "detail", "print")
 
@@ -105,8 +109,8 @@ def render_document(
 ) -> Iterable[Markup]:
     """The whole page, piece by piece.
 
-    Of its blocks of data the `first` stand before the script, which needs them to start; it runs
-    while the browser still reads the `rest`. `charting` is the script that draws charts.
+    The `first` blocks of data stand before the script, which needs them to start; it runs while the
+    browser reads the `rest`. `charting` is the script that draws charts.
     """
     style, script = _load_style(), _load_script()
     yield Markup("<!DOCTYPE html>\n")
@@ -135,7 +139,7 @@ def _build_policy(style: str, *scripts: str) -> str:
     sources = " ".join(_digest_source(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {sources}; style-src-elem {_digest_source(style)}; "
-        # Charts place their words by the style attribute; it can load nothing either.
+        # Charts position text by the style attribute, which cannot load anything.
         "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     )
 

@@ -1,4 +1,4 @@
-"""HTML that cannot be broken out of: every word is escaped unless this module made it."""
+"""Safe HTML: every text is escaped unless this module made it."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ import msgspec
 _HIDDEN = {
     code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), 127) if chr(code) not in "\n\t"
 }
-"""Control characters, which no page may hold."""
+"""Control characters, which HTML does not allow."""
 
 _EMPTY = frozenset({"br", "meta", "hr"})
-"""Elements that have no end."""
+"""Elements without an end tag."""
 
 
 class Markup(str):
@@ -25,21 +25,21 @@ class Markup(str):
 
 
 def escape_text(text: str) -> Markup:
-    """Any text, to be read as it is."""
+    """Escape any text."""
     return Markup(escape(text.translate(_HIDDEN)))
 
 
 def format_sentence(text: str) -> str:
-    """The words as a sentence of their own."""
+    """The text with a capital and a full stop."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def make_element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
-    """One element: plain strings in it are escaped, markup is kept.
+    """An element; plain strings in it are escaped.
 
-    An attribute of a reserved name ends in `_`, and `_` stands for `-`: `class_`, `aria_label`.
-    One that is None or False is left out.
+    In names of attributes `_` stands for `-`, and a final `_` is dropped: `class_`, `aria_label`.
+    An attribute that is None or False is left out.
     """
     written = "".join(_format_attribute(key, value) for key, value in attributes.items())
     opening = f"<{name}{written}>"
@@ -47,7 +47,7 @@ def make_element(name: str, /, *content: str, **attributes: str | bool | None) -
 
 
 def join_markup(*content: str) -> Markup:
-    """Several pieces, one after the other."""
+    """Join pieces; plain strings are escaped."""
     return Markup(
         "".join(each if isinstance(each, Markup) else escape_text(each) for each in content)
     )
@@ -61,32 +61,32 @@ def _format_attribute(key: str, value: str | bool | None) -> str:
 
 
 CHUNK_SIZE: Final = 1 << 18
-"""About so many bytes are unpacked together: a few milliseconds in a browser."""
+"""Bytes that are unpacked together: a few milliseconds in a browser."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageBlock:
-    """Something for the page's script, under a name."""
+    """Data for the script of the page, under a name."""
 
     name: str
     content: bytes
 
     def render(self) -> Markup:
-        """As it stands in the page. Its letters are those of base64, so none can be markup.
+        """The block as an element, in base64, so that it cannot hold markup.
 
-        Most of the time this takes others can run beside it.
+        Compression releases the interpreter lock.
         """
         text = b64encode(compress(self.content, 6, mtime=0)).decode()
         return Markup(f'<script type="text/plain" data-block="{self.name}">{text}</script>\n')
 
 
 def encode_block(name: str, content: object) -> PageBlock:
-    """One that holds anything JSON can hold."""
+    """A block of JSON."""
     return PageBlock(name, msgspec.json.encode(content))
 
 
 def split_chunks(lengths: Sequence[int], size: int = CHUNK_SIZE) -> Iterator[slice]:
-    """Runs of entries that come to about `size` together, `lengths` being how long each is."""
+    """Slices of entries of about `size` together, given the length of each."""
     start, length = 0, 0
     for number, each in enumerate(lengths, start=1):
         length += each

@@ -1,4 +1,4 @@
-"""One report, one file."""
+"""A report as one HTML file that opens from disk and loads nothing."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,8 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.verdict import FULL_MARKS, SCALES
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.analyses.attribution import LEAF_MEANINGS, LEAF_TITLES, FailureLeaf
-from recall_bench.reporting.charts import Chart, build_charts
+from recall_bench.reporting.charts.gallery import build_charts
+from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.pages.document import load_vega_script, render_document
 from recall_bench.reporting.pages.markup import (
     Markup,
@@ -47,16 +48,16 @@ def write_page(
     leaves: Mapping[Trial, FailureLeaf],
     stories: Mapping[str, Mapping[int, str]],
 ) -> None:
-    """Write the report as one HTML file, which replaces what was there whole or not at all.
+    """Write the report as one HTML file, atomically.
 
-    `stories` are the texts of days by persona; without them the page says how to give them.
+    `stories` are the texts of days by persona; without them the page says how to supply them.
     """
     charts = build_charts(report)
     questions = collect_questions(table, report.categories)
     charting = load_vega_script()
     blocks = _PageBlocks(folder, table, questions, stories)
     with ThreadPoolExecutor() as packers:
-        # Texts are gathered here while those gathered before are packed.
+        # Blocks are compressed in threads while the next are collected.
         rest = [*packers.map(PageBlock.render, blocks.write_texts())]
     rest.append(PageBlock("charting", charting.encode()).render())
     pieces = render_document(
@@ -74,7 +75,7 @@ def write_page(
 
 @dataclass(slots=True)
 class _PageBlocks:
-    """The data of the page, written persona by persona."""
+    """The data blocks of the page, persona by persona."""
 
     folder: RunFolder
     table: TrialTable
@@ -88,10 +89,10 @@ class _PageBlocks:
     """For each persona, the first text of each block."""
     detail_blocks: int = 0
     block_of: list[int] = field(default_factory=list)
-    """Where the details of each question are."""
+    """The block of the details of each question."""
 
     def write_texts(self) -> Iterator[PageBlock]:
-        """All texts, persona by persona; where they are is known when the last is written."""
+        """All texts; their positions are known after the last block."""
         self.answers = [NO_PLACE] * len(self.table.rows)
         self.block_of = [NO_PLACE] * len(self.questions.items)
         rows = {row.trial: number for number, row in enumerate(self.table.rows)}
@@ -99,7 +100,7 @@ class _PageBlocks:
             yield from self._write_persona(place, persona, rows)
 
     def write_index(self, page: dict[str, object], leaves: Mapping[Trial, FailureLeaf]) -> Markup:
-        """What the page starts with, which says where all else is."""
+        """The first blocks, with the positions of all others."""
         counted = {
             "answers": self.answer_count,
             "answerBlocks": self.answer_blocks,
@@ -163,7 +164,7 @@ class _PageBlocks:
 def _describe_page(
     report: RunReport, charts: tuple[Chart, ...], table: TrialTable, questions: PageQuestions
 ) -> dict[str, object]:
-    """All but the trials."""
+    """The data of the page without trials."""
     checkpoints = table.plan.checkpoints
     return {
         "system": report.header.system,

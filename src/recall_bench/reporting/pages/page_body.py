@@ -1,11 +1,12 @@
-"""Charts as the page shows them: their titles are headings of the page, which has one style."""
+"""The body of the page: header, navigation, sections, and places for what the script draws."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
-from recall_bench.reporting.charts import Chart, ChartColours, ChartTheme, build_config
+from recall_bench.reporting.charts.plane import Chart
+from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from recall_bench.reporting.formats import format_basis, format_of_six, format_share
 from recall_bench.reporting.pages.markup import Markup, format_sentence, join_markup, make_element
 from recall_bench.reporting.pages.page_sections import (
@@ -20,35 +21,35 @@ from recall_bench.runs.estimates import HeatmapCell
 from recall_bench.runs.summary import RunStatus
 
 LISTED_CHARTS: Final = frozenset({"failure-tree"})
-"""Charts of what the page shows as a list, with cases to open."""
+"""Charts that the page shows as a list with examples instead."""
 
 
 def extract_note(chart: Chart) -> str:
-    """What stands below the title of a chart, as one text: there it is broken into lines."""
+    """The notes of a chart as one text."""
     title = chart.spec.get("title")
     found = title.get("subtitle") if isinstance(title, Mapping) else None
     lines = [found] if isinstance(found, str) else found if isinstance(found, list | tuple) else []
     note = ""
     for line in map(str, lines):
-        # A line that starts a sentence follows the end of one.
+        # The notes are broken into lines; a line with a capital starts a sentence.
         is_new = line[:1].isupper() and note and note[-1] not in ".:;,"
         note += f"{'.' if is_new else ''}{' ' if note else ''}{line}"
     return note
 
 
 def is_grid(chart: Chart) -> bool:
-    """Whether it has several panels, which need the whole width to be read."""
+    """Whether it has several panels, which need the whole width."""
     return chart.spec.get("width") != "container"
 
 
 def strip_title(chart: Chart) -> dict[str, object]:
-    """The chart without its title, and its figures."""
+    """The chart without its title, and its table."""
     spec = {key: value for key, value in chart.spec.items() if key != "title"}
     return {"spec": spec, "columns": chart.columns, "rows": chart.rows}
 
 
 def build_configs() -> dict[str, object]:
-    """How charts look, by theme and colours: on the page's own ground, without a margin."""
+    """The configuration of charts by theme and colours, without background and margin."""
     return {
         f"{theme.value} {colours.value}": {
             **build_config(theme, colours),
@@ -93,7 +94,7 @@ def render_header(report: RunReport) -> Markup:
 
 
 def render_noscript(report: RunReport) -> Markup:
-    """What a reader without scripts is told in place of grids, charts and the table."""
+    """What the page shows without JavaScript."""
     rows = [_render_checkpoint(*each) for each in _list_checkpoints(report)]
     head = make_element(
         "tr", *(make_element("th", name) for name in ("checkpoint", "score", "made up"))
@@ -220,7 +221,7 @@ _PAGE_SECTIONS = (
 
 
 def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -> Markup:
-    """Everything that is seen, with its words; figures and rows are filled in by the script."""
+    """The whole body; the script fills in charts and tables."""
     return join_markup(
         make_element("a", "Skip to the questions", href="#questions", class_="skip"),
         render_header(report),
@@ -304,7 +305,7 @@ def _render_section(
 
 
 def _find_wide(charts: Sequence[Chart]) -> set[str]:
-    """The names of charts over the whole width: the others stand in pairs."""
+    """The charts over the whole width; the others stand in pairs."""
     narrow = [chart.name for chart in charts if not is_grid(chart)]
     alone = narrow[-1:] if len(narrow) % 2 else []
     return {chart.name for chart in charts if is_grid(chart)} | set(alone)

@@ -1,4 +1,8 @@
-"""The table of trials, column by column: all that filtering and sorting need, and no long text."""
+"""The data of the page: columns of trials, details of questions, and heatmaps.
+
+Trials are ordered by question and texts by day, so that similar ones are close and compress well.
+Long texts are stored once.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,23 +17,23 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 NO_PLACE = -1
-"""No such thing, in a column of places."""
+"""Stands for None in a column of indices."""
 
 LEAF_ORDER = tuple(FailureLeaf)
 
 
 @dataclass(slots=True)
 class PageQuestions:
-    """Every question that was to be asked, by its place."""
+    """The questions with trials, by index."""
 
     personas: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
     items: list[tuple[int, Item]] = field(default_factory=list)
-    """With the place of its persona."""
+    """With the index of the persona."""
     places: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def build_columns(self, blocks: Sequence[int]) -> dict[str, object]:
-        """As the page reads them; `blocks` says where the details of each are."""
+        """The columns for the page; `blocks` are the blocks of their details."""
         named = {name: place for place, name in enumerate(self.categories)}
         return {
             "persona": [persona for persona, _ in self.items],
@@ -68,7 +72,7 @@ def build_trial_columns(
 ) -> dict[str, object]:
     """One entry a trial in each column, in the order of the table.
 
-    `answers` are the places of their answers among all answers.
+    `answers` are the indices of their answers.
     """
     labels = {each.label: place for place, each in enumerate(table.plan.checkpoints)}
     found = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
@@ -101,7 +105,7 @@ def _is_score_known(row: TrialRow) -> bool:
 
 
 MAX_TEXT_LENGTH = 20_000
-"""Of an answer or a passage so many characters are shown. The journal has them all."""
+"""Longer answers and passages are cut; the journal has them whole."""
 
 ScoredText = tuple["SourceText", float | None]
 """A passage and its score."""
@@ -109,18 +113,18 @@ ScoredText = tuple["SourceText", float | None]
 
 @dataclass(slots=True)
 class SourceText:
-    """A passage or a day, and where it is from."""
+    """A passage or a day, and its source."""
 
     text: str
     day: int | None
     source: str | None
     place: int = NO_PLACE
-    """Among all texts of the persona, once they are all known."""
+    """The index among the texts of the persona, once all are known."""
 
 
 @dataclass(slots=True)
 class PersonaDetails:
-    """All there is to show of one persona's trials, long texts by their places."""
+    """The details of the trials of one persona, long texts by index."""
 
     answers: list[str] = field(default_factory=list)
     """Each once, in the order of the questions."""
@@ -129,7 +133,7 @@ class PersonaDetails:
     texts: list[SourceText] = field(default_factory=list)
     """Passages and days, each once, by day."""
     questions: dict[int, dict[str, object]] = field(default_factory=dict)
-    """What is told of each question and of its trials, by its place."""
+    """The details of each question and its trials, by its index."""
 
 
 @dataclass(slots=True)
@@ -147,7 +151,7 @@ class _TextPool:
 
     def collect_days(self, item: Item) -> dict[int, SourceText]:
         cited = sorted({each.day for each in item.truth.evidence})
-        # A day is kept whole, so that spans into it stay where they are.
+        # Not cut, so that spans into a day stay valid.
         return {
             day: self._add_text(self.story[day], day, None) for day in cited if day in self.story
         }
@@ -168,7 +172,7 @@ def collect_details(
     places: Mapping[str, int],
     rows: Mapping[Trial, int],
 ) -> PersonaDetails:
-    """The details of one persona, its questions and trials being in these places."""
+    """The details of one persona, given the indices of its questions and trials."""
     gathering = _TextPool(story)
     by_question: dict[str, list[tuple[int, TrialResult, list[ScoredText]]]] = {}
     for result in folder.results(persona):
@@ -198,10 +202,11 @@ def collect_details(
 
 
 def truncate_text(text: str) -> str:
-    """No more of a text than is shown."""
+    """The text, cut if it is too long."""
     if len(text) <= MAX_TEXT_LENGTH:
         return text
-    return f"{text[:MAX_TEXT_LENGTH]}… [{len(text) - MAX_TEXT_LENGTH:,} more characters are in the journal]"
+    more = len(text) - MAX_TEXT_LENGTH
+    return f"{text[:MAX_TEXT_LENGTH]}… [{more:,} more characters are in the journal]"
 
 
 def _sort_key(text: SourceText) -> tuple[bool, int, int, str, str]:
@@ -246,7 +251,7 @@ def _describe_evidence(cited: Evidence, day: SourceText | None) -> dict[str, obj
 
 
 def count_utf16(text: str) -> int:
-    """The length of a text as a browser counts it."""
+    """The length of a text in a browser."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -288,7 +293,7 @@ def _describe_trial(
 
 
 def _round_score(score: float) -> float:
-    """As many digits as are shown."""
+    """The score with three significant digits."""
     return float(f"{score:.3g}")
 
 
@@ -305,7 +310,7 @@ OVERALL_ROW, HALLUCINATION_ROW = "OVERALL", "hallucination"
 
 
 def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
-    """One heatmap, its hallucination among the rows."""
+    """One heatmap as rows of numbers, hallucination among them."""
     rows = [("score", row.category, row.cells) for row in heatmap.rows]
     rows += [("overall", OVERALL_ROW, heatmap.overall)]
     rows += [("rate", HALLUCINATION_ROW, heatmap.hallucination)]
@@ -320,7 +325,7 @@ def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
 
 
 def _encode_cells(cells: Iterable[HeatmapCell]) -> Iterable[object]:
-    """Of a cell that was not measured, the number of questions that there are by then."""
+    """The numbers of each cell; of one not measured, only its eligible questions."""
     for cell in cells:
         mean = cell.mean
         if mean is None:

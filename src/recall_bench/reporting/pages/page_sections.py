@@ -1,4 +1,4 @@
-"""The failure tree: every leaf that holds a miss, how much it costs, and cases to look at."""
+"""The texts and tables of each section of the page."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ from recall_bench.reporting.report_text import describe_leaks
 
 
 def render_failures(found: Attribution) -> Iterator[Markup]:
-    """Misses in all, the tree, and what could not be told apart."""
+    """The misses, the leaves with examples, and the notes."""
     share = f" ({100 * found.misses / found.answered:.1f} %)" if found.answered else ""
     yield make_element(
         "p",
@@ -95,7 +95,7 @@ _CHANGE_TITLES = {
 
 
 def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
-    """The pattern, the trend with what it predicts, and each persona in a line."""
+    """The pattern, the trend with its predictions, and a table of personas."""
     course = views.overall
     yield make_element(
         "p",
@@ -125,17 +125,19 @@ def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
 
 
 def render_degradation(found: Degradation) -> Iterator[Markup]:
-    """The mixed view against the fixed one, and how long facts stay known."""
+    """The mixed view, the fixed view, and the survival of facts."""
     yield make_element(
         "p",
-        f"Mixed view: {_format_trend(found.mixed_trend)}. Its questions change from one checkpoint to the "
+        f"Mixed view: {_format_trend(found.mixed_trend)}. Its questions change from one "
+        "checkpoint to the "
         "next, so what looks like forgetting may be harder questions.",
     )
     card = found.cohort
     if card is not None:
         yield make_element(
             "p",
-            f"Fixed view: {_format_trend(found.fixed_trend)}, for the same {card.questions:,} questions "
+            f"Fixed view: {_format_trend(found.fixed_trend)}, for the same {card.questions:,} "
+            "questions "
             f"to {card.personas:,} persona{'' if card.personas == 1 else 's'} at each of "
             f"{card.checkpoints} checkpoints from {card.first} to {card.last}; {card.left_out:,} "
             "others were asked at some of these only, and are left out.",
@@ -159,7 +161,7 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
 
 
 def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Markup]:
-    """The whole run by each measure, and what is not known."""
+    """The costs of the whole run, and what is not known."""
     if costs.measures:
         pairs = (
             make_element(
@@ -189,7 +191,7 @@ def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Marku
 
 
 def render_canaries(watch: CanaryWatch) -> Iterator[Markup]:
-    """The rule, and every canary with what became of it."""
+    """The rule, and a table of canaries."""
     yield make_element("p", format_sentence(watch.rule))
     if not watch.watched:
         yield make_element("p", "There is none.", class_="missing")
