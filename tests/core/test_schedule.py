@@ -107,8 +107,8 @@ def test_a_checkpoint_at_which_nothing_was_asked_owes_nothing(plan: Plan) -> Non
     ("put", "said"),
     [
         ({"9d": ("a",)}, "'9d', which is not a checkpoint"),
-        ({"2d": ("a", "a")}, "put twice at '2d'"),
-        ({"2d": ("z",)}, "'z' is put at '2d' and is not among the questions"),
+        ({"2d": ("a", "a")}, "asked twice at '2d'"),
+        ({"2d": ("z",)}, "'z' is asked at '2d' and is not among the questions"),
     ],
 )
 def test_what_was_asked_has_to_be_of_the_run(

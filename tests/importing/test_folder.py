@@ -112,7 +112,7 @@ def test_the_command_says_what_was_read_and_what_was_repaired(
 
     assert shown.code == 0
     words = " ".join(shown.out.split())
-    assert "MemPalace, carried out by public harness, complete" in words
+    assert "MemPalace, run by public harness, complete" in words
     assert "2 evaluations of 2 questions" in words
     assert "3.5000 as stored · 3.5000 from the rows, which agree · 3.0000 in every view" in words
     assert "Repaired 1 answer: the mark of a failed query" in words

@@ -210,7 +210,7 @@ def test_a_broken_line_is_named(files: Callable[..., Path], imported: Import) ->
     ("content", "said"),
     [
         pytest.param({"progress": progress()}, "recall-bench heatmap", id="means alone"),
-        pytest.param({"questions": log()}, "does not say at which checkpoint", id="no times"),
+        pytest.param({"questions": log()}, "does not name the checkpoint", id="no times"),
         pytest.param(
             {"failures": [reviewed(row("q1", primaryScore=FIRST), 5)]},
             "only answers that were reviewed",

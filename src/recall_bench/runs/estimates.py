@@ -1,7 +1,7 @@
-"""Every mean of a run with its interval, from how its trials stand.
+"""Every mean of a run with its interval.
 
-A value is the mean that the summary counts, to the last digit. What is drawn again for its
-interval are questions, each with all its trials, or whole personas where there are five or more.
+The means are those of the summary, to the last digit. Intervals resample questions with all their
+trials, or whole personas where there are five or more.
 """
 
 from collections import Counter
@@ -23,32 +23,32 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import list_names
 
 CELL_RESAMPLES: Final = 2_000
-"""Draws for a mean that is one of many.
+"""Resamples for a mean that is one of many.
 
-Chance in the draws moves an end of the interval by about a thirtieth of its half-width, which is
-less than the tenth of a point a cell is shown to. The headline has five times as many.
+The sampling error moves an end of the interval by about a thirtieth of its half-width, less than
+the tenth of a point that a cell shows. The headline has five times as many.
 """
 
 POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
-"""The least and the most a trial can come to."""
+"""The lowest and highest points of a trial."""
 RATE: Final[Limits] = (0.0, 1.0)
-"""The same for what either happens or does not."""
+"""The lowest and highest value of a rate."""
 
 _Trial = tuple[str, int, TrialStatus]
-"""Persona, number of the question, and how the trial stands."""
+"""Persona, number of the question, and status of the trial."""
 _Kinds = Mapping[str, Sequence[str | None]]
-"""What kind each question of each persona is of."""
+"""The kind of each question of each persona."""
 _Shape = tuple[tuple[tuple[int, int], ...], ...]
-"""For each persona the sum and the number of the trials of each question, in no one's order."""
+"""For each persona the sum and the number of the trials of each question, sorted."""
 
 
 class HeatmapCell(Record, frozen=True, kw_only=True):
     """One category at one checkpoint."""
 
     mean: Estimate | None
-    """Of six points, or a share of one in the row of hallucination; None if not measured."""
+    """Of six points, or a share in the row of hallucination; None if not measured."""
     eligible: int
-    """Questions the story supports by then, whether or not they were to be asked."""
+    """Questions that the story supports by then, asked or not."""
 
 
 class HeatmapRow(Record, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class Heatmap(Record, frozen=True, kw_only=True):
 
     @property
     def has_small(self) -> bool:
-        """Whether any mean is over so few questions that its interval is in doubt."""
+        """Whether any mean rests on too few questions for a reliable interval."""
         rows = [row.cells for row in self.rows]
         return any(
             cell.mean is not None and cell.mean.is_small
@@ -80,27 +80,27 @@ class Heatmap(Record, frozen=True, kw_only=True):
 
 
 def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[Heatmap, ...]:
-    """All personas together first where there are several, then each."""
+    """Build the heatmap of all personas where there are several, then that of each."""
     means = means or RunEstimates(folder)
     each = tuple(means.build_heatmap(name) for name in folder.scenarios)
     return (means.build_heatmap(), *each) if len(each) > 1 else each
 
 
 def estimate_overall(folder: RunFolder) -> Estimate | None:
-    """The mean of all trials, of six points; None where nothing was measured."""
+    """Estimate the mean points of all trials; None where nothing was measured."""
     return RunEstimates(folder).estimate_overall()
 
 
 def estimate_hallucination(folder: RunFolder) -> Estimate | None:
-    """The share of judged answers that made something up; None where none was judged."""
+    """Estimate the share of ungrounded answers; None where none was judged."""
     return RunEstimates(folder).estimate_hallucination()
 
 
 class RunEstimates:
-    """The means of one run, as far as it has come.
+    """The estimates of one run.
 
-    A trial not answered is no points, and is not missing from a rate of hallucination either:
-    nothing was said. A trial without a verdict is missing from both.
+    A trial without an answer has no points, and is not missing from the hallucination rate either.
+    A trial without a verdict is missing from both.
     """
 
     def __init__(self, folder: RunFolder) -> None:
@@ -113,19 +113,19 @@ class RunEstimates:
         self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
-        """Over all trials of a persona, or of all; of six points."""
+        """Estimate the mean points of a persona, or of all."""
         return self._estimate_points(self._iterate_all(persona), self._choose_resamples(persona))
 
     def estimate_hallucination(self, persona: str | None = None) -> Estimate | None:
-        """Over all judged trials of a persona, or of all; a share of one."""
+        """Estimate the hallucination rate of a persona, or of all."""
         return self._estimate_rate(self._iterate_all(persona), self._choose_resamples(persona))
 
     def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
     ) -> dict[str, tuple[Estimate | None, Estimate | None]]:
-        """The mean points and the rate of hallucination of each kind of question.
+        """Estimate mean points and hallucination rate of each kind of question.
 
-        Over all checkpoints. Questions of no kind are in none of them.
+        Over all checkpoints; questions without a kind are left out.
         """
         groups = _group_trials(self._iterate_all(persona), self._map_kinds(kind))
         return {
@@ -136,7 +136,7 @@ class RunEstimates:
     def estimate_checkpoints(
         self, persona: str | None = None, places: Sequence[int] | None = None
     ) -> tuple[Estimate | None, ...]:
-        """The mean points at each checkpoint, or at those in these places."""
+        """Estimate the mean points at each checkpoint, or at those in these places."""
         names = self._list_personas(persona)
         return tuple(
             self._estimate_points(self._iterate_trials(names, place))
@@ -146,7 +146,7 @@ class RunEstimates:
     def build_heatmap(
         self, persona: str | None = None, places: Sequence[int] | None = None
     ) -> Heatmap:
-        """Every category at every checkpoint, or at those in these places."""
+        """Build the heatmap of all checkpoints, or of those in these places."""
         names = self._list_personas(persona)
         columns = self._list_places(names, places)
         kinds = self._map_kinds(lambda item: item.truth.category)
@@ -189,7 +189,7 @@ class RunEstimates:
         return tuple(self._personas) if persona is None else (persona,)
 
     def _list_places(self, names: Sequence[str], places: Sequence[int] | None) -> Sequence[int]:
-        # All personas are asked at the same checkpoints.
+        # All personas have the same checkpoints.
         count = len(self._standings[names[0]].checkpoint_plans) if names else 0
         return range(count) if places is None else places
 
@@ -275,10 +275,10 @@ def _get_hallucination(standing: TrialStatus) -> int | None:
 
 
 def _estimate_shape(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
-    """The estimate of any trials of this shape.
+    """Estimate the mean of any trials of this shape.
 
-    It depends on nothing but what the trials of each question come to: cells that agree in that
-    share their draws, and any whole numbers with the same sum stand for the trials.
+    It depends only on the sum and number of trials of each question: cells of equal shape share
+    their resamples, and any whole numbers with the same sum can represent the trials.
     """
     values: list[float] = []
     questions: list[str] = []
@@ -306,7 +306,7 @@ EstimateFields = dict[str, object]
 
 
 def build_estimates(means: RunEstimates, persona: str | None = None) -> EstimateFields:
-    """Of a persona, or of all: over all checkpoints, and at each with every category."""
+    """Build the estimates of a persona, or of all: overall, and at each checkpoint."""
     fields: EstimateFields = {
         "level": LEVEL,
         "seed": SEED,
@@ -338,7 +338,7 @@ def _format_cell(cell: HeatmapCell, *, scale: float = 1) -> EstimateFields | Non
 
 
 def _format_estimate(found: Estimate | None, *, scale: float = 1) -> EstimateFields | None:
-    """A mean, its interval and what is behind it; null where nothing was measured."""
+    """Format an estimate; null where nothing was measured."""
     if found is None:
         return None
     return {

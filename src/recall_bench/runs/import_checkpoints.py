@@ -1,9 +1,9 @@
-"""At which checkpoint a line of the question log was written.
+"""Assign the evaluations of a run to its checkpoints.
 
-Those of the public harness do not say. They are written while a checkpoint lasts, and
-`progress.jsonl` says when each one ended and when the harness started again: a line belongs to the
-first checkpoint of its persona that ended after it. If the harness was started again before that,
-the checkpoint was never finished, and its questions were put anew.
+Lines of the public question log do not name their checkpoint. They are written during it, and
+`progress.jsonl` says when each checkpoint ended and when the harness was restarted: a line belongs
+to the first checkpoint of its persona that ended after it. If the harness was restarted before
+that, the checkpoint was never finished, and its questions were asked again.
 """
 
 from bisect import bisect_left
@@ -38,7 +38,7 @@ from recall_bench.runs.result_format import (
 def find_last_records(
     progress: Iterable[ProgressLine], faults: FaultCounts
 ) -> dict[Place, CheckpointRow]:
-    """The last record of each checkpoint: a continued run may write some again."""
+    """Find the last record of each checkpoint: a continued run may repeat some."""
     found: dict[Place, CheckpointRow] = {}
     headers, repeated, too_full = 0, set(), set()
     before: dict[str, int] = {}
@@ -61,7 +61,7 @@ def find_last_records(
 
 
 def _find_furthest_days(found: dict[Place, CheckpointRow]) -> dict[str, int]:
-    """The last day that each persona has come to."""
+    """Find the last day that each persona reached."""
     days: dict[str, int] = {}
     for (persona, _), line in found.items():
         days[persona] = max(days.get(persona, 0), line.range.days)
@@ -71,7 +71,7 @@ def _find_furthest_days(found: dict[Place, CheckpointRow]) -> dict[str, int]:
 def place_rows(
     rows: Sequence[ReadLogRow], progress: Sequence[ProgressLine], faults: FaultCounts
 ) -> dict[Place, list[ReadLogRow]]:
-    """The rows of each checkpoint as it was last put; what belongs to none is counted."""
+    """Group the rows by checkpoint, of its last attempt; rows without one are counted."""
     found: dict[Place, list[ReadLogRow]] = {}
     courses = {
         persona: _PersonaProgress(persona, progress) for persona in {r.persona_id for r in rows}
@@ -116,18 +116,18 @@ class _PersonaProgress:
                 )
 
     def find_checkpoint(self, row: ReadLogRow) -> CheckpointRow | None:
-        """The checkpoint that lasted then; None if it was never finished."""
+        """Find the checkpoint at the time of the row; None if it was never finished."""
         place = bisect_left(self._times, row.timestamp)
         found = self._stops[place] if place < len(self._stops) else None
         return found if isinstance(found, CheckpointRow) else None
 
     def is_last(self, reached: CheckpointRow) -> bool:
-        """Whether its checkpoint was not put again later."""
+        """Whether its checkpoint was not repeated later."""
         return self._last[reached.range.label] is reached
 
 
 def gather_visits(files: RunFiles, faults: FaultCounts) -> list[CheckpointVisit]:
-    """Every checkpoint of every persona that has evaluations, by days."""
+    """Gather every checkpoint that has evaluations, by days."""
     reached = find_last_records(files.progress, faults)
     if files.result is None:
         visits = _read_log_visits(files, reached, faults)
@@ -167,7 +167,7 @@ def _read_result_visits(
 
 
 def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -> list[Evaluation]:
-    """Each question once; DataError where two rows on it differ."""
+    """Keep each question once; DataError if two rows of it differ."""
     found: dict[tuple[QuestionRow, int], Evaluation] = {}
     for row in rows:
         first = found.setdefault((row.qa, row.repeat), row)
@@ -183,7 +183,7 @@ def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -
 
 
 def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: FaultCounts) -> None:
-    """A continued run's result has no rows for what an earlier process asked; its log does."""
+    """Add the log's rows: a continued run's result lacks those of earlier processes."""
     if not files.questions:
         return
     bare = {place for place, visit in visits.items() if not visit.evaluations}
@@ -205,7 +205,7 @@ def _read_log_visits(
         raise UsageError(_explain_empty(files))
     if not files.progress and not all(row.checkpoint for row in files.questions):
         raise UsageError(
-            f"{files.paths[RunFileKind.QUESTIONS]}: does not say at which checkpoint a question was put; "
+            f"{files.paths[RunFileKind.QUESTIONS]}: does not name the checkpoint of a question; "
             "name the progress.jsonl of the run as well, which tells by time, or its result.json"
         )
     for place, rows in place_rows(files.questions, files.progress, faults).items():
@@ -217,7 +217,7 @@ def _read_log_visits(
 
 
 def _keep_latest(rows: Sequence[ReadLogRow], faults: FaultCounts) -> list[Evaluation]:
-    """The last row on each question, in the order they were put."""
+    """Keep the last row of each question, in the order they were asked."""
     found: dict[tuple[QuestionRow, int], ReadLogRow] = {}
     for row in rows:
         if found.pop((row.qa, row.repeat), None) is not None:
@@ -234,7 +234,7 @@ def _add_times(visits: dict[Place, CheckpointVisit], reached: dict[Place, Checkp
 
 
 def _check_count(visit: CheckpointVisit, source: Path, faults: FaultCounts) -> None:
-    """Hold what a checkpoint says it asked against what is here."""
+    """Compare the stored number of questions with the rows."""
     if visit.stored is None:
         return
     counted = visit.doubled + sum(each.points is not None for each in visit.evaluations)
@@ -244,9 +244,9 @@ def _check_count(visit: CheckpointVisit, source: Path, faults: FaultCounts) -> N
         faults.note("short", visit.stored.count - counted)
     elif counted > visit.stored.count:
         raise DataError(
-            f"{source}, {visit}: {visit.stored.count} questions were asked by the record and "
-            f"{counted} are on file, so nobody can tell which of them count; import the "
-            "result.json alone, or remove the rows of the attempt that was given up"
+            f"{source}, {visit}: {visit.stored.count} questions were asked according to the "
+            f"record and {counted} are on file, so it is unknown which of them count; import the "
+            "result.json alone, or remove the rows of the abandoned attempt"
         )
 
 
@@ -262,7 +262,7 @@ def _check_days(visits: Sequence[CheckpointVisit], source: Path) -> None:
 
 
 def _explain_empty(files: RunFiles) -> str:
-    """What can be done with files that hold no answers."""
+    """Explain what to do with files that contain no answers."""
     if RunFileKind.PROGRESS in files.paths or RunFileKind.RESULT in files.paths:
         path = files.paths.get(RunFileKind.RESULT) or files.paths[RunFileKind.PROGRESS]
         return (

@@ -1,4 +1,4 @@
-"""What is wrong with the files of a run: counted as it is met, told in one order."""
+"""The evaluations of an imported run, from whichever file has them, and the faults of the files."""
 
 import re
 from collections import Counter
@@ -47,7 +47,7 @@ REPAIRED = {
     ),
     "restored-reviews": ("first verdict", "missing in the result, taken from the failure log"),
 }
-"""Each fault that is put right: what is counted, and what is the matter with it."""
+"""The faults that are repaired: what is counted, and what is wrong."""
 
 MARKED = {
     "reconstructed": ("result", "pieced together from logs after the run had been killed"),
@@ -86,7 +86,7 @@ MARKED = {
     "shared-times": ("day", "with an even share of the time on record for its checkpoint"),
     "clocks": ("row", "of the question log that is earlier than the one before"),
 }
-"""Each fault that stays in the numbers: what is counted, and what is the matter with it."""
+"""The faults that stay in the numbers: what is counted, and what is wrong."""
 
 
 class FaultCounts:
@@ -96,7 +96,7 @@ class FaultCounts:
         self._counts: Counter[str] = Counter()
 
     def note(self, name: str, count: int = 1) -> None:
-        """Count a fault, which must be one of those listed here."""
+        """Count a fault of a known name."""
         if name not in REPAIRED and name not in MARKED:
             raise KeyError(name)
         if count:
@@ -106,7 +106,7 @@ class FaultCounts:
         return self._counts[name]
 
     def list_repairs(self) -> tuple[ImportRepair, ...]:
-        """Everything that was met, what is repaired first."""
+        """List everything that was found, repaired faults first."""
         return tuple(
             ImportRepair(
                 name=name,
@@ -129,14 +129,14 @@ Place = tuple[str, str]
 _SENTINEL = re.compile(
     r"\s*\[\s*(?:timeout|timed out|error|content[\s_-]*filter(?:ed)?)\b[^\]]*\]\s*", re.IGNORECASE
 )
-"""Words in brackets and nothing else: what is written where there was no answer."""
+"""A placeholder in brackets that the public harness writes where there was no answer."""
 
 _FILTERED = re.compile(r"content[\s_-]*(?:filter|management policy)|responsible ai", re.IGNORECASE)
 
 
 @dataclass(slots=True, kw_only=True)
 class Evaluation:
-    """One question put once. What a later file knows besides is filled in."""
+    """One question asked once. Later files fill in what they know."""
 
     persona: str
     qa: QuestionRow
@@ -158,7 +158,7 @@ class Evaluation:
 
     @property
     def is_sentinel(self) -> bool:
-        """Whether the answer is what the harness writes where there was none."""
+        """Whether the answer is a placeholder for a failed query."""
         return self.answer is not None and _SENTINEL.fullmatch(self.answer) is not None
 
     @property
@@ -168,14 +168,14 @@ class Evaluation:
 
     @property
     def points(self) -> int | None:
-        """Of six, as graded; a failed query is worth nothing, and what is open has none."""
+        """Of six, as graded; 0 for a failed query, None while open."""
         if self.score is not None:
             return self.score.points
         return 0 if self.error is not None and self.answer is None else None
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not come to an end."""
+        """Whether it has no outcome."""
         return self.score is None and self.error is None
 
     @property
@@ -184,13 +184,13 @@ class Evaluation:
         return None not in (self.composite, self.points) and self.composite != self.points
 
     def add_log_row(self, row: ReadLogRow) -> None:
-        """Fill in what a line of the question log knows besides."""
+        """Fill in what a line of the question log knows."""
         self.at = row.timestamp
         self.retrieval = drop_unset(row.retrieval)
         self.tool_calls = drop_unset(row.tool_calls) or ()
         self.primary = self.primary or drop_unset(row.primary_score)
         if row.plan is not None:
-            # Our logs tell of passages and findings where there are any.
+            # Our logs contain passages and findings wherever there are any.
             self.retrieval = self.retrieval or ()
             self.findings = drop_unset(row.findings) or ()
             self.probabilities = drop_unset(row.probabilities) or {}
@@ -199,7 +199,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFigures:
-    """The figures a file gives for a checkpoint."""
+    """The stored figures of a checkpoint."""
 
     count: int
     mean: float | None
@@ -217,7 +217,7 @@ class CheckpointVisit:
     stored: StoredFigures | None = None
     evaluations: list[Evaluation] = field(default_factory=list)
     doubled: int = 0
-    """How many evaluations its file holds twice, alike."""
+    """How many evaluations its file contains twice."""
     at: datetime | None = None
     """When the checkpoint was finished."""
     ingest_ms: float | None = None
@@ -228,7 +228,7 @@ class CheckpointVisit:
 
 
 def read_result_row(persona: str, row: ReadResultRow) -> Evaluation:
-    """An evaluation as a result holds it."""
+    """Make an evaluation from a row of a result."""
     return Evaluation(
         persona=persona,
         qa=row.qa,
@@ -244,7 +244,7 @@ def read_result_row(persona: str, row: ReadResultRow) -> Evaluation:
 
 
 def read_log_row(row: ReadLogRow) -> Evaluation:
-    """An evaluation as the question log holds it."""
+    """Make an evaluation from a line of the question log."""
     found = Evaluation(
         persona=row.persona_id,
         qa=row.qa,
@@ -262,7 +262,7 @@ def read_log_row(row: ReadLogRow) -> Evaluation:
 
 
 def make_visit(persona: str, part: RangeResult | CheckpointRow) -> CheckpointVisit:
-    """A checkpoint with its stored figures, and no evaluation yet."""
+    """Make a visit with the stored figures of a checkpoint, and no evaluations."""
     return CheckpointVisit(
         place=(persona, part.range.label),
         days=part.range.days,
@@ -277,13 +277,13 @@ def make_visit(persona: str, part: RangeResult | CheckpointRow) -> CheckpointVis
 
 
 def average_grades(evaluations: Iterable[Evaluation]) -> tuple[float | None, int]:
-    """The mean as graded, and of how many."""
+    """Average the points as graded; return the mean and the count."""
     points = [each.points for each in evaluations if each.points is not None]
     return (sum(points) / len(points) if points else None), len(points)
 
 
 def find_disagreements(visits: Sequence[CheckpointVisit]) -> Iterator[str]:
-    """Every stored figure that is not that of its rows, in words."""
+    """Describe every stored figure that differs from its rows."""
     for visit in visits:
         stored = visit.stored
         if stored is None:
@@ -312,13 +312,13 @@ def _compare_mean(
 
 
 _ROUNDING = 1e-6
-"""Stored means are written in full; what differs by more is another number."""
+"""Stored means have all digits; a larger difference is a real one."""
 
 
 def add_log(
     visits: Iterable[CheckpointVisit], rows: Sequence[ReadLogRow], faults: FaultCounts
 ) -> None:
-    """Fill in what the question log knows of the result's evaluations."""
+    """Fill in what the question log knows of the evaluations."""
     _match_rows(visits, [(row, row.score) for row in rows], Evaluation.add_log_row, faults)
 
 

@@ -1,4 +1,8 @@
-"""What can be believed of a run's evaluations, and what is wrong with the rest."""
+"""The events of an imported run, as a journal would have recorded them.
+
+Where a file does not say when something happened, the end of its checkpoint is used, and where that
+is not known either, the start of the run.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,19 +39,19 @@ from recall_bench.runs.result_format import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportScope:
-    """What of the evaluations goes into the journal."""
+    """Which parts of the evaluations go into the journal."""
 
     passages: bool
-    """Whether passages are on record for all answers, or for none that can be believed."""
+    """Whether passages are recorded for all answers; otherwise none are used."""
     findings: bool
     sentinels: bool
-    """Whether the mark of a failed query counts as one, and not as it was graded."""
+    """Whether a placeholder answer counts as not answered, instead of as graded."""
 
 
 def audit_evaluations(
     visits: Sequence[CheckpointVisit], faults: FaultCounts, *, as_graded: bool, is_ours: bool
 ) -> ImportScope:
-    """Look through all evaluations; what is wrong with them is counted."""
+    """Audit all evaluations and count their faults."""
     rows = [each for visit in visits for each in visit.evaluations]
     answered = [each for each in rows if each.answer is not None and not each.is_sentinel]
     recorded = [each for each in answered if each.retrieval is not None]
@@ -82,11 +86,11 @@ def _lacks_reason(each: Evaluation) -> bool:
 
 
 _DAY_FILE = re.compile(r"(?:^|[^0-9A-Za-z])day-([0-9]{4,6})(?:\.md)?$")
-"""How the public harness names the file of a day: a path that ends so says which day it is."""
+"""The file name of a day in the public harness, which names the day."""
 
 
 class EventBuilder:
-    """Tells one run, event by event."""
+    """Builds the events of one run."""
 
     def __init__(
         self,
@@ -103,7 +107,7 @@ class EventBuilder:
     def build_events(
         self, files: RunFiles, items: Mapping[str, tuple[Item, ...]]
     ) -> Iterator[Event]:
-        """The whole journal; it ends as ended if nothing in it is open."""
+        """Build the whole journal; it records the end of the run if nothing is open."""
         start, code = find_start(files), find_setting(files).code
         yield RunStarted(at=start, plan=self._plan, code=code[0] if code else "public harness")
         for name, own in items.items():
@@ -189,7 +193,7 @@ class EventBuilder:
 
 
 def find_start(files: RunFiles) -> datetime:
-    """When the run began, by the earliest of its files that says."""
+    """Find the start of the run, from the earliest file that says."""
     if files.result is not None:
         return files.result.timestamp
     times = [line.timestamp for line in files.progress if isinstance(line, HeaderRow)]
@@ -210,7 +214,7 @@ def _find_end(files: RunFiles, visits: list[CheckpointVisit]) -> datetime | None
 
 
 def count_shared_days(visits: list[CheckpointVisit]) -> int:
-    """How many days have an even share of their checkpoint's time."""
+    """Count the days that get an equal share of their checkpoint's time."""
     return sum(len(_list_new_days(visit, before)) for visit, before in _pair_with_before(visits))
 
 
@@ -222,7 +226,7 @@ def _pair_with_before(visits: list[CheckpointVisit]) -> Iterator[tuple[Checkpoin
 
 
 def _list_new_days(visit: CheckpointVisit, before: int) -> range:
-    """The days fed for a checkpoint; none where their number and their time do not tell which."""
+    """List the days fed for a checkpoint; none if the files do not say which."""
     days = range(before + 1, visit.cutoff + 1)
     is_known = visit.ingest_ms is not None and visit.new_days == len(days)
     return days if is_known else range(0)
@@ -242,7 +246,7 @@ def _build_feeding(visit: CheckpointVisit, before: int, at: datetime) -> Iterato
 
 
 def _list_days(visits: list[CheckpointVisit]) -> tuple[int, ...]:
-    """The days there were to feed; nothing unless all of them are known."""
+    """List the days to feed; none unless all of them are known."""
     found = [
         day for visit, before in _pair_with_before(visits) for day in _list_new_days(visit, before)
     ]

@@ -1,4 +1,4 @@
-"""Which files of a run there are, told by what they hold and not by their names."""
+"""Find and read the public files of a run, recognised by content, not by name."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class RunFileKind(StrEnum):
-    """What a file holds."""
+    """The kind of a file."""
 
     RESULT = "result"
     QUESTIONS = "question log"
@@ -37,12 +37,12 @@ USUAL_NAMES = {
     "failures.jsonl": RunFileKind.FAILURES,
     "progress.jsonl": RunFileKind.PROGRESS,
 }
-"""The names these files are given unless somebody says otherwise."""
+"""The default names of these files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
-    """One run's files, read."""
+    """The files of one run, read."""
 
     paths: dict[RunFileKind, Path]
     cards: tuple[FileCard, ...]
@@ -53,7 +53,7 @@ class RunFiles:
 
 
 def read_files(paths: Iterable[Path]) -> RunFiles:
-    """The files of one run; UsageError if there are none, or those of several runs."""
+    """Read the files of one run; UsageError if there are none, or those of several runs."""
     found: dict[RunFileKind, tuple[Path, bytes]] = {}
     for path, content, kind in _recognise_files(paths):
         if kind in found:
@@ -110,9 +110,9 @@ def _scan_folder(folder: Path) -> Iterator[tuple[Path, bytes, RunFileKind]]:
 
 
 def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind | None:
-    """What the file holds, by the keys of its document or of its first line.
+    """Detect the kind of a file by the keys of its document or first line.
 
-    DataError if it cannot be read, and is meant to be one of the run's.
+    Raises DataError if it cannot be read and was named.
     """
     if path.suffix == ".jsonl":
         content = next((line for line in content.splitlines() if line.strip()), b"")
@@ -159,7 +159,7 @@ _PROGRESS: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLin
 
 
 def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> list[T]:
-    """Every line; a killed harness may have left the last one torn."""
+    """Decode every line; a torn last line of a killed harness is skipped."""
     rows: list[T] = []
     if file is None:
         return rows

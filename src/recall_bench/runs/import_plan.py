@@ -1,4 +1,7 @@
-"""The questions of a run, from its evaluations: no file holds those that were never put."""
+"""The questions and the plan of an imported run, as far as its files say.
+
+No file contains questions that were never asked.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -37,10 +40,10 @@ _NUMBER = r"[0-9]{1,18}"
 
 
 class ImportedQuestions:
-    """Gives every wording of one persona's questions an id of its own.
+    """The questions of one persona, with a distinct id for every wording.
 
     A question that was corrected between two attempts kept its id, and two questions of a dataset
-    may share one: to the views they are two questions.
+    may share one: reports treat them as two questions.
     """
 
     def __init__(self) -> None:
@@ -48,7 +51,7 @@ class ImportedQuestions:
         self._asked: dict[str, QuestionRow] = {}
 
     def add(self, qa: QuestionRow) -> None:
-        """Take a question in."""
+        """Add a question."""
         wording = _reduce_question(qa)
         if (known := self._ids.get(wording)) is not None:
             self._asked[known] = _merge_questions(self._asked[known], qa)
@@ -61,16 +64,16 @@ class ImportedQuestions:
         self._asked[name] = qa
 
     def find_id(self, qa: QuestionRow) -> str:
-        """The id that this wording goes by."""
+        """Find the id of this wording."""
         return self._ids[_reduce_question(qa)]
 
     @property
     def reworded_count(self) -> int:
-        """How many wordings have an id that is not theirs in the files."""
+        """The number of wordings with a new id."""
         return sum(name != qa.id for name, qa in self._asked.items())
 
     def build_items(self) -> tuple[Item, ...]:
-        """Every question, by id, so that two runs list the same ones alike."""
+        """Build every question, ordered by id."""
         return tuple(
             _build_item(name, self._asked[name]) for name in sorted(self._asked, key=_make_sort_key)
         )
@@ -79,7 +82,7 @@ class ImportedQuestions:
 def collect_questions(
     visits: list[CheckpointVisit], faults: FaultCounts
 ) -> dict[str, ImportedQuestions]:
-    """By persona, in the order the files name them."""
+    """Collect the questions by persona, in the order of the files."""
     found: dict[str, ImportedQuestions] = {}
     for visit in visits:
         for each in visit.evaluations:
@@ -91,12 +94,12 @@ def collect_questions(
 
 
 def list_asked_ids(evaluations: list[Evaluation], questions: ImportedQuestions) -> tuple[str, ...]:
-    """The ids of what was put at a checkpoint, each once, in that order."""
+    """List the ids of the questions asked at a checkpoint, each once, in order."""
     return tuple(dict.fromkeys(questions.find_id(each.qa) for each in evaluations))
 
 
 def _reduce_question(qa: QuestionRow) -> QuestionRow:
-    """A question without what only some of the files tell of it."""
+    """Reduce a question to the fields that all files have."""
     return QuestionRow(
         id=qa.id,
         question=qa.question,
@@ -111,7 +114,7 @@ def _reduce_question(qa: QuestionRow) -> QuestionRow:
 
 
 def _merge_questions(first: QuestionRow, other: QuestionRow) -> QuestionRow:
-    """All that is known of one question."""
+    """Merge two rows of one question."""
     if first.irrelevant_after is None and other.irrelevant_after is not None:
         return other
     return other if first.requires_synthesis is None else first
@@ -141,7 +144,7 @@ def _build_item(name: str, qa: QuestionRow) -> Item:
 
 
 def _make_sort_key(name: str) -> list[tuple[int, str]]:
-    """Sorts q9 before q10."""
+    """Make a key that sorts q9 before q10."""
     return [
         (int(part), "") if re.fullmatch(_NUMBER, part) else (-1, part)
         for part in re.split(rf"({_NUMBER})", name)
@@ -149,11 +152,11 @@ def _make_sort_key(name: str) -> list[tuple[int, str]]:
 
 
 PUBLIC = "public harness"
-"""Who judged and asked, where the files are the public harness's."""
+"""The name of the judge, where the files are from the public harness."""
 
 
 def find_setting(files: RunFiles) -> RunSettingRow:
-    """How the run was carried out, by its result or else by the last header."""
+    """Find the settings of the run, in its result or else in the last header."""
     if files.result is not None:
         return files.result.metadata
     headers = [line for line in files.progress if isinstance(line, HeaderRow)]
@@ -171,7 +174,7 @@ def build_import_plan(
     items: Mapping[str, tuple[Item, ...]],
     card: ImportCard,
 ) -> Plan:
-    """What was done, resolved as far as the files go."""
+    """Build the plan from what the files say."""
     setting = find_setting(files)
     categories = {item.truth.category for own in items.values() for item in own}
     days = {visit.place[1]: visit.days for visit in visits}
@@ -190,7 +193,7 @@ def build_import_plan(
         lifecycle=setting.lifecycle or Lifecycle.GROWING,
         repeats=max([setting.repeats, *(each.repeat + 1 for each in rows)]),
         sample=setting.sample,
-        # A file may hold what its settings say was not asked; it was.
+        # A file may contain group questions although its settings exclude them.
         groups_enabled=setting.groups_enabled or bool(categories & GROUP_CATEGORIES),
         judge_memory_window=setting.judge_memory_window,
         max_context_tokens=setting.max_context_tokens,
@@ -201,13 +204,13 @@ def build_import_plan(
 
 
 def digest_asked_ids(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
-    """Names what was put at each checkpoint, in whatever order."""
+    """Digest the questions asked at each checkpoint, in any order."""
     sets = {name: {label: sorted(ids) for label, ids in own.items()} for name, own in asked.items()}
     return sha256(msgspec.json.encode(sets, order="deterministic")).hexdigest()
 
 
 def is_whole(files: RunFiles) -> bool:
-    """Whether the files say that their run came to its end."""
+    """Whether the files say that the run finished."""
     setting = find_setting(files)
     if isinstance(setting, MetadataRow):
         is_cut = setting.reconstructed and not setting.reconstructed_complete
@@ -221,7 +224,7 @@ def _build_scenario_card(
     last_day = max(visit.cutoff for visit in visits if visit.place[0] == name)
     return ScenarioCard(
         id=name,
-        # Nothing that reads an imported run asks for a date, and none is on record.
+        # No reader of an imported run needs the date, and the files do not contain it.
         epoch=date.min,
         episodes=last_day,
         last_day=last_day,
@@ -247,7 +250,7 @@ def _build_system_card(files: RunFiles, setting: RunSettingRow, categories: set[
         name=name or UNRECORDED,
         version=UNRECORDED,
         config={key: value for key, value in models.items() if value is not None},
-        # No system is told there who asks; a category that was asked must still be shown.
+        # The public harness passes no session; a category that was asked must still be shown.
         asker=Asker.TOLD if BOUNDARY in categories else Asker.UNTOLD,
     )
 

@@ -1,4 +1,4 @@
-"""A run folder from the files of a run, whole or not at all."""
+"""Import the public files of a run as a run folder, completely or not at all."""
 
 import os
 import re
@@ -42,7 +42,7 @@ _SHOWN = 3
 
 
 class ImportResult(Record, frozen=True, kw_only=True):
-    """What came of an import."""
+    """The result of an import."""
 
     folder: str
     system: str
@@ -52,22 +52,21 @@ class ImportResult(Record, frozen=True, kw_only=True):
     questions: int
     evaluations: int
     stored_mean: float | None
-    """Over all checkpoints, of what the files store; None if they store no means."""
+    """The mean over all checkpoints as stored; None if the files store no means."""
     graded_mean: float | None
-    """The same from the rows, as they were graded."""
+    """The same from the rows, as graded."""
     mean: float | None
-    """As every view counts it: after the repairs."""
+    """The mean after the repairs, as in every report."""
     disagreeing: tuple[str, ...]
-    """The first stored means that are not those of their rows."""
+    """The first stored means that differ from their rows."""
 
 
 def import_run(
     paths: Sequence[Path], into: Path | None = None, *, as_graded: bool = False
 ) -> ImportResult:
-    """Make a run folder of the files, or raise and leave nothing behind.
+    """Import the files as a run folder; leave nothing if that fails.
 
-    Answers that are the mark of a failed query count as not answered, unless they are to stay
-    `as_graded`.
+    Placeholder answers of failed queries count as not answered, unless `as_graded`.
     """
     if into is not None:
         _refuse_taken(into)
@@ -148,7 +147,7 @@ def _count_reviews(files: RunFiles, visits: Iterable[CheckpointVisit], faults: F
 
 
 def _count_missing_checkpoints(files: RunFiles, visits: Iterable[CheckpointVisit]) -> int:
-    """How many of the configured checkpoints no persona came to."""
+    """Count the configured checkpoints that no persona reached."""
     headers = [line for line in files.progress if isinstance(line, HeaderRow)]
     source = files.result or (headers[-1] if headers else None)
     configured = set() if source is None else {span.label for span in source.ranges}
@@ -174,7 +173,7 @@ def _refuse_taken(folder: Path) -> None:
 
 
 def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:
-    """Write the journal beside its place, read it as every view does, and put it there."""
+    """Write the journal to a temporary folder, check it by reading it, and rename the folder."""
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         beside.mkdir(parents=True)
@@ -195,7 +194,7 @@ def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:
 
 
 def render_import(found: ImportResult) -> str:
-    """All of it, in lines for a terminal."""
+    """Render the result as text."""
     return "\n".join(
         line for label, words in _list_facts(found) for line in format_fact(label, words)
     )
@@ -204,7 +203,7 @@ def render_import(found: ImportResult) -> str:
 def _list_facts(found: ImportResult) -> Iterator[tuple[str, str]]:
     card = found.card
     end = "complete" if card.complete else "incomplete"
-    yield "Run", f"{found.system}, carried out by {card.written_by}, {end}"
+    yield "Run", f"{found.system}, run by {card.written_by}, {end}"
     yield "Read", ", ".join(f"{file.name} ({file.bytes:,} bytes)" for file in card.files)
     size = f"{found.evaluations:,} evaluations of {found.questions:,} questions"
     place = f"personas {', '.join(found.personas)} · {found.checkpoints} checkpoints"

@@ -1,7 +1,4 @@
-"""An append-only file of events: the only state a run has.
-
-What a power cut costs of it, at most the last moment, the next run repeats.
-"""
+"""The journal: an append-only file of events, and the only state of a run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,19 +27,19 @@ JOURNAL = "journal.jsonl"
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """Every event in the journal, oldest first."""
+    """Read every event, oldest first."""
     for number, (_, line) in enumerate(read_lines(path), start=1):
         yield _decode_line(path, number, line)
 
 
 def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
-    """The events of one kind, oldest first; no other line is taken apart."""
+    """Read the events of one kind, oldest first; other lines are not decoded."""
     for _, event in read_with_offsets(path, kind):
         yield event
 
 
 def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
-    """The events of one kind, each with the offset at which it stands."""
+    """Read the events of one kind, each with its offset in the file."""
     opening = f'{{"type":"{kind.__struct_config__.tag}"'.encode()
     for number, (offset, line) in enumerate(read_lines(path), start=1):
         if line.startswith(opening):
@@ -62,12 +59,12 @@ def _decode_line(path: Path, number: int, line: bytes) -> Event:
 
 
 class Journal(AppendLog):
-    """Appends events to a journal file for as long as the `with` block lasts."""
+    """Appends events to a journal file within a `with` block."""
 
     def __init__(self, path: Path) -> None:
         elsewhere = "choose another folder with --into"
         super().__init__(path, otherwise="choose another with --into", elsewhere=elsewhere)
 
     def append(self, event: Event) -> None:
-        """Write one event through to the operating system before returning."""
+        """Write one event to the operating system."""
         self.append_line(encode_event(event))

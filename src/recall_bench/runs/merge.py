@@ -1,14 +1,10 @@
-"""The events of several journals of one plan, as one journal would hold them.
+"""Merge the journals of one plan's shards into one journal.
 
-Pure: journals are sequences of events that can be gone through more than once. Nothing is kept of
-them but a few bytes a trial.
-
-What is merged goes by time, and the events of each journal stay in their order. Every reader of a
-journal is then right without knowing of parts: a later word on a trial supersedes an earlier one
-of the same journal, since no other may speak of it; the last event is the latest, so that a run
-took from its first moment to its last; and a pause is a time in which no part was at work. Where a
-further part starts, the run goes on in another process: that is a RunResumed with its code, after
-which feeding that failed elsewhere counts as not tried again yet.
+Events are merged by time, and the events of each journal stay in their order. Readers of the merged
+journal need to know nothing of shards: a later event of a trial supersedes an earlier one of the
+same journal, because no other journal may have it; the duration is from the first event to the
+last; and a pause is a time in which no shard was at work. The start of a further shard becomes a
+RunResumed, after which feeding that failed elsewhere counts as not retried yet.
 """
 
 from array import array
@@ -49,18 +45,18 @@ class MergeSource:
     """A journal that is merged."""
 
     place: str
-    """What people call it."""
+    """Its name in messages."""
     started: RunStarted
     declared: Callable[[], Iterable[Declared]]
-    """What it declares, anew at each call."""
+    """Reads its declarations."""
     events: Callable[[], Iterable[Event]]
-    """All that comes after its first event, anew at each call."""
+    """Reads everything after its first event."""
 
 
 def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
-    """One journal of them all; UsageError names the two that do not go together.
+    """Merge the events of all journals; UsageError names two that do not fit together.
 
-    It ends with RunEnded if nothing is left to do, whatever they say themselves.
+    The result ends with RunEnded if nothing is left to do, whatever the sources say.
     """
     refuse_different_plans(sources)
     first = min(sources, key=lambda source: source.started.at)
@@ -84,7 +80,7 @@ def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
 
 
 def is_over(standings: TrialStates) -> bool:
-    """Whether everything owed has its outcome, and every review that is due was done."""
+    """Whether every owed trial has its outcome and every due review is done."""
     plan = standings.plan
     for card in plan.scenarios:
         standing = standings.scenarios.get(card.id)
@@ -98,7 +94,7 @@ def is_over(standings: TrialStates) -> bool:
 
 
 def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
-    """Raise UsageError unless all are of one plan, and are different parts of one division."""
+    """Raise UsageError unless all are different shards of one plan."""
     first, *others = sources
     for other in others:
         differing = list_differences(first.started.plan, other.started.plan, between=" and ")
@@ -124,7 +120,7 @@ def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
 
 
 def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterator[Declared]:
-    """What each scenario owes, once, in the order of the plan."""
+    """Collect the declaration of each scenario once, in the order of the plan."""
     found: dict[str, tuple[Declared, str]] = {}
     for source in sources:
         for declared in source.declared():
@@ -140,13 +136,12 @@ def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterato
 
 
 def _order_by_time(sources: Sequence[MergeSource], first: int) -> Iterator[tuple[int, Event]]:
-    """What happened after the declarations, with the number of the journal that tells it."""
+    """Yield all other events by time, with the number of their journal."""
     streams = (
         _read_source_events(number, source, number == first)
         for number, source in enumerate(sources)
     )
-    # Of streams that are not quite sorted, as where answers are graded side by side, the order
-    # within each is kept all the same: only their next events are compared.
+    # Journals of concurrent work are not quite sorted; merging keeps the order within each.
     return by_key(*streams, key=lambda numbered: numbered[1].at)
 
 
@@ -161,14 +156,14 @@ def _read_source_events(
 
 
 class _TrialOwners:
-    """Which journal speaks of each trial."""
+    """The journal that has each trial."""
 
     def __init__(self, sources: Sequence[MergeSource]) -> None:
         self._places = [source.place for source in sources]
         self._known: dict[str, array[int]] = {}
 
     def note(self, number: int, event: Event, standings: TrialStates) -> None:
-        """Remember whose trial it is; UsageError if it is another's."""
+        """Note the journal of a trial; UsageError if another journal has it too."""
         if isinstance(event, Answered | NotAnswered | Judged | NotJudged):
             self._set_owner(number, event.trial, standings.scenarios[event.trial.scenario])
 
@@ -181,25 +176,25 @@ class _TrialOwners:
         if owner not in (-1, number):
             raise UsageError(
                 f"{trial} was asked in {self._places[owner]} and in {self._places[number]}; "
-                "a question that is put once has one answer, so name one of them"
+                "a trial has one answer, so name one of them"
             )
         known[slot] = number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedRun:
-    """A run that was made of others."""
+    """A merged run."""
 
     finished: RunResult
     """The run, without its views."""
     parts: tuple[tuple[Path, Shard | None], ...]
-    """What was merged, and which part of the plan each is; None for a whole run."""
+    """The merged folders with their shards; None for a whole run."""
     unfinished: tuple[tuple[Shard, int], ...] = ()
-    """The parts with trials that are still to be asked or judged, and how many."""
+    """The shards with open trials, and how many."""
 
     @property
     def missing(self) -> tuple[Shard, ...]:
-        """The parts that were not there, if the plan was cut into parts."""
+        """The shards of the plan that were not given."""
         given = [part for _, part in self.parts if part is not None]
         numbers = {part.number for part in given}
         return tuple(
@@ -251,7 +246,7 @@ def _count_open(folder: RunFolder, parts: Sequence[Shard]) -> Iterator[tuple[Sha
 
 @contextmanager
 def _remove_on_failure(into: Path) -> Iterator[None]:
-    """Where the block raises, remove the folders that were made for it."""
+    """Remove the folders made for the block if it raises."""
     made = [place for place in (into, *into.parents) if not place.exists()]
     try:
         yield
@@ -273,7 +268,7 @@ def _refuse_duplicates(folders: Sequence[Path]) -> None:
 
 def _refuse_taken_folder(into: Path) -> None:
     if into.is_dir():
-        # What a merge that was killed left of its journal is nobody's.
+        # A killed merge may have left a temporary file.
         remove_leftovers(into, JOURNAL)
         if not any(into.iterdir()):
             return
@@ -300,7 +295,7 @@ def _open_source(folder: Path) -> MergeSource:
 
 
 def _refuse_busy(folder: Path) -> None:
-    """Answers that come after a part was merged would be asked for again."""
+    """Refuse a run in progress: its later answers would be asked for again."""
     if is_busy(folder / JOURNAL):
         raise FolderBusy(
             f"{folder}: a run is still writing to this folder; wait for it, then merge"

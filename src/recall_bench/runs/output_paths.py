@@ -1,4 +1,4 @@
-"""Where a run's files go, and whether they can."""
+"""The paths of a run's files, and whether they can be written."""
 
 import os
 import re
@@ -17,10 +17,9 @@ PICTURES = ("heatmap.png", "heatmap.svg")
 
 
 def choose_run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
-    """Where the run lives: as told, by the result it was told to write, or by its plan.
+    """Choose the run folder: as given, beside the result file, or named by the plan.
 
-    A folder named by the plan begins with the prefix, which says what kind of run it is, and
-    ends with the part, if the run is one.
+    A folder named by the plan starts with the prefix, the kind of run, and ends with the shard.
     """
     if settings.resume is not None:
         return _find_resume_folder(settings.resume, settings.into)
@@ -37,10 +36,9 @@ def _format_shard(part: Shard) -> str:
 
 
 def move_outputs(settings: Settings, into: Path) -> Settings:
-    """The settings of another run in a folder of its own, with no file outside of it.
+    """Change the settings to those of another run in its own folder, without files outside it.
 
-    Files somebody named hold one run: of several, the last would be left. And what stands beside
-    a part is whole.
+    A named output file can hold one run only, and a run beside a shard is not sharded.
     """
     return replace(
         settings,
@@ -69,7 +67,7 @@ def _find_resume_folder(resume: Path, into: Path | None) -> Path:
     if not (folder / JOURNAL).is_file():
         raise UsageError(
             f"--resume: {resume} belongs to no run folder (there is no {JOURNAL} beside it), "
-            "so there are no answers to go on from; start a new run"
+            "so there is nothing to resume; start a new run"
         )
     if into is not None and into.resolve() != folder.resolve():
         raise UsageError(f"--resume {resume} and --into {into} name different folders")
@@ -77,7 +75,7 @@ def _find_resume_folder(resume: Path, into: Path | None) -> Path:
 
 
 def _list_named_files(settings: Settings) -> dict[str, Path]:
-    """Each file somebody named, by the flag that names it."""
+    """List the named output files by flag."""
     named = {
         "--json-out": settings.json_out,
         "--question-log": settings.question_log if settings.write_question_log else None,
@@ -88,7 +86,7 @@ def _list_named_files(settings: Settings) -> dict[str, Path]:
 
 
 def refuse_clashes(settings: Settings) -> None:
-    """Find out before anything is asked that two files would be one."""
+    """Refuse two outputs with one path, before anything is asked."""
     for flag, path in {"--into": settings.into, "--resume": settings.resume}.items():
         if path is not None and not path.parts:
             raise UsageError(f"{flag}: no folder is named")
@@ -107,7 +105,7 @@ def refuse_clashes(settings: Settings) -> None:
 
 
 def refuse_unwritable(settings: Settings) -> None:
-    """Find out now, not after the last answer, that a result cannot be saved."""
+    """Refuse outputs that cannot be written, before anything is asked."""
     wanted = _list_named_files(settings)
     if settings.into is not None:
         wanted["--into"] = settings.into / RESULT

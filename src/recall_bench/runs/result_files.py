@@ -1,8 +1,8 @@
-"""The four public files of a run: result, progress, questions and failures.
+"""Write the four public files of a run: result, progress, questions and failures.
 
-They are views: written whole from the journal, in the order of the schedule, in one pass
-over its answers, and never held in memory. Apart from times, two runs with the same outcomes
-give the same bytes.
+They are views: written completely from the journal, in the order of the schedule, in one pass over
+its answers, and never held in memory. Apart from times, two runs with the same outcomes give the
+same bytes.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import PersonaSummary, Summary, summarise
 
 SHORT = 12
-"""Hexadecimal digits of a digest that are enough to tell runs apart."""
+"""The hexadecimal digits of a digest that distinguish runs."""
 
 _Encoded = dict[str, msgspec.Raw]
 
@@ -56,7 +56,7 @@ def export_files(
     questions: Path | None = None,
     failures: Path | None = None,
 ) -> None:
-    """Write the files named, all of them or none; UsageError names the one that cannot be."""
+    """Write the named files, all or none; UsageError names the one that cannot be written."""
     wanted = [path for path in (result, progress, questions, failures) if path is not None]
     taken = {(folder.path / JOURNAL).resolve()}
     for path in wanted:
@@ -122,7 +122,7 @@ class _ResultWriter:
             yield build_closing(folder, summary)
 
     def _build_document(self) -> Fields:
-        # Not at the top: a progress file is written again and again, and needs no numpy.
+        # Lazy: a progress file is written repeatedly, and needs no numpy.
         from recall_bench.runs.estimates import RunEstimates, build_estimates
 
         folder, summary = self._folder, self._summary
@@ -199,7 +199,7 @@ class _ResultWriter:
                 yield encode_row(rows.make_result_row(full[result.item.id]))
 
     def _encode_questions(self, scenario: str) -> tuple[_Encoded, _Encoded]:
-        """The scenario's questions as both files spell them; they recur at every checkpoint."""
+        """Encode the scenario's questions for both files once; they recur at every checkpoint."""
         if self._encoded is None or self._encoded[0] != scenario:
             items = self._folder.states.scenarios[scenario].items
             full = {item.id: encode_row(make_result_question(item)) for item in items}

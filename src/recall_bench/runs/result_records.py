@@ -30,7 +30,7 @@ Fields = dict[str, object]
 
 
 def build_header(folder: RunFolder) -> Fields:
-    """The first line of `progress.jsonl`."""
+    """Build the first line of `progress.jsonl`."""
     return {
         "type": "header",
         "timestamp": folder.started,
@@ -46,7 +46,7 @@ def build_header(folder: RunFolder) -> Fields:
 def build_checkpoint(
     persona: PersonaSummary, number: int, categories: Iterable[str], *, at: datetime | None
 ) -> Fields:
-    """One finished checkpoint of one persona; `number` counts from 1."""
+    """Build the record of one finished checkpoint; `number` counts from 1."""
     part = persona.checkpoints[number - 1]
     fields: Fields = {"type": "checkpoint"}
     if at is not None:
@@ -72,7 +72,7 @@ def build_checkpoint(
 
 
 def build_closing(folder: RunFolder, summary: Summary) -> Fields:
-    """The last line of `progress.jsonl`; an unfinished run has none."""
+    """Build the last line of `progress.jsonl`; an unfinished run has none."""
     return {
         "type": "summary",
         "timestamp": folder.ended,
@@ -83,7 +83,7 @@ def build_closing(folder: RunFolder, summary: Summary) -> Fields:
 
 
 def build_range_result(part: CheckpointSummary) -> Fields:
-    """The aggregates of one of a persona's range results, its lists left to the caller."""
+    """Build the figures of one range result, without its lists."""
     return {
         "range": encode_row(build_range(part.checkpoint)),
         "daysIngested": part.cutoff,
@@ -93,7 +93,7 @@ def build_range_result(part: CheckpointSummary) -> Fields:
 
 
 def build_metadata(folder: RunFolder, summary: Summary) -> Fields:
-    """`result.json`'s metadata: what was run, on what, by what, and whether it holds."""
+    """Build the metadata of `result.json`."""
     plan = folder.plan
     return {
         "durationMs": convert_to_ms(folder.active_s),
@@ -114,7 +114,7 @@ def build_metadata(folder: RunFolder, summary: Summary) -> Fields:
 
 
 def build_provenance(folder: RunFolder) -> Fields:
-    """What everything in the file was made from, precisely enough to refuse a wrong comparison."""
+    """Build the provenance: digests, versions and cards that make runs comparable."""
     plan = folder.plan
     fields: Fields = {
         "planDigest": plan.digest,
@@ -140,17 +140,17 @@ def build_provenance(folder: RunFolder) -> Fields:
 
 
 def list_ranges(plan: Plan) -> list[Fields]:
-    """The checkpoints of the plan."""
+    """List the checkpoints of the plan."""
     return [build_range(checkpoint) for checkpoint in plan.checkpoints]
 
 
 def build_range(checkpoint: Checkpoint) -> Fields:
-    """One checkpoint."""
+    """Build the record of one checkpoint."""
     return {"label": checkpoint.label, "days": checkpoint.days}
 
 
 def build_category_score(name: str, tally: TrialTally, scores: list[int] | None) -> Fields:
-    """One category at one checkpoint."""
+    """Build the record of one category at one checkpoint."""
     fields: Fields = {"category": name, "meanScore": tally.mean, "questionCount": tally.counted}
     if scores is not None:
         fields["scores"] = scores
@@ -158,7 +158,7 @@ def build_category_score(name: str, tally: TrialTally, scores: list[int] | None)
 
 
 def build_difficulty_scores(part: CheckpointSummary) -> Fields:
-    """Every difficulty at one checkpoint."""
+    """Build the record of every difficulty at one checkpoint."""
     found = {name: part.difficulties.get(name, TrialTally()) for name in list_difficulties(part)}
     return {name: {"mean": tally.mean, "count": tally.counted} for name, tally in found.items()}
 
@@ -166,7 +166,7 @@ def build_difficulty_scores(part: CheckpointSummary) -> Fields:
 def list_cells(
     checkpoints: Iterable[CheckpointSummary], categories: Iterable[str]
 ) -> Iterator[msgspec.Raw]:
-    """The heatmap, a cell a line: checkpoint by checkpoint."""
+    """List the cells of the heatmap, by checkpoint."""
     names = tuple(categories)
     for part in checkpoints:
         for name in names:
@@ -183,7 +183,7 @@ def list_cells(
 
 
 def build_disclosures(disclosures: Mapping[str, DisclosureSummary]) -> Fields:
-    """How the questions of each expected disclosure went; nothing if none was asked."""
+    """Build the figures of each expected disclosure; empty if none was asked."""
     if not disclosures:
         return {}
     breakdown: Fields = {
@@ -202,7 +202,7 @@ def build_disclosures(disclosures: Mapping[str, DisclosureSummary]) -> Fields:
 
 
 def build_boundary(boundary: BoundaryCounts) -> Fields:
-    """Guarded answers that told the secret, and refusals of what may be answered, apart."""
+    """Build the counts of leaks and of refusals of what may be answered."""
     fields: Fields = {}
     leaks = boundary.leaks
     if leaks.answers:
@@ -231,7 +231,7 @@ def _build_refusals(found: Refusals) -> Fields:
 
 
 def convert_to_percent(share: float | None) -> float | None:
-    """A share of one as a number of a hundred."""
+    """Convert a share to percent."""
     return None if share is None else 100 * share
 
 

@@ -28,14 +28,14 @@ encode_compact = msgspec.json.Encoder().encode
 
 
 def encode_row(fields: object) -> msgspec.Raw:
-    """Something that stays on one line wherever it is laid out."""
+    """Encode a value that stays on one line in a document."""
     return msgspec.Raw(encode_compact(fields))
 
 
 def write_document(value: object, write: Callable[[bytes], object], depth: int = 0) -> None:
-    """Write a document: mappings a key a line, iterators an element a line, the rest compact.
+    """Write a document: mappings one key a line, iterators one element a line, the rest compact.
 
-    An iterator is drawn on only when its turn comes, one element at a time.
+    Iterators are consumed one element at a time.
     """
     lead, inside = b"\n", b"  " * (depth + 1)
     if isinstance(value, Mapping):
@@ -87,7 +87,7 @@ def make_log_question(item: Item) -> QuestionRow:
 
 
 class TrialRows:
-    """The rows of one result. What they share is worked out once."""
+    """The rows of one result, with what they share computed once."""
 
     __slots__ = (
         "_answer",
@@ -115,7 +115,7 @@ class TrialRows:
         self._reviewed: str | UnsetType = UNSET
         self._verdict: Verdict | None = None
         self.is_failure = False
-        """Whether the trial's last word is a bad one: a failing verdict, or no answer."""
+        """Whether the trial ended in a failing verdict, or without an answer."""
         if result.answered is not None:
             self._answer = result.answered.answer.text
             self._latency_ms = convert_to_ms(result.answered.seconds)
@@ -133,7 +133,7 @@ class TrialRows:
     def _add_verdict(self, judged: Judged) -> None:
         self._verdict = judged.verdict
         if judged.verdict.marks:
-            # A dataset's protocol gives none, and its score is not of our scales.
+            # A dataset's protocol gives no marks, and its score is on another scale.
             self._score = make_score_row(judged.verdict)
             self._composite = judged.verdict.composite
         self._review_error = _unset_none(judged.review_fault)
@@ -145,7 +145,7 @@ class TrialRows:
             self._reviewed = "failure" if first.is_failure else "pass"
 
     def make_result_row(self, qa: msgspec.Raw) -> ResultRow[msgspec.Raw]:
-        """Its row among the question results."""
+        """Make its row of `result.json`."""
         return ResultRow(
             qa=qa,
             repeat=self._result.trial.repeat,
@@ -161,7 +161,7 @@ class TrialRows:
     def make_log_row(
         self, qa: msgspec.Raw, *, plan: str, sees_memory: bool
     ) -> WrittenLogRow | None:
-        """Its line in the question log; None until it has come to an end."""
+        """Make its line of the question log; None while it has no outcome."""
         trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
         if outcome is None:
             return None
@@ -191,7 +191,7 @@ class TrialRows:
         )
 
     def make_failure_row(self, line: WrittenLogRow) -> WrittenLogRow:
-        """Its line in the failure log, from its line in the question log."""
+        """Make its line of the failure log from that of the question log."""
         is_reviewed = line.used_appellate
         return msgspec.structs.replace(
             line,
@@ -201,12 +201,12 @@ class TrialRows:
 
 
 def convert_to_ms(seconds: float) -> float:
-    """To the microsecond."""
+    """Convert to milliseconds, rounded to the microsecond."""
     return round(seconds * 1000, 3)
 
 
 def make_score_row(verdict: Verdict) -> ScoreRow:
-    """A verdict's marks under their public names."""
+    """Make the row of a verdict's marks under their public names."""
     marks = verdict.marks
     return ScoreRow(
         correctness=marks["correctness"],

@@ -1,4 +1,9 @@
-"""How a system served: what it delivered, how quickly it answered, what it spent on models."""
+"""A run folder: the plan, the state of every trial, and each result on demand.
+
+The journal may be far larger than memory. Opening it keeps two file offsets a trial and no answer;
+`results` reads the lines it needs from the file, in the order of the schedule, so that two runs
+with the same outcomes read the same whatever the order of their events.
+"""
 
 from array import array
 from collections import Counter
@@ -39,7 +44,7 @@ from recall_bench.runs.journal import JOURNAL, read_lines
 
 @dataclass(slots=True)
 class DeliveryCounts:
-    """The passages of all answers together."""
+    """The passages of all answers, counted."""
 
     answers: int = 0
     """How many answers came with passages."""
@@ -50,23 +55,23 @@ class DeliveryCounts:
 
     @property
     def traced_share(self) -> float | None:
-        """The part of the passages kept that could be traced to an episode."""
+        """The share of the kept passages that were traced to an episode."""
         return self.traced / self.kept if self.kept else None
 
 
 @dataclass(slots=True)
 class ServiceStats:
-    """A fold over the journal. Feed it every event."""
+    """Deliveries, latencies and model usage of a system, folded from the journal."""
 
     deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
     reader_usage: Usage = field(default_factory=Usage)
-    """What the reader cost, if one answered for the system."""
+    """What the reader cost, if there is one."""
     metered: dict[str, Usage] = field(default_factory=dict)
-    """What it spent at our endpoint, by stage."""
+    """What the system spent at our endpoint, by stage."""
     _seconds: "array[float]" = field(default_factory=lambda: array("f"))
 
     def note(self, event: Event) -> None:
-        """Take one event into account."""
+        """Apply one event."""
         match event:
             case Answered():
                 self._note_answer(event)
@@ -74,7 +79,7 @@ class ServiceStats:
                 self.metered[stage] = self.metered.get(stage, Usage()) + usage
 
     def compute_latency(self, share: float) -> float | None:
-        """The seconds within which this share of the answers came; None before the first."""
+        """Compute the latency within which this share of the answers came; None without answers."""
         if not self._seconds:
             return None
         ranked = sorted(self._seconds)
@@ -82,7 +87,7 @@ class ServiceStats:
 
     @property
     def metered_total(self) -> Usage:
-        """All that went through our endpoint."""
+        """The usage of all stages."""
         total = Usage()
         for usage in self.metered.values():
             total = total + usage
@@ -107,7 +112,7 @@ _CLOSE = "close"
 
 
 class _TrialIndex:
-    """Where in the file the last word on each trial of one scenario stands."""
+    """The file offsets of the last events of each trial of one scenario."""
 
     def __init__(self, standing: ScenarioStates) -> None:
         self.states = standing
@@ -124,13 +129,13 @@ class _TrialIndex:
 
 
 class RunFolder:
-    """Everything a view may be drawn from. Open one with `RunFolder.open`."""
+    """A run on disk. Open one with `RunFolder.open`."""
 
     def __init__(self, path: Path, first: RunStarted) -> None:
         self.path = path
         self.plan: Plan = first.plan
         self.part: Shard | None = first.part
-        """The part of the plan that this run is; None if all of it."""
+        """The shard of the plan that this run is; None for all of it."""
         self.states = TrialStates(first.plan)
         self.started: datetime = first.at
         self.ended: datetime = first.at
@@ -141,24 +146,24 @@ class RunFolder:
         self._codes = [first.code]
         self._work = [_describe_executor(first)]
         self.fault_examples: dict[str, str] = {}
-        """The first message heard of each kind of fault, and where."""
+        """The first message of each kind of fault, with its trial."""
         imported = first.plan.imported
         self.judges_with_findings: set[JudgeCard] = {
             card
             for card in (first.plan.judge, first.plan.appellate)
             if card and card.rubrics and (imported is None or imported.findings)
         }
-        """The judges that say what they notice in an answer beside its marks: those whose rubrics
-        ask for it, and those that did so once."""
+        """The judges that report findings: those whose rubrics ask for them, and those that
+        reported one."""
         self.diagnosis = first.diagnosis
-        """What `doctor` last said of the system before the run; None if it was never asked."""
+        """The last result of `doctor` for the system before the run; None without one."""
         self.service = ServiceStats()
         self._faults = [""]
         self._index: dict[str, _TrialIndex] = {}
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Read the journal in `path` once; DataError names the line that cannot be read."""
+        """Read the journal of a folder; raises DataError with the line that cannot be read."""
         journal = path / JOURNAL
         folder: Self | None = None
         try:
@@ -181,41 +186,41 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run said it was done."""
+        """Whether the journal records the end of the run."""
         return self.states.has_ended
 
     @property
     def active_s(self) -> float:
-        """Seconds of work: pauses between an interruption and its continuation do not count."""
+        """Seconds of work, without the pauses before each continuation."""
         return max(0.0, (self.ended - self.started - self._paused).total_seconds())
 
     @property
     def executors(self) -> tuple[str, ...]:
-        """Who did the work, each once, first to last, in words."""
+        """Descriptions of the executors, each once, first to last."""
         return tuple(dict.fromkeys(self._work))
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Versions of the harness that worked on this run, each once, first to last."""
+        """The versions of the harness that worked on this run, each once, first to last."""
         return tuple(dict.fromkeys(self._codes))
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """The scenarios whose questions are known, in the order of the plan."""
+        """The scenarios that were started, in the order of the plan."""
         return tuple(c.id for c in self.plan.scenarios if c.id in self.states.scenarios)
 
     @property
     def unstarted(self) -> tuple[str, ...]:
-        """The scenarios the run has not come to yet."""
+        """The scenarios that were not started yet."""
         return tuple(c.id for c in self.plan.scenarios if c.id not in self.states.scenarios)
 
     def results(self, scenario: str) -> Iterator[TrialResult]:
-        """One result for every trial the scenario owes: by checkpoint, repeat and asked order."""
+        """Read the result of every owed trial, by checkpoint, repeat and asked order."""
         for row in range(len(self.states.scenarios[scenario].checkpoint_plans)):
             yield from self.read_checkpoint_results(scenario, row)
 
     def read_checkpoint_results(self, scenario: str, row: int) -> Iterator[TrialResult]:
-        """The results of one checkpoint, by repeat and asked order."""
+        """Read the results of one checkpoint, by repeat and asked order."""
         return self._read_results(scenario, row, None)
 
     def _read_results(
@@ -243,14 +248,14 @@ class RunFolder:
     def read_results_of(
         self, scenario: str, wanted: Callable[[Item], bool]
     ) -> Iterator[TrialResult]:
-        """The results of the questions wanted, by checkpoint; nothing of any other is read."""
+        """Read the results of the wanted questions only, by checkpoint."""
         standing = self.states.scenarios[scenario]
         numbers = {number for number, item in enumerate(standing.items) if wanted(item)}
         for row in range(len(standing.checkpoint_plans) if numbers else 0):
             yield from self._read_results(scenario, row, numbers)
 
     def count_faults(self) -> dict[str, int]:
-        """How many trials ended in each kind of fault, by name."""
+        """Count the trials that ended in each kind of fault, by name."""
         counts: Counter[int] = Counter()
         for index in self._index.values():
             counts.update(index.fault)
@@ -258,7 +263,7 @@ class RunFolder:
         return dict(sorted(named.items()))
 
     def count_reviews(self) -> ReviewCounts:
-        """What reviews did to the verdicts, as they stand, and how many are still due."""
+        """Count the outcomes of reviews, and those still due."""
         standings = self.states.scenarios
         still_open = 0
         if self.plan.appellate is not None and not self.is_finished:
@@ -272,20 +277,20 @@ class RunFolder:
         )
 
     def get_findings(self, judged: Judged) -> tuple[Finding, ...] | None:
-        """What the judge of the final verdict noticed; None if it is one who does not say."""
+        """Return the findings of the final verdict; None if its judge reports none."""
         card = self.plan.judge if judged.primary is None else self.plan.appellate
         return judged.verdict.findings if card in self.judges_with_findings else None
 
     def is_checkpoint_ready(self, scenario: str, label: str) -> bool:
-        """Whether the system finished taking in everything up to this checkpoint."""
+        """Whether the system has ingested everything up to this checkpoint."""
         return label in self._index[scenario].settled
 
     def get_last_time(self, scenario: str, row: int) -> datetime | None:
-        """When the last event about this checkpoint was recorded."""
+        """Return when the last event of this checkpoint was recorded."""
         return self._index[scenario].last_times[row]
 
     def list_feed_failures(self, scenario: str) -> tuple[FeedFailed, ...]:
-        """The last failure at each checkpoint with questions not put yet, by days."""
+        """List the last failure of each checkpoint with open questions, by days."""
         standing = self.states.scenarios[scenario]
         last = {
             standing.row[failure.checkpoint]: failure

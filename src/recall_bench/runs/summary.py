@@ -1,4 +1,7 @@
-"""How the answers about boundaries went: what was leaked, and what was withheld without need."""
+"""The summary of a run: counts by checkpoint, category, difficulty and persona, and validity.
+
+Everything is counted from the trial states; only answers to boundary questions are read.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,16 +35,16 @@ class BoundaryCounts:
 
     leaks: Leaks
     refusals: Mapping[Disclosure, Refusals]
-    """By how much may be disclosed: `partial` and `answer`, where such answers were judged."""
+    """By allowed disclosure, `partial` and `answer`, where such answers were judged."""
 
     @property
     def over_refusal(self) -> Refusals:
-        """Both kinds together."""
+        """The refusals of both kinds."""
         return sum(self.refusals.values(), Refusals())
 
 
 def count_boundary(folder: RunFolder, scenario: str) -> BoundaryCounts:
-    """Count over one scenario. Only answers and verdicts of such questions are read."""
+    """Count the leaks and refusals of one scenario."""
     guarded: list[GuardedAnswer] = []
     judged: dict[Disclosure, list[tuple[Finding, ...] | None]] = {}
     for result in folder.read_results_of(scenario, _is_relevant):
@@ -55,7 +58,7 @@ def count_boundary(folder: RunFolder, scenario: str) -> BoundaryCounts:
 
 
 def merge_boundaries(parts: Iterable[BoundaryCounts]) -> BoundaryCounts:
-    """All scenarios together."""
+    """Merge the counts of several scenarios."""
     leaks, refusals = Leaks(), dict[Disclosure, Refusals]()
     for part in parts:
         leaks += part.leaks
@@ -79,10 +82,10 @@ def _get_findings(folder: RunFolder, result: TrialResult) -> tuple[Finding, ...]
 
 
 STUB = "stub"
-"""The name of the judge that grades nothing."""
+"""The name of the judge that judges nothing."""
 
 _CellKey = tuple[str, str | None, str | None]
-"""Category, difficulty and expected disclosure: trials that agree in all three count alike."""
+"""Category, difficulty and expected disclosure."""
 
 
 class RunStatus(StrEnum):
@@ -97,7 +100,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
-    """A status, and why in a few words where it is not `valid`."""
+    """A status, with a reason unless it is `valid`."""
 
     status: RunStatus
     reason: str | None = None
@@ -105,16 +108,16 @@ class Validity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureSummary:
-    """How the questions with one expected disclosure went, over all checkpoints."""
+    """The questions with one expected disclosure, over all checkpoints."""
 
     tally: TrialTally
     unique: int
-    """How many different questions they are."""
+    """The number of distinct questions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointSummary:
-    """One column of every table: what was asked there and how it went."""
+    """One checkpoint: what was asked there, and the outcomes."""
 
     checkpoint: Checkpoint
     cutoff: int
@@ -124,7 +127,7 @@ class CheckpointSummary:
     difficulties: Mapping[str, TrialTally]
     disclosures: Mapping[str, TrialTally]
     new_days: int
-    """Days there were to feed since the checkpoint before."""
+    """Days to feed since the checkpoint before."""
     new: int
     older: int
     older_asked: int
@@ -133,13 +136,13 @@ class CheckpointSummary:
     """Whether nothing is left to do here."""
 
     def get_tally(self, name: str) -> TrialTally:
-        """The trials of one category, none if there are none."""
+        """Return the tally of one category, empty if it has no trials."""
         return self.categories.get(name, TrialTally())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaSummary:
-    """One scenario: its checkpoints by days, and all of them together."""
+    """One scenario: its checkpoints by days, and their totals."""
 
     id: str
     checkpoints: tuple[CheckpointSummary, ...]
@@ -147,26 +150,26 @@ class PersonaSummary:
     disclosures: Mapping[str, DisclosureSummary]
     boundary: BoundaryCounts
     questions: int
-    """The size of its question set, asked or not."""
+    """The number of its questions, asked or not."""
     feed_failures: tuple[FeedFailed, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A whole run."""
+    """The summary of a run."""
 
     plan: Plan
     validity: Validity
     personas: tuple[PersonaSummary, ...]
     unstarted: tuple[str, ...]
-    """Scenarios of the plan that the run has not come to."""
+    """Scenarios that were not started."""
     checkpoints: tuple[CheckpointSummary, ...]
     """Over all personas, by days."""
     overall: TrialTally
     disclosures: Mapping[str, DisclosureSummary]
     boundary: BoundaryCounts
     categories: tuple[str, ...]
-    """Every category a table should list, in order."""
+    """The categories of every table, in order."""
     faults: Mapping[str, int]
     """How many trials ended in each kind of fault."""
     reviews: ReviewCounts
@@ -174,7 +177,7 @@ class Summary:
 
     @property
     def is_stub(self) -> bool:
-        """Whether the judge graded nothing."""
+        """Whether the judge judges nothing."""
         return self.plan.judge.name == STUB
 
     @property
@@ -195,12 +198,12 @@ class Summary:
 
     @property
     def questions(self) -> int:
-        """The size of all question sets together, asked or not."""
+        """The number of all questions, asked or not."""
         return sum(persona.questions for persona in self.personas)
 
 
 def summarise(folder: RunFolder) -> Summary:
-    """Count everything in a run folder."""
+    """Summarise a run folder."""
     personas = tuple(_summarise_persona(folder, scenario) for scenario in folder.scenarios)
     overall = sum_tallies(persona.overall for persona in personas)
     reviews = folder.count_reviews()
@@ -223,7 +226,7 @@ def summarise(folder: RunFolder) -> Summary:
 def summarise_checkpoint(
     standing: ScenarioStates, row: int, *, is_settled: bool = True
 ) -> CheckpointSummary:
-    """Count one checkpoint of one scenario, as it stands."""
+    """Summarise one checkpoint of one scenario."""
     return _count_checkpoint(
         standing, row, [_get_cell(item) for item in standing.items], is_settled=is_settled
     )
@@ -255,7 +258,7 @@ def _count_checkpoint(
 def _tally_cells(
     standing: ScenarioStates, row: int, cells: Sequence[_CellKey]
 ) -> dict[_CellKey, TrialTally]:
-    """The tally of each cell; trials that stand alike are unpacked once and counted."""
+    """Tally the trials of each cell; equal states are unpacked once."""
     grid, asked = standing.grid, standing.checkpoint_plans[row].asked
     counts: Counter[tuple[_CellKey, int]] = Counter()
     alike: dict[int, TrialStatus] = {}
@@ -271,7 +274,7 @@ def _tally_cells(
 
 
 def is_over_budget(tally: TrialTally, budget: float) -> bool:
-    """Whether more of these trials lack a verdict than the budget allows."""
+    """Whether more of these trials failed than the error budget allows."""
     return tally.failed > budget * tally.owed
 
 
@@ -394,14 +397,14 @@ def _list_categories(folder: RunFolder) -> tuple[str, ...]:
 
 
 def list_names(found: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:
-    """The usual names, then the others found; the usual ones only if any of them was."""
+    """List the usual names, then the others; only the others if no usual one was found."""
     names = dict.fromkeys(found)
     others = tuple(name for name in names if name not in usual)
     return others if others and len(others) == len(names) else (*usual, *others)
 
 
 def list_difficulties(part: CheckpointSummary) -> tuple[str, ...]:
-    """Every difficulty a table should list, in order."""
+    """List the difficulties of every table, in order."""
     return list_names(part.difficulties, DIFFICULTIES)
 
 
@@ -439,7 +442,7 @@ class HeatmapGrid(TypedDict):
 
 
 def heatmap_grid(summary: Summary) -> HeatmapGrid:
-    """Mean and count by category and checkpoint; None where nothing was measured or visited."""
+    """Build the means and counts by category and checkpoint; None where nothing was measured."""
     parts = {part.checkpoint.label: part for part in summary.checkpoints}
     labels = [checkpoint.label for checkpoint in summary.plan.checkpoints]
     rows = [

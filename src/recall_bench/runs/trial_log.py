@@ -1,7 +1,7 @@
-"""The last word of a journal on each trial: what an answer took, found and told.
+"""The last events of each trial: times, passages, usage and findings.
 
-One pass, which keeps no text; only answers that made something up are looked at once more, where
-they may be about another persona.
+One pass over the journal, which keeps no text. Ungrounded answers are read once more, to see
+whether they are about another persona.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class _VerdictLine(msgspec.Struct, gc=False):
 
 
 class _LogLine(msgspec.Struct, gc=False):
-    """What is wanted of an event. Skipping the rest is three times as fast as reading it."""
+    """The needed fields of an event. Skipping the rest is three times as fast."""
 
     type: str
     trial: Trial | None = None
@@ -60,7 +60,7 @@ _LOG_LINE = msgspec.json.Decoder(_LogLine)
 
 
 class TrialEntry(msgspec.Struct, kw_only=True):
-    """What the journal says of one trial."""
+    """The last events of one trial."""
 
     is_answered: bool = False
     seconds: float | None = None
@@ -69,14 +69,14 @@ class TrialEntry(msgspec.Struct, kw_only=True):
     delivery: Delivery | None = None
     found: FoundPassages = NO_PASSAGES
     is_traced: bool = True
-    """Whether it is known of any passage where it is from, if there is one."""
+    """Whether any passage was traced, if there is one."""
     text: str | None = None
-    """The answer, where something in it may be a secret."""
+    """The answer, where it may contain a secret."""
     findings: tuple[Finding, ...] | None = None
     score: float | None = None
     fault: str | None = None
     offset: int = -1
-    """Where in the journal the answer stands."""
+    """The offset of the answer in the journal."""
     is_silent: bool = False
     tells_stale: bool = False
     tells_others: bool = False
@@ -87,7 +87,7 @@ _EMPTY_ENTRY = TrialEntry()
 
 
 class TrialLog:
-    """The last word on each trial, gathered as the journal goes by."""
+    """The last events of each trial of a run."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
@@ -98,22 +98,22 @@ class TrialLog:
         self.has_passages = False
         """Whether the system ever returned a passage."""
         self.lost: dict[tuple[str, str], frozenset[int]] = {}
-        """By scenario and checkpoint, the days not held, where the memory says."""
+        """By scenario and checkpoint, the days that the memory reports as lost."""
 
     def read(self, path: Path) -> None:
-        """Take in the whole journal."""
+        """Read the whole journal."""
         for offset, line in read_lines(path):
             self._note(_LOG_LINE.decode(line), offset)
         self._look_for_other_people(path)
 
     def get_entry(self, scenario: str, slot: int) -> TrialEntry:
-        """The last word on the trial in this slot; one that says nothing if there is none."""
+        """Return the entry of the trial in this slot, an empty one if it has no events."""
         return self._entries[scenario][slot] or _EMPTY_ENTRY
 
     def _note(self, line: _LogLine, offset: int) -> None:
         if line.type == "inspected" and line.scenario and line.checkpoint:
             self._note_inspection((line.scenario, line.checkpoint), line.lost)
-        # A run that is still going on may have come to another persona since it was opened.
+        # A run in progress may have started another persona since it was opened.
         if line.trial is None or line.trial.scenario not in self._entries:
             return
         match line.type:
@@ -133,7 +133,7 @@ class TrialLog:
             self.lost[place] = frozenset(lost)
 
     def _look_for_other_people(self, path: Path) -> None:
-        """Look at answers that made something up once more: it may be another persona's."""
+        """Read ungrounded answers again: their values may be another persona's."""
         if len(self._entries) < 2:
             return
         strangers = OtherPeople({name: each.items for name, each in self._standings.items()})
@@ -152,7 +152,7 @@ class TrialLog:
                     found = standing.get_status(row, repeat, number)
                     heard = self._entries[name][standing.compute_slot(row, repeat, number)]
                     is_made_up = found.state is TrialState.JUDGED and not found.grounded
-                    # A secret that was told is a leak, whosoever it is.
+                    # A disclosed secret is a leak, whoever's it is.
                     is_leak = heard is not None and Finding.LEAK in (heard.findings or ())
                     if is_made_up and heard is not None and heard.is_answered and not is_leak:
                         yield name, heard
@@ -164,7 +164,7 @@ class TrialLog:
         number = standing.index[trial.item]
         truth = standing.items[number].truth
         final = standing.get_status(standing.row[trial.checkpoint], trial.repeat, number)
-        # Whose a value is matters only where it is wrong, and looking for it takes time.
+        # Searching takes time, and matters only for wrong answers.
         wrong = "" if _has_full_marks(final) else answer.text
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
         self.has_passages = self.has_passages or bool(answer.passages)

@@ -1,7 +1,7 @@
-"""Every trial a run owes, as one row: what all views of a run are made from.
+"""Every owed trial of a run as one row: the table that all reports are built from.
 
-States and marks are those the summary counts, so a mean over rows is the mean it prints. What an
-answer took and found is read from the journal.
+States and marks are those of the summary, so a mean over rows is the mean it prints. Times and
+passages are read from the journal.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,93 +26,92 @@ from recall_bench.runs.trial_log import TrialEntry, TrialLog
 
 
 class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One trial owed, whether or not it was carried out."""
+    """One owed trial, run or not."""
 
     trial: Trial
     item: Item
     days: int
-    """Story days told by its checkpoint."""
+    """Story days fed by its checkpoint."""
     cutoff: int
-    """The last day that was there to be fed."""
+    """The last day that existed."""
     standing: TrialStatus
     seconds: float | None = None
-    """How long the system took to answer, or to fail; None if it was not asked yet."""
+    """How long the system took to answer or to fail; None if it was not asked yet."""
     reading_s: float | None = None
-    """How long the reader took, where one wrote the answer."""
+    """How long the reader took, where there is one."""
     usage: Usage | None = None
-    """What the system says it spent on the answer, and the reader with it; None if neither does."""
+    """The reported usage of the system plus that of the reader; None if neither is known."""
     delivery: Delivery | None = None
-    """What became of the passages; None where there were none."""
+    """The passages counted; None where there were none."""
     evidence_found: int | None = None
-    """Evidence days of which a passage was delivered; None where that cannot be known."""
+    """Evidence days of which a passage was delivered; None where unknown."""
     evidence_missing: int | None = None
-    """Evidence days of which nothing that tells the answer was delivered; None where that cannot
-    be known. Where utterances are known, only the telling ones will do."""
+    """Evidence days of which no passage with the answer was delivered; None where unknown. Where
+    turns are known, only the evidence turns count."""
     evidence_cut: int | None = None
-    """Those of them of which a passage was returned and cut off by the budget."""
+    """Those of them of which a passage was returned and cut by the budget."""
     evidence_lost: int | None = None
-    """Evidence days that the memory does not hold, and delivered nothing of; None where it does
-    not say what it holds."""
+    """Evidence days that the memory does not hold; None where it does not report what it holds."""
     is_silent: bool = False
-    """Whether it was answered without a word."""
+    """Whether the answer is empty."""
     tells_stale: bool = False
-    """Whether the answer holds a value that was overtaken, and not all that is right."""
+    """Whether the answer contains a superseded value and not the full correct answer."""
     tells_others: bool = False
-    """Whether it holds a value of another session or person, and not all that is right."""
+    """Whether it contains a value of another session or person and not the full correct answer."""
     tells_other_people: bool = False
-    """Whether what it made up is what another persona of the run is asked about."""
+    """Whether an invented value is one that another persona of the run is asked about."""
     findings: tuple[Finding, ...] | None = None
-    """What the judge noticed; None if it is not judged, or by one who does not say."""
+    """The judge's findings; None if it is not judged, or the judge reports none."""
     score: float | None = None
-    """From 0 to 1, where a dataset's own protocol judged."""
+    """From 0 to 1, by a dataset's own protocol."""
     leaked: bool | None = None
-    """Whether a secret was told; None where none could be, or nobody could notice."""
+    """Whether a secret was disclosed; None where none could be, or it could not be noticed."""
     fault: str | None = None
-    """What kept it from being answered, or judged."""
+    """Why it was not answered or not judged."""
 
     @property
     def state(self) -> TrialState:
-        """How far it has come."""
+        """The state of the trial."""
         return self.standing.state
 
     @property
     def points(self) -> int | None:
-        """Of six; no points for a question not answered, None where there is no verdict."""
+        """Of six; 0 for a question not answered, None without a verdict."""
         if self.standing.state is TrialState.JUDGED:
             return self.standing.composite
         return 0 if self.standing.state is TrialState.NOT_ANSWERED else None
 
     @property
     def is_hallucination(self) -> bool | None:
-        """Whether the answer made something up; None unless it was judged."""
+        """Whether the answer is ungrounded; None unless it was judged."""
         return self.standing.grounded == 0 if self.standing.state is TrialState.JUDGED else None
 
     @property
     def is_invention(self) -> bool | None:
-        """Whether it made something up other than by telling a secret; None unless judged.
+        """Whether it is ungrounded for another reason than a leak; None unless judged.
 
-        A leak has no mark for being grounded either, though what it tells may well be true.
+        A leak is not marked as grounded either, although it may be true.
         """
         return None if self.is_hallucination is None else self.is_hallucination and not self.leaked
 
     @property
     def is_refusal(self) -> bool | None:
-        """Whether the answer refuses, or says that there is no such thing; None if unknown."""
+        """Whether the answer refuses or denies; None if unknown."""
         return None if self.findings is None else bool(count_refusals([self.findings]).refused)
 
     @property
     def evidence_days(self) -> int:
-        """How many days support the answer."""
+        """The number of evidence days."""
         return len({cited.day for cited in self.item.truth.evidence})
 
     @property
     def category(self) -> str:
-        """What kind of recall is asked for."""
+        """The category of the question."""
         return self.item.truth.category
 
     @property
     def difficulty(self) -> str | None:
-        """How hard the dataset says it is."""
+        """The difficulty of the question, from the dataset."""
         return self.item.truth.difficulty
 
 
@@ -132,7 +131,7 @@ class TrialTable:
 
     @cached_property
     def hallucinations(self) -> dict[Trial, float]:
-        """1 for every judged answer that made something up, 0 for every other."""
+        """1 for every ungrounded judged answer, 0 for every other."""
         return {
             row.trial: float(row.is_hallucination)
             for row in self.rows
@@ -141,12 +140,12 @@ class TrialTable:
 
     @cached_property
     def leaks(self) -> dict[Trial, float]:
-        """1 for every guarded answer that told the secret, 0 for every other."""
+        """1 for every guarded answer that leaked, 0 for every other."""
         return {row.trial: float(row.leaked) for row in self.rows if row.leaked is not None}
 
 
 def read_trials(folder: RunFolder) -> TrialTable:
-    """One row for every trial owed by the personas the run has come to."""
+    """Read one row for every owed trial of the scenarios that were started."""
     words = TrialLog(folder)
     path = folder.path / JOURNAL
     try:
@@ -234,7 +233,7 @@ class _RowBuilder:
 
 
 def _find_unfed_days(standing: ScenarioStates) -> frozenset[int]:
-    """Days that tell an answer and are not among those there are to feed, where these are known."""
+    """Find evidence days that are not among the days to feed, where these are known."""
     if not standing.days:
         return frozenset()
     cited = (each.day for item in standing.items for each in item.truth.evidence)
@@ -249,10 +248,9 @@ def _check_leak(item: Item, word: TrialEntry) -> bool | None:
 
 
 def explain_missing_marks(table: TrialTable) -> str | None:
-    """Why the run has no marks to go by; None if it has some.
+    """Explain why the run has no marks; None if it has some.
 
-    A question that was not answered has no points, which is a mark only beside others: where a
-    dataset's own protocol scores the answers, failures would be all that counts.
+    Where a dataset's own protocol scores the answers, only unanswered questions would have points.
     """
     card = table.plan.dataset
     if card is None:
@@ -263,5 +261,5 @@ def explain_missing_marks(table: TrialTable) -> str | None:
 
 
 def identify_answers(folder: RunFolder) -> tuple[str, datetime]:
-    """Names the answers of a run: the same for a copy of it, and where they are judged again."""
+    """Identify the answers of a run: equal for a copy of it, and where they are judged again."""
     return folder.plan.answers_from or folder.plan.digest, folder.started
