@@ -15,7 +15,7 @@ from recall_bench.generate import shipped_personas, worlds
 from recall_bench.generate.shipped_personas import ShippedCorpus, digest_folder, write_catalogue
 from recall_bench.generate.worlds import build_world, find_worlds, verify_and_lint
 from tests.commands import Invoke
-from tests.generate.world.conftest import BAKERY, questions
+from tests.generate.world.built_bakery import BAKERY, build_bakery, read_questions
 
 DAYS = 60
 
@@ -23,7 +23,7 @@ DAYS = 60
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bakery of sixty days, not to be touched."""
-    return build_world(str(BAKERY), tmp_path_factory.mktemp("played"), days=DAYS)
+    return build_bakery(tmp_path_factory, days=DAYS)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def values_in(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def tamper(folder: Path) -> str:
     """Change the figure a question asks for, in the sentence that states it; the question's id."""
-    asked = values_in(questions(folder))
+    asked = values_in(read_questions(folder))
     question = next(q for q in asked if re.search("/(number|money)", q["kind"]))
     (span,), (value,) = question["evidence"], question["atoms"]
     path = folder / f"memories-{DAYS}d" / f"day-{span['day']:04}.md"
@@ -57,7 +57,7 @@ def tamper(folder: Path) -> str:
 
 def misquote(folder: Path, times: int) -> list[str]:
     """Give so many questions a wrong reference; their ids."""
-    asked = questions(folder)
+    asked = read_questions(folder)
     chosen = values_in(asked)[:times]
     assert len(chosen) == times
     for question in chosen:
@@ -80,7 +80,7 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(shipped_personas, "_CATALOGUE", sources / "catalogue.json")
     expected = build_world("bakery", tmp_path / "expected")
     corpus = ShippedCorpus(
-        digest=digest_folder(expected), days=12, questions=len(questions(expected))
+        digest=digest_folder(expected), days=12, questions=len(read_questions(expected))
     )
     write_catalogue({"bakery": {"arcs-12d.yaml": corpus}})
     yield tmp_path / "cache"
@@ -131,7 +131,7 @@ def test_sources_that_do_not_exist_or_are_wrong_are_named(tmp_path: Path, invoke
 def test_a_sound_world_is_one_line_and_ends_with_0(bakery: Path, invoke: Invoke) -> None:
     shown = invoke("world", "check", bakery)
 
-    count = len(questions(bakery))
+    count = len(read_questions(bakery))
     assert shown.code == 0
     assert re.fullmatch(
         rf"bakery  \d+ days, {count} of {count} answers re-derived, 0 findings, "
@@ -146,7 +146,7 @@ def test_a_changed_value_is_found_and_ends_with_3(bakery: Path, invoke: Invoke) 
 
     shown = invoke("world", "check", bakery)
 
-    count = len(questions(bakery))
+    count = len(read_questions(bakery))
     assert shown.code == 3
     assert f"{count} of {count} answers" not in shown.out
     assert f"question {changed}: " in shown.out
@@ -156,7 +156,7 @@ def test_a_changed_value_is_found_and_ends_with_3(bakery: Path, invoke: Invoke) 
 
 def test_a_lint_error_alone_ends_with_3(bakery: Path, invoke: Invoke) -> None:
     """No proof reads how hard a question is said to be."""
-    asked = questions(bakery)
+    asked = read_questions(bakery)
     asked[0]["difficulty"] = "tricky"
     (bakery / f"qa-{DAYS}d" / "questions.yaml").write_text(json.dumps(asked))
 
@@ -286,7 +286,7 @@ def test_stats_as_json(bakery: Path, invoke: Invoke) -> None:
     assert found["baselines"] is None
     assert found["portrait"]["persona"] == "bakery"
     assert found["portrait"]["threads"]["named"]["part"] > 50
-    assert found["portrait"]["questions"]["overall"]["questions"] == len(questions(bakery))
+    assert found["portrait"]["questions"]["overall"]["questions"] == len(read_questions(bakery))
 
 
 def test_what_has_no_days_has_no_portrait(tmp_path: Path, invoke: Invoke) -> None:
@@ -321,7 +321,7 @@ def test_a_constant_refusal_is_understood_as_one(
     bakery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world, "SYSTEMS", ())
-    refused = [q for q in questions(bakery) if q.get("expected_disclosure") == "refuse"]
+    refused = [q for q in read_questions(bakery) if q.get("expected_disclosure") == "refuse"]
     for path in bakery.glob("qa-*/questions.yaml"):
         path.write_text(json.dumps(refused))
 

@@ -20,11 +20,7 @@ from recall_bench.generate.shipped_personas import (
     materialise,
     write_catalogue,
 )
-from recall_bench.generate.world.build import build_folder
-from recall_bench.generate.world.sources import WorldOptions, read_sources
-
-BAKERY = Path(__file__).parent / "world" / "bakery"
-STORY = "arcs-60d.yaml"
+from tests.generate.world.built_bakery import BAKERY, STORY, build_bakery
 
 
 class Plays:
@@ -43,8 +39,7 @@ class Plays:
 @pytest.fixture(scope="module")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the bakery's bytes come to."""
-    out = tmp_path_factory.mktemp("once")
-    return digest_folder(build_folder(read_sources(BAKERY, STORY), WorldOptions(days=60), out))
+    return digest_folder(build_bakery(tmp_path_factory))
 
 
 @pytest.fixture

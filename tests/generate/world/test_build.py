@@ -1,6 +1,5 @@
 """A world is a function of its sources and its knobs: same seed, same bytes."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,75 +9,73 @@ from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, WorldSources
-from tests.generate.world.conftest import days, questions
-
-Built = Callable[..., Path]
+from tests.generate.world.built_bakery import Build, read_days, read_questions
 
 
 def test_the_same_seed_gives_the_same_bytes(
-    built: Built, bakery: WorldSources, tmp_path: Path
+    built: Build, bakery: WorldSources, tmp_path: Path
 ) -> None:
     again = build_folder(bakery, WorldOptions(days=60), tmp_path)
 
     assert digest_folder(again) == digest_folder(built())
 
 
-def test_the_bytes_are_those_on_record(built: Built) -> None:
+def test_the_bytes_are_those_on_record(built: Build) -> None:
     assert digest_folder(built())[:16] == "fbd7fd4861fa135f"
 
 
-def test_the_engine_reads_it_without_a_complaint(built: Built) -> None:
+def test_the_engine_reads_it_without_a_complaint(built: Build) -> None:
     found = inspect_persona(built(), arcs="arcs-60d.yaml")
 
     assert (found.problems, found.warnings) == ([], [])
     assert len(found.items) > 40
 
 
-def test_another_seed_changes_names_values_and_dates(built: Built) -> None:
-    ours, other = built(), built(seed=5)
+def test_another_seed_changes_names_values_and_dates(built: Build) -> None:
+    ours, other = built(days=200), built(days=200, seed=1)
 
-    said = " ".join(days(other).values())
+    said = " ".join(read_days(other).values())
     assert not [name for name in ("Odette", "Marlowe", "Tibor", "Delacourt") if name in said]
     assert "Millbrook" not in said
     assert "$18,400" not in said
     assert (
-        load_persona(ours, arcs="arcs-60d.yaml").epoch
-        != load_persona(other, arcs="arcs-60d.yaml").epoch
+        load_persona(ours, arcs="arcs-200d.yaml").epoch
+        != load_persona(other, arcs="arcs-200d.yaml").epoch
     )
-    shared = {str(q["answer"]) for q in questions(ours)} & {
-        str(q["answer"]) for q in questions(other)
+    shared = {str(q["answer"]) for q in read_questions(ours)} & {
+        str(q["answer"]) for q in read_questions(other)
     }
-    assert len(shared) < len(questions(ours)) / 3
+    assert len(shared) < len(read_questions(ours)) / 3
 
 
-def test_nobody_writes_while_away(built: Built) -> None:
-    assert not {43, 44, 45} & set(days(built()))
+def test_nobody_writes_while_away(built: Build) -> None:
+    assert not {43, 44, 45} & set(read_days(built()))
 
 
-def test_a_shorter_play_is_the_beginning_of_the_longer(built: Built) -> None:
-    short, long = days(built(days=20)), days(built())
+def test_a_shorter_play_is_the_beginning_of_the_longer(built: Build) -> None:
+    short, long = read_days(built()), read_days(built(days=200))
 
-    assert short == {day: text for day, text in long.items() if day <= 20}
-
-
-def test_a_story_goes_on_beyond_its_arcs(built: Built) -> None:
-    assert max(days(built(days=90))) > 80
+    assert short == {day: text for day, text in long.items() if day <= 60}
 
 
-def test_density_is_a_matter_of_words(built: Built) -> None:
+def test_a_story_goes_on_beyond_its_arcs(built: Build) -> None:
+    assert max(read_days(built(days=200))) > 190
+
+
+def test_density_is_a_matter_of_words(built: Build) -> None:
     usual, half = (
-        sum(len(text.split()) for text in days(folder).values())
+        sum(len(text.split()) for text in read_days(folder).values())
         for folder in (built(), built(density=0.5))
     )
 
     assert 0.35 < half / usual < 0.75
 
 
-def test_near_wording_calls_things_by_their_name(built: Built) -> None:
+def test_near_wording_calls_things_by_their_name(built: Build) -> None:
     def named(**knobs: float) -> int:
         return sum(
             "order B-" in str(q["question"])
-            for q in questions(built(**knobs))
+            for q in read_questions(built(**knobs))
             if q["category"] != "temporal-reasoning"
         )
 
@@ -86,9 +83,9 @@ def test_near_wording_calls_things_by_their_name(built: Built) -> None:
     assert named(distance=1.0) == 0
 
 
-def test_evidence_is_the_sentence_that_tells(built: Built) -> None:
-    told = days(built())
-    stated = [q for q in questions(built()) if q["derive"]["op"] == "value"]
+def test_evidence_is_the_sentence_that_tells(built: Build) -> None:
+    told = read_days(built())
+    stated = [q for q in read_questions(built()) if q["derive"]["op"] == "value"]
 
     assert stated
     for question in stated:

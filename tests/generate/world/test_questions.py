@@ -3,21 +3,19 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.generate.world.conftest import days, questions
+from tests.generate.world.built_bakery import Build, read_days, read_questions
 
-Built = Callable[..., Path]
+DAYS = 200
 
 
 @pytest.fixture(scope="module")
-def asked(built: Built) -> list[dict[str, Any]]:
-    """What a year at the bakery asks; not to be changed."""
-    return questions(built(days=365))
+def asked(built: Build) -> list[dict[str, Any]]:
+    """The questions of 200 days at the bakery; not to be changed."""
+    return read_questions(built(days=DAYS))
 
 
 def of(asked: list[dict[str, Any]], category: str) -> list[dict[str, Any]]:
@@ -46,8 +44,8 @@ def test_no_question_holds_its_answer(asked: list[dict[str, Any]]) -> None:
 def test_no_small_number_is_the_answer_too_often(asked: list[dict[str, Any]]) -> None:
     gaps = Counter(q["answer"] for q in asked if q["derive"]["op"] == "gap")
 
-    assert sum(gaps.values()) > 10
-    assert max(gaps.values()) <= sum(gaps.values()) / 2
+    assert sum(gaps.values()) >= 8
+    assert max(gaps.values()) <= 2
 
 
 def test_no_order_can_be_told_from_the_question(asked: list[dict[str, Any]]) -> None:
@@ -78,11 +76,11 @@ def test_the_value_now_and_the_value_then_are_both_asked(asked: list[dict[str, A
 
 
 def test_an_old_fact_is_asked_only_after_a_long_silence(
-    asked: list[dict[str, Any]], built: Built
+    asked: list[dict[str, Any]], built: Build
 ) -> None:
-    folder = built(days=365)
-    lexicon = json.loads((folder / "qa-365d" / "lexicon.json").read_text(encoding="utf-8"))
-    told = days(folder)
+    folder = built(days=DAYS)
+    lexicon = json.loads((folder / f"qa-{DAYS}d" / "lexicon.json").read_text(encoding="utf-8"))
+    told = read_days(folder)
     old = of(asked, "recency-bias-resistance")
 
     assert old
@@ -156,9 +154,9 @@ def test_a_secret_made_public_is_answered_from_then_on(asked: list[dict[str, Any
 
 
 def test_what_was_to_be_forgotten_is_refused_to_those_who_heard_it(
-    asked: list[dict[str, Any]], built: Built
+    asked: list[dict[str, Any]], built: Build
 ) -> None:
-    told = days(built(days=365))
+    told = read_days(built(days=DAYS))
     forgotten = [q for q in asked if q["derive"].get("why") == "forgotten"]
 
     assert forgotten
@@ -170,7 +168,7 @@ def test_what_was_to_be_forgotten_is_refused_to_those_who_heard_it(
 
 
 def test_a_month_is_counted_summed_and_compared_when_it_is_over(
-    asked: list[dict[str, Any]], built: Built
+    asked: list[dict[str, Any]], built: Build
 ) -> None:
     found = of(asked, "synthesis")
 

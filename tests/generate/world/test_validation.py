@@ -8,7 +8,7 @@ import pytest
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.generate.world.sources import WorldSources, read_sources
 from recall_bench.generate.world.validation import find_source_problems
-from tests.generate.world.conftest import BAKERY
+from tests.generate.world.built_bakery import BAKERY
 
 
 def test_the_bakery_is_sound(bakery: WorldSources) -> None:

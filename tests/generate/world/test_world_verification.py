@@ -1,6 +1,5 @@
 """What is played can be proved from its text alone, and whoever tampers with the text is caught."""
 
-from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -9,14 +8,13 @@ import pytest
 
 from recall_bench.generate.verification.findings import VerificationCode
 from recall_bench.generate.verification.verifier import verify_world
-from tests.generate.world.conftest import questions
+from tests.generate.world.built_bakery import Build, read_questions
 
-Built = Callable[..., Path]
 STORY = "arcs-200d.yaml"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_answer_is_derived_again(built: Built, seed: int) -> None:
+def test_every_answer_is_derived_again(built: Build, seed: int) -> None:
     report = verify_world(built(days=200, seed=seed), STORY)
 
     assert report.findings == ()
@@ -28,7 +26,7 @@ class Tampered:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.asked = questions(folder)
+        self.asked = read_questions(folder)
 
     def path(self, day: int) -> Path:
         return self.folder / "memories-200d" / f"day-{day:04}.md"
@@ -62,7 +60,7 @@ class Tampered:
 
 
 @pytest.fixture
-def world(built: Built, tmp_path: Path) -> Tampered:
+def world(built: Build, tmp_path: Path) -> Tampered:
     copytree(built(days=200), tmp_path / "bakery")
     return Tampered(tmp_path / "bakery")
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cache
 
 from recall_bench.generate.world.random_stream import RandomStream
 
@@ -22,6 +23,7 @@ class Dates:
     def __init__(self, epoch: date, style: str) -> None:
         self.epoch = epoch
         self.style = style
+        self._formatted: dict[int, str] = {}
 
     def get_date(self, day: int) -> date:
         """The calendar date of a story day; day 1 is the epoch."""
@@ -29,7 +31,10 @@ class Dates:
 
     def format_day(self, day: int) -> str:
         """The date of a story day as the text writes it: `4 March 2025`."""
-        return _format_date(self.get_date(day), self.style)
+        text = self._formatted.get(day)
+        if text is None:
+            text = self._formatted[day] = _format_date(self.get_date(day), self.style)
+        return text
 
     def format_heading(self, day: int) -> str:
         """The date with its weekday in front."""
@@ -103,11 +108,17 @@ def format_number(kind: str, amount: Decimal, *, unit: str = "", currency: str =
 
 def draw_amount(bounds: Sequence[float], chance: RandomStream) -> Decimal:
     """A number on the grid from low to high; the third bound is the step, 1 if absent."""
+    low, step, count, unit = _parse_grid(tuple(bounds))
+    return (low + step * chance.draw_between(0, count)).quantize(unit)
+
+
+@cache
+def _parse_grid(bounds: tuple[float, ...]) -> tuple[Decimal, Decimal, int, Decimal]:
+    """The lowest number, the step, the number of steps, and the unit of the last digit."""
     low, high, *rest = (Decimal(str(bound)) for bound in bounds)
     step = rest[0] if rest else Decimal(1)
-    amount = low + step * chance.draw_between(0, int((high - low) / step))
     places = max(_count_decimals(low), _count_decimals(step))
-    return amount.quantize(Decimal(1).scaleb(-places))
+    return low, step, int((high - low) / step), Decimal(1).scaleb(-places)
 
 
 def draw_time(bounds: Sequence[str | int], chance: RandomStream) -> FactValue:

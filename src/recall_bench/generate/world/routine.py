@@ -221,6 +221,14 @@ class RoutineSimulator:
             process.id: RandomStream(world.seed, "process", process.id)
             for process in routine.processes
         }
+        self._timings = {
+            process.id: {step.id: step.when for step in process.steps if step.when is not None}
+            for process in routine.processes
+        }
+        self._optional = {
+            process.id: {step.id: step for step in process.steps if step.did}
+            for process in routine.processes
+        }
         self._counts = dict.fromkeys(self.processes, 0)
         self._used = {_hash_name(name) for name in taken}
         self._last: dict[str, dict[str, list[FactValue]]] = {}
@@ -295,9 +303,9 @@ class RoutineSimulator:
             called=(),
             session=process.session,
             slots=process.slots,
-            whens={step.id: step.when for step in process.steps if step.when is not None},
+            whens=self._timings[process.id],
             slot_values=slot_values,
-            optional={step.id: step for step in process.steps if step.did},
+            optional=self._optional[process.id],
         )
         context = FillContext(self._world, day, thread)
         thread.name = self._world.picker.render(get_template(process.name), context).text

@@ -14,6 +14,9 @@ from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 _PLACEHOLDER = re.compile(r"\{(@?[A-Za-z][\w:–-]*)(?:\.(\w+))?\}|\{([nt]:[\d:.-]+|date:\d+)\}")
 _STARTS_SENTENCE = re.compile(r"(?:^|[.!?][\"”’)]*\s+|\n(?:[->] )?[\"“]?)$")
 _LOOK_BACK = 8
+_ARTICLES = ("a ", "A ")
+_ARTICLE = re.compile(r"\b[Aa] $")
+_LOWER_WORD = re.compile(r"[a-z]+(?:[’'-][a-z]+)*(?=[\s,.;:!?]|$)")
 _VOWEL = re.compile(r"[aeio]|u(?!ni|se|su|ti|ro)|8|11\b|18\b", re.IGNORECASE)
 
 
@@ -138,9 +141,11 @@ class _TemplateRenderer:
         filling = self._resolver.fill(placeholder)
         text = filling.text
         before = "".join(self.pieces[-3:])[-_LOOK_BACK:]
-        if _STARTS_SENTENCE.search(before):
+        # Most placeholders follow a plain word and a space: no pattern needs to look at those.
+        is_after_word = before[-1:] == " " and before[-2:-1].isalnum()
+        if not is_after_word and _STARTS_SENTENCE.search(before):
             text = capitalise(text)
-        elif re.search(r"\b[Aa] $", before) and _VOWEL.match(text):
+        elif before[-2:] in _ARTICLES and _ARTICLE.search(before) and _VOWEL.match(text):
             self.pieces[-1] = self.pieces[-1][:-1] + "n "
             self._length += 1
         if filling.states is not None:
@@ -155,8 +160,7 @@ class _TemplateRenderer:
 
 def capitalise(text: str) -> str:
     """Capitalise the text unless its first word is an identifier such as `ledger-api2`."""
-    is_word = re.match(r"[a-z]+(?:[’'-][a-z]+)*(?=[\s,.;:!?]|$)", text)
-    return text[0].upper() + text[1:] if is_word else text
+    return text[0].upper() + text[1:] if _LOWER_WORD.match(text) else text
 
 
 def _iterate_placeholders(nodes: tuple[Node, ...]) -> Iterator[Placeholder]:

@@ -1,0 +1,44 @@
+"""A small world to test with, a bakery, built once for all workers of a test run."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from filelock import FileLock
+
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.world.build import build_folder
+from recall_bench.generate.world.sources import WorldOptions, read_sources
+
+BAKERY = Path(__file__).parent / "bakery"
+STORY = "arcs-60d.yaml"
+
+Build = Callable[..., Path]
+
+
+def build_bakery(factory: pytest.TempPathFactory, **options: float) -> Path:
+    """The bakery with these options, not to be changed; 60 days unless given."""
+    wanted = msgspec.convert({"days": 60} | options, WorldOptions)
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    out = base / "bakeries" / "-".join(f"{value:g}" for value in msgspec.structs.astuple(wanted))
+    out.mkdir(parents=True, exist_ok=True)
+    with FileLock(out / "lock"):
+        folder = out / "bakery"
+        return folder if folder.exists() else build_folder(read_sources(BAKERY, STORY), wanted, out)
+
+
+def read_questions(folder: Path) -> list[dict[str, Any]]:
+    """The questions of a built folder."""
+    (path,) = folder.glob("qa-*/questions.yaml")
+    return msgspec.convert(load_yaml(path), list[dict[str, Any]])
+
+
+def read_days(folder: Path) -> dict[int, str]:
+    """The text of each day."""
+    found = sorted(folder.glob("memories-*/day-*.md"))
+    return {int(path.stem[4:]): path.read_text(encoding="utf-8") for path in found}
