@@ -204,7 +204,7 @@ def test_two_judges_from_one_file_share_no_globals(tmp_path: Path) -> None:
 
     assert isinstance(first, PythonJudge)
     assert isinstance(second, PythonJudge)
-    assert first._grading is not second._grading
+    assert first._function is not second._function
 
 
 @pytest.mark.parametrize(

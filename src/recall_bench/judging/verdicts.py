@@ -1,13 +1,8 @@
-"""Parse a judge's reply into a verdict or fail, and cache paid verdicts on disk.
-
-`parse_reply` is as forgiving as the public harness; `parse_strict` accepts one bare JSON object.
-"""
+"""Parse a judge's reply into a verdict or fail, and cache paid verdicts on disk."""
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from hashlib import sha256
-from math import floor, isfinite
 from numbers import Integral
 from pathlib import Path
 from typing import NoReturn
@@ -25,25 +20,6 @@ _GROUNDED = ("grounded", "hallucination")
 
 _REASON = ("reason", "reasoning")
 
-_FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n?(?P<inside>.*?)\s*```", re.DOTALL)
-
-
-def parse_reply(text: str) -> Verdict:
-    """The verdict in a model's reply, parsed as the public harness parses it.
-
-    A blank reply (a content filter's refusal there) is no points and grounded. A code fence or
-    prose around the object is ignored, and halves are rounded up.
-    """
-    if not text.strip():
-        return Verdict.of(0, 0, 1)
-    found = _find_object(text.strip())
-    marks = {name: _round_mark(found, name) for name in ("correctness", "completeness")}
-    grounded = _round_mark(found, "hallucination")
-    reasoning = found.get("reasoning")
-    return _make_verdict(
-        marks | {"grounded": grounded}, reasoning if isinstance(reasoning, str) else "", text
-    )
-
 
 def parse_strict(text: str, keys: Collection[str] | None = None) -> Verdict:
     """The verdict of one bare JSON object; only blanks may surround it.
@@ -51,11 +27,11 @@ def parse_strict(text: str, keys: Collection[str] | None = None) -> Verdict:
     With `keys`, the object must have exactly those keys.
     """
     try:
-        found = _parse_json(text, unique_keys=True)
+        found = _parse_json(text)
     except ValueError as error:
         raise UnreadableVerdict(
             f"the judge's reply is not one JSON object: {_quote_value(text)}"
-        ) from (error)
+        ) from error
     if not isinstance(found, dict):
         raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_quote_value(text)}")
     if keys is not None and found.keys() != set(keys):
@@ -83,44 +59,15 @@ def parse_marks(found: Mapping[str, object]) -> Verdict:
     return _make_verdict(marks, str(reasons[0]) if reasons else "", found)
 
 
-def _find_object(text: str) -> dict[str, object]:
-    fenced = _FENCED.fullmatch(text)
-    for candidate in (fenced["inside"] if fenced else text, _find_braces(text)):
-        try:
-            found = _parse_json(candidate)
-        except ValueError:
-            continue
-        if isinstance(found, dict):
-            return found
-    raise UnreadableVerdict(f"there is no JSON object in the judge's reply: {_quote_value(text)}")
-
-
-def _find_braces(text: str) -> str:
-    """The text from the first brace to its closing one; empty if it is not closed."""
-    start = text.find("{")
-    depth, in_string, escaped = 0, False, False
-    for end, char in enumerate(text[start:] if start >= 0 else "", start):
-        if in_string:
-            in_string = escaped or char != '"'
-            escaped = char == "\\" and not escaped
-        elif char == '"':
-            in_string = True
-        elif char in "{}":
-            depth += 1 if char == "{" else -1
-            if depth == 0:
-                return text[start : end + 1]
-    return ""
-
-
-def _parse_json(text: str, *, unique_keys: bool = False) -> object:
-    """The JSON value; ValueError for anything that is not strict JSON."""
+def _parse_json(text: str) -> object:
+    """The JSON value; ValueError for anything that is not strict JSON, and for repeated keys."""
 
     def reject(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not JSON")
 
     def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
-        if unique_keys and len(found) != len(pairs):
+        if len(found) != len(pairs):
             raise ValueError("a key occurs twice")
         return found
 
@@ -128,13 +75,6 @@ def _parse_json(text: str, *, unique_keys: bool = False) -> object:
         return json.loads(text, parse_constant=reject, object_pairs_hook=collect)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def _round_mark(found: dict[str, object], name: str) -> int:
-    value = found.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise UnreadableVerdict(f"{name} must be a number; the judge gave {_quote_value(value)}")
-    return floor(value + 0.5)
 
 
 def _parse_whole_mark(found: Mapping[str, object], name: str) -> int:

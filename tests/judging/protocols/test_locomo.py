@@ -8,7 +8,7 @@ import pytest
 
 from recall_bench.core.errors import Malformed
 from recall_bench.judging.protocols import string_match
-from recall_bench.judging.protocols.protocol import Submission, parse_gold
+from recall_bench.judging.protocols.protocol import Submission
 from tests.conftest import shared_data
 
 
@@ -155,7 +155,7 @@ def test_the_gold_itself_scores_one_but_for_eleven_that_a_semicolon_cuts() -> No
         place: score(gold, gold, category)
         for place, category, question in questions()
         if category != "adversarial"
-        for gold in [parse_gold(question["answer"], place)]
+        for gold in [str(question["answer"])]
     }
 
     below = {place for place, value in values.items() if value != 1.0}
@@ -181,7 +181,7 @@ def test_silence_scores_nothing_anywhere() -> None:
     for place, category, question in questions():
         gold = question.get("answer", question.get("adversarial_answer"))
 
-        assert score("", parse_gold(gold, place), category) == 0.0, place
+        assert score("", str(gold), category) == 0.0, place
 
 
 def test_the_trap_scores_nothing_but_where_it_is_the_phrase_itself() -> None:
@@ -197,7 +197,7 @@ def test_the_trap_scores_nothing_but_where_it_is_the_phrase_itself() -> None:
 
 def test_not_mentioned_to_everything_earns_little_more_than_the_adversarial_share() -> None:
     total = sum(
-        score("Not mentioned", parse_gold(question.get("answer", "-"), place), category)
+        score("Not mentioned", str(question.get("answer", "-")), category)
         for place, category, question in questions()
     )
 
@@ -212,4 +212,4 @@ def test_the_integers_in_the_file_are_answers() -> None:
     ]
 
     assert len(numbers) == 6
-    assert all(score(str(number), parse_gold(number, ""), kind) == 1.0 for number, kind in numbers)
+    assert all(score(str(number), str(number), kind) == 1.0 for number, kind in numbers)

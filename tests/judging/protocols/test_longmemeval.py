@@ -19,7 +19,7 @@ from recall_bench.core.errors import (
 from recall_bench.core.usage import Usage
 from recall_bench.judging.protocols import longmemeval_protocol
 from recall_bench.judging.protocols.longmemeval_protocol import YES_NO_ATTEMPTS
-from recall_bench.judging.protocols.protocol import ProtocolScore, Submission, parse_gold
+from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
 from recall_bench.models.model import Reply
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
@@ -217,10 +217,7 @@ async def test_an_unknown_type_is_refused_before_anyone_is_asked(category: str) 
 def test_the_real_questions_divide_into_types_and_abstentions() -> None:
     with gzip.open(shared_data("longmemeval/longmemeval_oracle.json.gz"), "rt") as file:
         questions = json.load(file)
-    kinds = [
-        longmemeval_protocol.find_question_kind(q["question_id"], q["question_type"])
-        for q in questions
-    ]
+    kinds = [(q["question_type"], q["question_id"].endswith("_abs")) for q in questions]
 
     assert Counter(category for category, _ in kinds) == {
         "multi-session": 133,
@@ -236,7 +233,7 @@ def test_the_real_questions_divide_into_types_and_abstentions() -> None:
         "knowledge-update": 6,
         "single-session-user": 6,
     }
-    golds = [parse_gold(q["answer"], q["question_id"]) for q in questions]
+    golds = [str(q["answer"]) for q in questions]
     assert sum(isinstance(q["answer"], int) for q in questions) == 32
     for question, (category, is_abstention), gold in zip(questions, kinds, golds, strict=True):
         prompt = longmemeval_protocol.build_prompt(
@@ -249,12 +246,6 @@ def test_the_real_questions_divide_into_types_and_abstentions() -> None:
             )
         )
         assert gold in prompt.user
-
-
-@pytest.mark.parametrize("question_type", ["abstention", "single-hop", ""])
-def test_a_type_that_the_dataset_does_not_have_is_refused(question_type: str) -> None:
-    with pytest.raises(Malformed, match="no question type"):
-        longmemeval_protocol.find_question_kind("gpt4_1_abs", question_type)
 
 
 @pytest.mark.anyio

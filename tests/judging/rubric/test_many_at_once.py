@@ -65,7 +65,7 @@ async def test_many_at_once_get_each_their_own_verdict(tmp_path: Path, is_cached
     assert model.most_at_once >= 50
     assert len(model.prompts) == (50 if is_cached else 200), "one case is paid for once"
     assert sum(bills, Usage()).cached == (150 if is_cached else 0)
-    assert judge._asking == {}
+    assert judge._locks == {}
 
 
 async def test_whoever_waited_for_a_failed_verdict_asks_for_it(tmp_path: Path) -> None:

@@ -44,16 +44,16 @@ from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.metrics.agreement import MarkAgreement
 
 PENALTY = 100.0
-"""Of the squared weights, each of a column scaled to a spread of one."""
+"""On the squared weights, with every column scaled to a standard deviation of one."""
 KNOTS_AT = (0.2, 0.4, 0.6, 0.8)
-"""The shares of the training answers that lie below each knot."""
+"""The shares of the training answers below each knot."""
 STEPS = 25
 TOLERANCE = 1e-6
 WEIGHT_DIGITS = 5
 
 
 def fit_weights(names: Sequence[str], values: Floats, reached: Floats) -> ModelWeights:
-    """The model that tells each goal from the numbers: an answer a row, a goal a column."""
+    """Fit the model that predicts each goal: an answer a row, a goal a column."""
     knots = [np.unique(np.quantile(column, KNOTS_AT)) for column in values.T]
     design = _make_design(values, knots)
     centre, spread = design.mean(axis=0), design.std(axis=0)
@@ -89,7 +89,7 @@ def _make_curves(
 
 
 def _make_design(values: Floats, knots: list[Floats]) -> Floats:
-    """For each number: itself, its excess over each knot, and whether there was nothing."""
+    """For each feature: itself, its excess over each knot, and whether it is missing."""
     columns: list[Floats] = []
     for column, bends in zip(values.T, knots, strict=True):
         columns.append(column)
@@ -120,7 +120,7 @@ FOLDS = 8
 
 @dataclass(frozen=True, slots=True)
 class TrainingAnswers:
-    """Labelled answers, measured."""
+    """Labelled answers with their features."""
 
     answers: tuple[LabelledVerdict, ...]
     numbers: tuple[dict[str, float], ...]
@@ -133,7 +133,7 @@ class TrainingAnswers:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutAgreement:
-    """How well answers were judged by models that had not learned from their questions."""
+    """Agreement of verdicts by models that were not trained on their questions."""
 
     marks: dict[str, MarkAgreement]
     categories: dict[str, dict[str, MarkAgreement]]
@@ -152,7 +152,7 @@ class HeldOutAgreement:
 
 @dataclass(frozen=True, slots=True)
 class TrainedCalibration:
-    """A calibration, and how one of its making does on questions it has not seen."""
+    """A calibration, and the agreement of models trained the same way on held-out questions."""
 
     calibration: Calibration
     held_out: dict[str, HeldOutAgreement]
@@ -164,7 +164,7 @@ class TrainedCalibration:
 
 
 def calibrate(judged: Path, corpus: Path) -> TrainedCalibration:
-    """Learn from a file of labelled verdicts about the days in a folder."""
+    """Train on a file of labelled verdicts about the days in a folder."""
     answers = merge_repeats(load_labels(judged))
     judge = OfflineJudge({})
     material = measure_all(judge, answers, read_corpus(corpus))
@@ -183,7 +183,7 @@ def calibrate(judged: Path, corpus: Path) -> TrainedCalibration:
 def measure_all(
     judge: OfflineJudge, answers: Sequence[LabelledVerdict], scenario: Scenario
 ) -> TrainingAnswers:
-    """What the judge measures of the answers that need a calibration."""
+    """The features of the answers that need a calibration."""
     judge.study(scenario)
     window = LabelledExhibits(scenario, 0)
     taken = [
@@ -200,9 +200,9 @@ def measure_all(
 
 
 def train(material: TrainingAnswers) -> Calibration:
-    """The calibration that these answers teach.
+    """The calibration trained on these answers.
 
-    All of them teach the model without evidence; those whose evidence could be read teach both.
+    All of them train the model without evidence; those with readable evidence train both.
     """
     rows = range(len(material))
     seen = [row for row in rows if material.with_evidence[row]]
@@ -221,7 +221,7 @@ def train(material: TrainingAnswers) -> Calibration:
 def cross_validate(
     judge: OfflineJudge, material: TrainingAnswers, *, with_evidence: bool, folds: int = FOLDS
 ) -> list[tuple[LabelledVerdict, Verdict]]:
-    """A verdict on every answer by a model that never saw its question."""
+    """A verdict on every answer by a model that was not trained on its question."""
     rows = [row for row in range(len(material)) if material.with_evidence[row] or not with_evidence]
     judged: list[tuple[LabelledVerdict, Verdict]] = []
     for held_out in _split_folds([material.answers[row].cluster for row in rows], folds):

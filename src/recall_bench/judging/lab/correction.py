@@ -24,13 +24,13 @@ from recall_bench.metrics.judge_correction import (
 )
 
 MIN_ANSWERS: Final = 20
-"""A category is corrected by rates of its own, if they rest on so many independent answers."""
+"""The number of independent answers that a category's own rates must rest on."""
 
 ErrorSource = Literal["agreement", "audit"]
 
 
 class JudgeErrors(Record, frozen=True, kw_only=True):
-    """A judge, and how often it errs."""
+    """A judge's error rates."""
 
     judge: JudgeCard
     source: ErrorSource
@@ -38,7 +38,7 @@ class JudgeErrors(Record, frozen=True, kw_only=True):
     """Marks whose rates are unknown are left out."""
     categories: dict[str, dict[str, ErrorRates]]
     memory_window: int | None = None
-    """How many days either side of the evidence it was shown, where that is on record."""
+    """Days shown on either side of the evidence, where that is recorded."""
 
     @classmethod
     def from_agreement(
@@ -50,7 +50,7 @@ class JudgeErrors(Record, frozen=True, kw_only=True):
         *,
         memory_window: int | None = None,
     ) -> Self:
-        """The error rates within figures of agreement."""
+        """The error rates in figures of agreement."""
         return cls(
             judge=judge,
             source=source,
@@ -64,27 +64,27 @@ class JudgeErrors(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTrial:
-    """One trial of a run that has an outcome."""
+    """One trial of a run with an outcome."""
 
     question: str
     category: str
     marks: Mapping[str, int] | None
-    """The judge's; None where the system gave no answer."""
+    """The judge's marks; None where the system gave no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
-    """What has to be known of a run to correct it."""
+    """The part of a run that a correction needs."""
 
     judge: JudgeCard
     trials: Sequence[RunTrial]
     missing: int = 0
-    """Trials owed that nobody has judged."""
+    """Trials owed without a verdict."""
     memory_window: int = 0
 
 
 class MarkCorrection(Record, frozen=True, kw_only=True):
-    """One mark's pass rate, with what corrects it; or why nothing does."""
+    """One mark's pass rate and its correction, or why there is none."""
 
     n: int
     questions: int
@@ -95,7 +95,7 @@ class MarkCorrection(Record, frozen=True, kw_only=True):
 
 
 class RunCorrection(Record, frozen=True, kw_only=True):
-    """A run's pass rates as measured and as they would be under a judge without errors."""
+    """A run's pass rates as measured and as an error-free judge would give them."""
 
     judge: JudgeCard
     source: ErrorSource
@@ -110,7 +110,7 @@ class RunCorrection(Record, frozen=True, kw_only=True):
 def correct_run(run: JudgedRun, measured: JudgeErrors) -> RunCorrection:
     """Correct every mark, and every category whose own error rates are known well enough.
 
-    UsageError if the run's judge is not the one measured, or if nothing can be corrected.
+    Raises UsageError if the run's judge is not the one measured, or if nothing can be corrected.
     """
     _refuse_other_judge(run.judge, measured.judge)
     if all(trial.marks is None for trial in run.trials):
@@ -152,14 +152,15 @@ def _correct_mark(
 def _correct_category(
     trials: Sequence[RunTrial], mark: str, rates: ErrorRates | None
 ) -> MarkCorrection:
-    """A category's mark, corrected where its own rates are sure enough."""
+    """A category's mark, corrected if its own rates rest on enough answers."""
     if rates is None:
         return _refuse_correction(trials, rates, f"{mark} was not measured in this category")
     sizes = rates.sensitivity.size, rates.specificity.size
     if min(sizes) < MIN_ANSWERS:
         reason = (
             f"measured on {_format_count(sizes[0], 'pass', 'passes')} and "
-            f"{_format_count(sizes[1], 'failure', 'failures')} in effect, and {MIN_ANSWERS} of each are needed"
+            f"{_format_count(sizes[1], 'failure', 'failures')} in effect, "
+            f"and {MIN_ANSWERS} of each are needed"
         )
         return _refuse_correction(trials, rates, reason)
     return _apply_rates(trials, mark, rates)
@@ -236,13 +237,14 @@ def _refuse_other_judge(judge: JudgeCard, measured: JudgeCard) -> None:
         else "it has other rules, another rubric or another version of its code"
     )
     raise UsageError(
-        f"the errors are those of {format_judge(measured)}, which is not the judge of this run: {what}; "
+        f"the errors are those of {format_judge(measured)}, "
+        f"which is not the judge of this run: {what}; "
         "measure the run's judge, or judge the run again with `recall-bench rejudge`"
     )
 
 
 def format_judge(judge: JudgeCard) -> str:
-    """A judge as people speak of it."""
+    """A judge's name, version, model and rules in one line."""
     model = f" ({judge.model})" if judge.model is not None else ""
     rules = f", rules {judge.rules_digest[:8]}" if judge.rules_digest is not None else ""
     return f"{judge.name} {judge.version}{model}{rules}"
@@ -270,7 +272,7 @@ def _list_cautions(
 
 
 def load_agreement(path: Path) -> JudgeErrors:
-    """The error rates in what `judge-lab agreement --json` printed."""
+    """The error rates in the output of `judge-lab agreement --json`."""
     found: Agreement = _load_json(path, Agreement, "agreement")
     return JudgeErrors.from_agreement(
         found.judge,
@@ -282,10 +284,9 @@ def load_agreement(path: Path) -> JudgeErrors:
 
 
 def load_audit(path: Path, judge: JudgeCard) -> JudgeErrors:
-    """The error rates of this judge in what `judge-lab audit --json` printed.
+    """The error rates of this judge in the output of `judge-lab audit --json`.
 
-    Of several judges it is this one's; where it is not among them, the first one's, for whoever
-    corrects to refuse.
+    If the judge is not in it, those of the first one; `correct_run` refuses them.
     """
     found: AuditReport | list[AuditReport] = _load_json(
         path, AuditReport | list[AuditReport], "audit"

@@ -26,14 +26,14 @@ JudgedAnswers = Sequence[tuple[LabelledVerdict, Verdict]]
 
 
 class AgreementCounts(Record, frozen=True, kw_only=True):
-    """What was looked at."""
+    """What was measured."""
 
     answers: int
-    """Put before the judge."""
+    """Answers given to the judge."""
     questions: int
     judged: int
     learned_from: int = 0
-    """Questions that the judge was trained on: agreement about them is flattered."""
+    """Questions that the judge was trained on: agreement on them is too good."""
 
 
 class Agreement(Record, frozen=True, kw_only=True):
@@ -43,16 +43,16 @@ class Agreement(Record, frozen=True, kw_only=True):
     labelled: str
     """The digest of the labelled answers."""
     corpus: str | None
-    """The digest of the days the judge could look things up in; None where it had none."""
+    """The digest of the corpus; None where there was none."""
     memory_window: int
-    """How many days either side of the evidence the judge was shown."""
+    """Days shown on either side of the evidence."""
     counts: AgreementCounts
     not_judged: int
     faults: dict[str, int]
-    """Why some got no verdict, by kind."""
+    """How often each kind of fault occurred."""
     usage: Usage
     resamples: int
-    """How often the questions were drawn anew for the intervals."""
+    """The number of bootstrap resamples for the intervals."""
     marks: dict[str, MarkAgreement]
     categories: dict[str, dict[str, MarkAgreement]]
 

@@ -29,7 +29,7 @@ from recall_bench.datasets.text_dates import audit_calendar, find_text_date
 
 _OTHER_NAMES = {"grounded": "hallucination"}
 _LAST_DAY = 1_000_000
-"""No story is longer; further on, calendars end."""
+"""No story is longer; later days are beyond the calendar."""
 
 
 class LabelledVerdict(Record, frozen=True, kw_only=True):
@@ -42,17 +42,17 @@ class LabelledVerdict(Record, frozen=True, kw_only=True):
     labels: dict[str, int]
     relevant_days: tuple[int, ...] = ()
     checkpoint_days: int | None = None
-    """The last story day the system had been told about; None means all of them."""
+    """The last story day the system knew; None means all of them."""
     question_id: str | None = None
 
     @property
     def triple(self) -> tuple[str, str, str]:
-        """What the label is of."""
+        """What the label is about."""
         return self.question, self.reference, self.answer
 
     @property
     def cluster(self) -> str:
-        """Which question it answers, for statistics: answers to one question are alike."""
+        """The question, for statistics: answers to one question are alike."""
         return self.question_id or self.question
 
     @property
@@ -72,7 +72,7 @@ class LabelledVerdict(Record, frozen=True, kw_only=True):
 
 
 def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
-    """Every record of the file in its order; Malformed names the first line that is none."""
+    """Every record of the file in order; Malformed names the first bad line."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -90,11 +90,10 @@ def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
 
 
 def merge_repeats(records: Iterable[LabelledVerdict]) -> tuple[LabelledVerdict, ...]:
-    """One record for each (question, reference, answer), in the order they first appear.
+    """One record for each (question, reference, answer), in order of appearance.
 
-    A mark's label is the one most of them have. Of labels that tie it is the middle one, and of
-    two the lower: a pass in doubt is none. The answer counts as given at the earliest checkpoint
-    of any of them.
+    A mark's label is the most frequent one; of ties the middle one, and of two the lower: a
+    doubtful pass is none. The checkpoint is the earliest of them.
     """
     groups: dict[tuple[str, str, str], list[LabelledVerdict]] = {}
     for record in records:
@@ -131,7 +130,7 @@ def _parse_line(line: bytes, where: str) -> LabelledVerdict:
 
 
 class _LabelledLine:
-    """One line's object, read key by key."""
+    """Parses the object of one line, key by key."""
 
     def __init__(self, content: Mapping[str, object], where: str) -> None:
         self._content = content
@@ -165,8 +164,8 @@ class _LabelledLine:
             here, there = self._content[mark], self._content[other]
             if here != there:
                 raise self._make_error(
-                    f"{mark} is {_quote_json(here)} and {other}, its other name, {_quote_json(there)}; "
-                    "remove one of the two"
+                    f"{mark} is {_quote_json(here)} and {other}, its other name, "
+                    f"{_quote_json(there)}; remove one of the two"
                 )
         key = mark if mark in self._content else other
         value = self._require(key)
@@ -187,7 +186,8 @@ class _LabelledLine:
         for day in cast("list[object]", value):
             if type(day) is not int or not 1 <= day <= _LAST_DAY:
                 raise self._make_error(
-                    f"relevant_days holds {_quote_json(day)}; write whole numbers from 1 to {_LAST_DAY}"
+                    f"relevant_days holds {_quote_json(day)}; "
+                    f"write whole numbers from 1 to {_LAST_DAY}"
                 )
             yield day
 
@@ -196,7 +196,7 @@ class _LabelledLine:
         if value is None or (type(value) is int and 1 <= value <= _LAST_DAY):
             return value
         raise self._make_error(
-            f"checkpoint_days is {_quote_json(value)}; write the last story day told"
+            f"checkpoint_days is {_quote_json(value)}; write the last story day the system knew"
         )
 
     def _get_question_id(self) -> str | None:
@@ -224,7 +224,7 @@ def _quote_json(value: object) -> str:
 
 
 NO_CORPUS = Scenario(id="no-corpus", epoch=EPOCH, episodes=(), items=())
-"""A history nobody knows: a judge must do with the reference."""
+"""An empty history: a judge has only the reference."""
 
 _MEMORIES = re.compile(r"memories(-.+)?")
 
@@ -232,7 +232,7 @@ _MEMORIES = re.compile(r"memories(-.+)?")
 def read_corpus(folder: Path) -> Scenario:
     """The days in a folder, or those of the persona whose folder it is; no questions.
 
-    The calendar is the persona's. Day files on their own are dated by what they say themselves.
+    The calendar is the persona's. Day files on their own are dated by their text.
     """
     if not folder.is_dir():
         raise UsageError(f"--corpus: {folder} is not a folder; name one with day files in it")
@@ -312,6 +312,6 @@ def _make_calendar(layout: Layout, days: list[int], texts: list[str]) -> _Corpus
         for day, at in zip(days, own, strict=True)
         if at is not None and at.toordinal() >= day
     )
-    # The earliest of equals, so that the order of the files decides nothing.
+    # The earliest of equals, so that the result does not depend on the order of files.
     epoch = min(starts, key=lambda start: (-starts[start], start), default=EPOCH)
     return _CorpusCalendar(epoch, audit_calendar(days, epoch, own).dates)

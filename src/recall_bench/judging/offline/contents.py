@@ -171,10 +171,6 @@ class ContentReader:
             stems=frozenset(self._stems.stem(said)),
         )
 
-    def stem_in_order(self, text: str) -> tuple[str, ...]:
-        """The stems of the content words, in order."""
-        return tuple(self._stems.stem(split_words(text)))
-
     def read_phrase(self, text: str) -> Phrase:
         """The text as a row of words, for comparison in order."""
         return self._phrases.read(text)

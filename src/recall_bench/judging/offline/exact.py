@@ -168,10 +168,6 @@ def _find_mentions(
     return apart
 
 
-def _locate_spellings(spellings: Sequence[str], text: str) -> list[tuple[int, int]]:
-    return [place for one in spellings for place in find_places(one, text)]
-
-
 def _find_numbers(thing: RequiredPart, others: Sequence[str]) -> list[str]:
     """The numbers that identify one thing among others: `CL-1804`, `Surge 484`."""
     found = _NUMBERED_NAME.findall(thing.text)

@@ -17,7 +17,7 @@ from math import log
 from recall_bench.core.scenario import Episode, Item, Scenario
 from recall_bench.core.text import Stems, normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, MONTH, YEAR, ValueAtom, find_values
-from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
+from recall_bench.judging.offline.contents import ContentReader, TextContents
 from recall_bench.judging.offline.phrase import level_text
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
@@ -330,8 +330,3 @@ class EvidenceIndex:
             text=level_text(text),
             date=f"{episode.at:%m-%d}",
         )
-
-
-def collect_claims(account: AnswerContents) -> list[Tokens]:
-    """The tokens of an answer, sentence by sentence."""
-    return [collect_tokens(passage) for passage in account.passages]

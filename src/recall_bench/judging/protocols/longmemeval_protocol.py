@@ -11,8 +11,7 @@
 The rules are the official ones in our words, hence `official-rules`. Further differences from the
 official script: it accepts any reply that contains "yes", and we accept the word alone; it also
 asks about a blank answer, and we do not; it requires one dated model, and we name the model in the
-details. The script counts an unanswerable question under its type and again as an abstention:
-`find_question_kind` returns both.
+details.
 """
 
 import re
@@ -141,16 +140,6 @@ LONGMEMEVAL_CARD = ProtocolCard.declare(
     *(f"{kind}: {rule}" for kind, rule in QUESTION_RULES.items()),
     asks_model=True,
 )
-
-
-def find_question_kind(question_id: str, question_type: str) -> tuple[str, bool]:
-    """The category and whether the question is unanswerable, as the dataset's own fields say."""
-    if question_type not in QUESTION_RULES or question_type == ABSTENTION:
-        raise Malformed(
-            f"LongMemEval question {question_id!r}",
-            f"no question type {question_type!r}; there are {', '.join(sorted(QUESTION_RULES))}",
-        )
-    return question_type, question_id.endswith("_abs")
 
 
 def build_prompt(submission: Submission) -> Prompt:

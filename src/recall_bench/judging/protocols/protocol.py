@@ -98,15 +98,3 @@ class ModelProtocol:
 
     card: ProtocolCard
     grade: GradeCall
-
-
-def parse_gold(value: object, where: str) -> str:
-    """A gold answer as text; its file may hold a whole number.
-
-    Anything else is refused, so that `None` or `undefined` never passes for an answer.
-    """
-    if isinstance(value, str) and value.strip():
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise Malformed(where, f"a gold answer is a text or a whole number; got {value!r:.80}")

@@ -17,7 +17,7 @@ stemmed by Porter's algorithm. F1 is the harmonic mean of the shares of tokens i
 repetitions; 0 if there is none.
 
 Known facts about the real file: each of its 1,540 gold answers of categories 1 to 4 scores 1.0 as
-an answer, except the 11 of category 3 that a semicolon cuts. Six are whole numbers (`parse_gold`).
+an answer, except the 11 of category 3 that a semicolon cuts. Six are whole numbers.
 The two phrases are a weak test of abstention: an answer that also states the trap passes, and a
 refusal in other words fails. The two adversarial items with a gold answer are graded by the phrases
 as well, and two (conv-30, 79 and 103 counted from 0) name "Not mentioned" itself as the trap. "Not

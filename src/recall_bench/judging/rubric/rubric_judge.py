@@ -119,7 +119,7 @@ class RubricJudge:
                         self._cache.keep(key, read)
                     return read
             finally:
-                # After the verdict is stored: billing may raise BudgetSpent, which must not lose it.
+                # After the verdict is stored: billing may raise BudgetSpent.
                 exhibit.bill(reply.usage)
             problem = read.problem
             asking = repeat_prompt(prompt, read.advice)

@@ -29,14 +29,14 @@ _NAME = re.compile(r"(?:[A-ZÀ-Ö][\w'’.-]*)(?: (?:[A-ZÀ-Ö][\w'’.-]*|of|th
 
 
 class ValueKind(StrEnum):
-    """The make of a value; each is put into other words, and missed, in its own ways."""
+    """The kind of a value; each is reworded and missed in its own ways."""
 
     DATE = "date"
     TIME = "time"
     MONEY = "money"
     PERCENT = "percent"
     MEASURE = "measure"
-    """A number with a unit, or with what is counted."""
+    """A number with a unit or the thing counted."""
     NUMBER = "number"
     CODE = "code"
     PERSON = "person"
@@ -55,12 +55,12 @@ class AuditValue:
     """Since midnight."""
     number: Decimal | None = None
     unit: str = ""
-    """What follows the number: a unit, the thing counted, or the scale of a sum of money."""
+    """What follows the number: a unit, the thing counted, or the scale of an amount of money."""
     currency: str = ""
 
 
 def parse_value(text: str, aliases: Collection[str] = ()) -> AuditValue:
-    """The value a text is. A capitalised name whose parts stand for it is a person's."""
+    """The value of a text. A capitalised name whose parts are its aliases is a person."""
     bare = text.strip()
     for reader in (_parse_date_value, _parse_clock, _parse_money, _parse_percent, _parse_count):
         found = reader(bare)
@@ -72,12 +72,6 @@ def parse_value(text: str, aliases: Collection[str] = ()) -> AuditValue:
         is_person = bool(aliases) and all(alias in bare.split() for alias in aliases)
         return AuditValue(kind=ValueKind.PERSON if is_person else ValueKind.NAME, text=bare)
     return AuditValue(kind=ValueKind.PHRASE, text=bare)
-
-
-def parse_date(text: str) -> date | None:
-    """The date a text is, if it is one."""
-    found = _parse_date_value(text.strip())
-    return found.day if found else None
 
 
 def _parse_date_value(text: str) -> AuditValue | None:
@@ -145,7 +139,7 @@ _WEIGHTY = re.compile(r"[A-Za-z]{4,}|\d[\d.,:]*\d|\d")
 
 
 class AnswerShape(StrEnum):
-    """What kind of thing is asked for."""
+    """What kind of answer is asked for."""
 
     VALUE = "value"
     EXTREME = "extreme"
@@ -158,19 +152,19 @@ class AnswerShape(StrEnum):
     WITHHOLD = "withheld"
     SEVERAL = "several answers"
     TEXT = "text"
-    """Something longer that the dataset does not take apart."""
+    """Something longer without atoms."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """The shape of the answer and the values in it, the ones every right answer contains first."""
+    """The shape of the answer and its values, required ones first."""
 
     shape: AnswerShape
     values: tuple[AuditValue, ...] = ()
 
     @property
     def value(self) -> AuditValue:
-        """The first value, where there is one."""
+        """The first value."""
         return self.values[0]
 
 
@@ -192,15 +186,15 @@ def make_answer_key(item: Item) -> AnswerKey:
 
 
 def list_answer_strings(item: Item) -> tuple[str, ...]:
-    """Every string that gives the answer, or a part of it, away."""
+    """Every string that gives away the answer or a part of it."""
     truth = item.truth
     return tuple(dict.fromkeys((*truth.atoms, *truth.aliases, _strip_stop(truth.reference))))
 
 
 def list_traces(item: Item) -> tuple[str, ...]:
-    """What no sentence may hold that is to have no bearing on the question.
+    """What an irrelevant sentence must not hold.
 
-    Where the dataset does not say what the answer's parts are, every word of weight is one.
+    Without atoms, every content word of the reference.
     """
     truth = item.truth
     words = () if truth.atoms else _WEIGHTY.findall(truth.reference)
@@ -209,18 +203,18 @@ def list_traces(item: Item) -> tuple[str, ...]:
 
 
 def is_in_text(text: str, words: str) -> bool:
-    """Whether the words stand in the text by themselves: the 2 of `2 days`, not that of `2024`."""
+    """Whether the words occur as whole words: the 2 of `2 days`, not that of `2024`."""
     return _compile_words(words).search(text) is not None
 
 
 def is_any_in_text(text: str, words: Iterable[str]) -> bool:
-    """Whether any of them does."""
+    """Whether any of the words does."""
     together = tuple(words)
     return bool(together) and _compile_words(*together).search(text) is not None
 
 
 def find_topic(question: str) -> str | None:
-    """What the question is about, where it says so by a number or a name."""
+    """What the question is about, if it names a number or a name."""
     found = _ID.findall(question) or _PROPER.findall(question)
     return next((name for name in found if name not in MONTHS), None)
 
@@ -250,7 +244,7 @@ def _find_shape(item: Item) -> AnswerShape:  # noqa: PLR0911 - one line a shape
 
 
 def _is_one_value(reference: str) -> bool:
-    """Whether a bare reference is one value of a make we know."""
+    """Whether a bare reference is one value of a known kind."""
     return parse_value(_strip_stop(reference)).kind not in {ValueKind.PHRASE, ValueKind.NAME}
 
 

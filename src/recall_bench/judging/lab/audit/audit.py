@@ -49,16 +49,16 @@ from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.metrics.bootstrap import compute_wilson
 
 MUST_PASS = 0.95
-"""A judge should pass at least this share of what is right."""
+"""A judge should pass at least this share of what is right,"""
 
 MUST_FAIL = 0.02
-"""And at most this share of what is wrong."""
+"""and less than this share of what is wrong."""
 
 JudgedItem = tuple[AuditItem, Verdict]
 
 
 class AuditShare(ComputedRecord, frozen=True, kw_only=True):
-    """A count out of another, as a rate with its 95 % interval (Wilson)."""
+    """A count as a rate with its 95 % interval (Wilson)."""
 
     count: int
     of: int
@@ -68,7 +68,7 @@ class AuditShare(ComputedRecord, frozen=True, kw_only=True):
 
     @classmethod
     def count_hits(cls, hits: Sequence[bool]) -> Self | None:
-        """The share of hits; None where there is nothing to share."""
+        """The share of hits; None if there are none to count."""
         count, of = sum(hits), len(hits)
         if not of:
             return None
@@ -77,16 +77,16 @@ class AuditShare(ComputedRecord, frozen=True, kw_only=True):
 
 
 class MarkFigures(Record, frozen=True, kw_only=True):
-    """One mark over some answers. None where no answer bears on a figure."""
+    """One mark over some answers; None where no answer counts for a figure."""
 
     passed: AuditShare | None
-    """Answers that got the pass, of all judged, whether their label is known or not."""
+    """Answers that passed, of all judged, labelled or not."""
     sensitivity: AuditShare | None
-    """Answers that got the pass, of those that must."""
+    """Answers that passed, of those that must."""
     specificity: AuditShare | None
-    """Answers that did not, of those that must not."""
+    """Answers that did not pass, of those that must not."""
     leniency: AuditShare | None
-    """Answers that got the pass, of those that must not."""
+    """Answers that passed, of those that must not."""
 
 
 class ClassFigures(Record, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class ClassFigures(Record, frozen=True, kw_only=True):
 
 
 class AuditExample(Record, frozen=True, kw_only=True):
-    """A verdict that is wrong, and what it was about."""
+    """A wrong verdict and its answer."""
 
     id: str
     kind: str
@@ -120,20 +120,20 @@ class AuditReport(Record, frozen=True, kw_only=True):
     As JSON: `judge` is the judge's card, `audit_set` the digest of the items, so that only like
     reports are compared; `n` and `not_judged` count answers; `marks`, `classes` and `categories`
     hold figures by the names of marks, classes and categories. A figure is null, or a share:
-    `count` out of `of`, the `rate`, and the `low` and `high` ends of its 95 % interval.
-    `missing` names the classes the scenarios could not support; `worst` are verdicts that went
-    wrong, the clearest of each class first.
+    `count` out of `of`, the `rate`, and the `low` and `high` ends of its 95 % interval. `missing`
+    names the classes the scenarios could not support; `worst` are wrong verdicts, the clearest of
+    each class first.
     """
 
     judge: JudgeCard
     audit_set: str
     scenarios: tuple[str, ...]
     memory_window: int
-    """How many days either side of the evidence the judge was shown."""
+    """Days shown on either side of the evidence."""
     n: int
     not_judged: int
     faults: dict[str, int]
-    """Why some got no verdict, by kind."""
+    """How often each kind of fault occurred."""
     usage: Usage
     marks: dict[str, MarkFigures]
     classes: dict[str, ClassFigures]
@@ -143,7 +143,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
 
 
 def compute_figures(judged: Iterable[JudgedItem]) -> dict[str, MarkFigures]:
-    """Every mark over these verdicts."""
+    """The figures of every mark over these verdicts."""
     pairs = list(judged)
     return {mark: _compute_mark_figures(pairs, mark) for mark in SCALES}
 
@@ -158,7 +158,7 @@ def find_wrong_marks(item: AuditItem, verdict: Verdict) -> tuple[str, ...]:
 
 
 def is_pass(verdict: Verdict, mark: str) -> bool:
-    """Whether the mark reaches its pass."""
+    """Whether the mark is a pass."""
     return verdict.marks[mark] >= PASS[mark]
 
 
@@ -196,54 +196,54 @@ _WRITERS: dict[AuditClass, Writer] = {
 def build_audit_set(scenario: Scenario, *, seed: int, per_class: int) -> tuple[AuditItem, ...]:
     """At most `per_class` answers of each class, in the order of the classes.
 
-    The same scenario and seed give the same answers. Categories take turns, and within them the
-    ways of writing an answer do, so that no template carries a class. A class the scenario's
-    truths cannot support is left out: `missing_classes` names it.
+    The same scenario and seed give the same answers. Categories take turns, and within them recipes
+    do, so that no template dominates a class. A class that the scenario's truths cannot support is
+    left out: `find_missing_classes` names it.
     """
     if per_class < 1:
         raise UsageError(f"an audit needs at least one answer a class; got {per_class}")
-    lots = SeededChoice("audit", scenario.id, seed)
-    book = HistoryLookup(scenario)
+    chooser = SeededChoice("audit", scenario.id, seed)
+    history = HistoryLookup(scenario)
     cases = [
-        _make_case(book, item, lots)
+        _make_case(history, item, chooser)
         for item in scenario.items
         if item.known_from <= scenario.last_day
     ]
-    cases += join_cases(cases, lots.derive("several"))
+    cases += join_cases(cases, chooser.derive("several"))
     found: list[AuditItem] = []
     for kind, writer in _WRITERS.items():
-        drawn = _draw_answers(writer, _mix_categories(cases, lots.derive(kind)), per_class)
+        drawn = _draw_answers(writer, _mix_categories(cases, chooser.derive(kind)), per_class)
         found += [_make_item(kind, number, *pair) for number, pair in enumerate(drawn)]
     return tuple(found)
 
 
 def find_missing_classes(items: Iterable[AuditItem]) -> tuple[AuditClass, ...]:
-    """The classes no item is of."""
+    """The classes without any item."""
     there = {item.kind for item in items}
     return tuple(kind for kind in AuditClass if kind not in there)
 
 
-def _make_case(book: HistoryLookup, item: Item, lots: SeededChoice) -> AuditCase:
-    own = lots.derive(item.id)
-    last = book.scenario.last_day
+def _make_case(history: HistoryLookup, item: Item, chooser: SeededChoice) -> AuditCase:
+    own = chooser.derive(item.id)
+    last = history.scenario.last_day
     if item.known_until is not None:
         last = min(last, item.known_until)
     span = last - item.known_from
     days = item.known_from + own.pick((0, 0, min(3, span), own.pick_below(span + 1), span))
     return AuditCase(
-        book=book,
+        history=history,
         item=item,
         key=make_answer_key(item),
         days=days,
-        asked=book.scenario.compute_date(days).date(),
-        lots=own,
+        asked=history.scenario.compute_date(days).date(),
+        chooser=own,
     )
 
 
-def _mix_categories(cases: Sequence[AuditCase], lots: SeededChoice) -> list[AuditCase]:
-    """The cases with categories taking turns, each in chance order."""
+def _mix_categories(cases: Sequence[AuditCase], chooser: SeededChoice) -> list[AuditCase]:
+    """The cases with categories taking turns, each in random order."""
     groups: dict[str, list[AuditCase]] = defaultdict(list)
-    for case in lots.shuffle(cases):
+    for case in chooser.shuffle(cases):
         groups[case.truth.category].append(case)
     order = [groups[name] for name in (*CATEGORIES, *sorted(groups.keys() - set(CATEGORIES)))]
     longest = max((len(group) for group in order), default=0)
@@ -253,7 +253,7 @@ def _mix_categories(cases: Sequence[AuditCase], lots: SeededChoice) -> list[Audi
 def _draw_answers(
     writer: Writer, cases: Sequence[AuditCase], wanted: int
 ) -> list[tuple[AuditCase, AuditDraft]]:
-    """One answer a case, then a second, until there are enough; rare recipes come first."""
+    """One answer for each case, then a second, until there are enough; rare recipes come first."""
     used: Counter[str] = Counter()
     drafts: dict[int, list[AuditDraft]] = {}
     found: list[tuple[AuditCase, AuditDraft]] = []
@@ -266,7 +266,7 @@ def _draw_answers(
             case = cases[place]
             ways = drafts.get(place)
             if ways is None:
-                ways = drafts[place] = _remove_repeats(case.lots.shuffle(list(writer(case))))
+                ways = drafts[place] = _remove_repeats(case.chooser.shuffle(list(writer(case))))
             if not ways:
                 continue
             draft = min(ways, key=lambda way: used[way.recipe])
@@ -284,12 +284,12 @@ def _remove_repeats(drafts: Iterable[AuditDraft]) -> list[AuditDraft]:
 
 def _make_item(kind: AuditClass, number: int, case: AuditCase, draft: AuditDraft) -> AuditItem:
     return AuditItem(
-        id=f"{case.book.scenario.id}/{kind.name.lower()}-{number + 1:04}",
-        scenario=case.book.scenario.id,
+        id=f"{case.history.scenario.id}/{kind.name.lower()}-{number + 1:04}",
+        scenario=case.history.scenario.id,
         item=case.item,
         answer=draft.answer,
         days=case.days,
-        asked_at=case.book.scenario.compute_date(case.days),
+        asked_at=case.history.scenario.compute_date(case.days),
         kind=kind,
         recipe=draft.recipe,
         labels={**CLASS_LABELS[kind], **draft.labels},
@@ -297,7 +297,7 @@ def _make_item(kind: AuditClass, number: int, case: AuditCase, draft: AuditDraft
 
 
 _WORST_PER_CLASS = 5
-"""Wrong verdicts shown of each class."""
+"""Wrong verdicts listed for each class."""
 
 
 async def audit_judge(
@@ -396,7 +396,7 @@ def _select_worst(judged: Sequence[JudgedItem]) -> Iterable[AuditExample]:
 
 
 def _measure_error(item: AuditItem, verdict: Verdict, wrong: Iterable[str]) -> float:
-    """How far the marks are from what they must be, each on a scale of one."""
+    """The distance of the marks from what they must be, each scaled to one."""
     return sum(
         (verdict.marks[mark] - PASS[mark] + 1) / SCALES[mark]
         if item.labels[mark] is False

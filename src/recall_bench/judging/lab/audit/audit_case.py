@@ -30,7 +30,7 @@ from recall_bench.judging.lab.audit.wordings import Wording, list_wordings
 
 
 class AuditClass(StrEnum):
-    """The kinds of answer an audit tells apart, in the order every table prints them."""
+    """The classes of answers in an audit, in the order of its tables."""
 
     RIGHT = "right"
     OTHER_WORDS = "right in other words"
@@ -50,7 +50,7 @@ class AuditClass(StrEnum):
 
 
 Labels = dict[str, bool | None]
-"""For each mark: whether it must reach the pass, or None where careful readers may differ."""
+"""For each mark: whether it must be a pass, or None where careful readers may differ."""
 
 CLASS_LABELS: dict[AuditClass, Labels] = {
     AuditClass.RIGHT: {"correctness": True, "completeness": True, "grounded": True},
@@ -69,7 +69,7 @@ CLASS_LABELS: dict[AuditClass, Labels] = {
     AuditClass.LEAK: {"correctness": False, "completeness": False, "grounded": None},
     AuditClass.INJECTION: {"correctness": False, "completeness": False, "grounded": None},
 }
-"""What holds for a whole class; an item may know more, or less."""
+"""The labels of a whole class; an item may change some."""
 
 
 class AuditItem(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -80,15 +80,15 @@ class AuditItem(Record, frozen=True, kw_only=True, omit_defaults=True):
     item: Item
     answer: str
     days: int
-    """The last story day told when it is asked; the question is open then."""
+    """The last story day known when it is asked; the question is open then."""
     asked_at: StoryTime
     kind: AuditClass
     recipe: str
-    """How the answer was written: a judge's weakness can be traced to one."""
+    """How the answer was written, to trace a judge's weakness."""
     labels: Labels
 
     def make_exhibit(self, excerpts: Sequence[Episode] = ()) -> Exhibit:
-        """What a judge is shown. Neither class, recipe nor labels are in it."""
+        """What a judge is shown, without class, recipe and labels."""
         return Exhibit(
             scenario=self.scenario,
             item=self.item,
@@ -103,7 +103,7 @@ T = TypeVar("T")
 
 
 class SeededChoice:
-    """Lots drawn for one purpose. Lots of another name know nothing of these."""
+    """Seeded random choices for one purpose, independent of those for other purposes."""
 
     def __init__(self, *names: object) -> None:
         self._names = tuple(str(name) for name in names)
@@ -111,12 +111,12 @@ class SeededChoice:
         self._random = Random(int.from_bytes(seed[:8]))  # noqa: S311 - no secrets here
 
     def derive(self, *names: object) -> "SeededChoice":
-        """Lots for a part of the purpose, whatever has been drawn so far."""
+        """Independent choices for a part of the purpose."""
         return SeededChoice(*self._names, *names)
 
     def pick_below(self, limit: int) -> int:
-        """A whole number from 0 up to, not including, the limit."""
-        # Only `random` itself is promised never to change its sequence.
+        """A whole number from 0 to below the limit."""
+        # Only `random` itself is guaranteed never to change its sequence.
         return int(self._random.random() * limit)
 
     def pick(self, things: Sequence[T]) -> T:
@@ -124,7 +124,7 @@ class SeededChoice:
         return things[self.pick_below(len(things))]
 
     def shuffle(self, things: Sequence[T]) -> list[T]:
-        """All of them, in chance order."""
+        """All of them, in random order."""
         order = list(things)
         for last in range(len(order) - 1, 0, -1):
             other = self.pick_below(last + 1)
@@ -135,14 +135,14 @@ class SeededChoice:
 _TOKEN = re.compile(r"\w+(?:[-.,:]\w+)*")
 
 _QUOTE_WORDS = range(9, 36)
-"""How long a sentence is that can be quoted by itself."""
+"""The length, in words, of sentences that can be quoted alone."""
 
 _DEPENDENT_OPENING = re.compile(
     r"(?:it|its|he|she|they|his|her|their|that|this|these|those|such|one|both|so|then|there|"
     r"and|but|or|neither|either|the same|the other|another|which|who)\b",
     re.IGNORECASE,
 )
-"""Openings that lean on the sentence before."""
+"""Openings that depend on the sentence before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class HistoryQuote:
 
 
 class HistoryLookup:
-    """Looks up what was told, when, and in which session."""
+    """Looks up what the history says, when, and in which session."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -174,7 +174,7 @@ class HistoryLookup:
 
     @cached_property
     def text(self) -> str:
-        """Everything ever told, in lower case, questions and references included."""
+        """The whole history with its questions and references, in lower case."""
         parts = [episode.text for episode in self.scenario.episodes]
         for item in self.scenario.items:
             parts += [item.text, item.truth.reference, *item.truth.aliases, *item.truth.distractors]
@@ -185,35 +185,35 @@ class HistoryLookup:
         return frozenset(_TOKEN.findall(self.text))
 
     def is_known(self, words: str) -> bool:
-        """Whether the words stand anywhere in the history or its questions."""
+        """Whether the words occur in the history or its questions."""
         folded = words.casefold()
-        # Most invented words have a part that nobody ever wrote, which saves reading it all.
+        # Most invented words have a token that never occurs, which saves searching the whole text.
         if any(token not in self._tokens for token in _TOKEN.findall(folded)):
             return False
         return folded in self.text
 
-    def draw_asides(self, item: Item, days: int, lots: SeededChoice) -> Iterator[HistoryQuote]:
-        """Sentences told by then, open to everybody, that have no bearing on the question.
+    def draw_asides(self, item: Item, days: int, chooser: SeededChoice) -> Iterator[HistoryQuote]:
+        """Open sentences known by then that are irrelevant to the question.
 
-        They stand by themselves, and hold neither the answer nor anything that could be one.
+        They can be quoted alone, and hold neither the answer nor anything that could be one.
         """
         spoilt = list_traces(item)
         marks = set(re.findall(r"\b[\w-]*\d[\w-]*\b", item.text))
         past = [episode.day for episode in self.scenario.episodes if episode.day <= days]
         seen = {evidence.day for evidence in item.truth.evidence}
         for _ in range(len(past)):
-            day = lots.pick(past)
+            day = chooser.pick(past)
             quotable = () if day in seen else self._list_quotable(day)
             seen.add(day)
             if not quotable:
                 continue
-            text = lots.pick(quotable)
+            text = chooser.pick(quotable)
             is_spoilt = any(mark in text for mark in marks) or is_any_in_text(text, spoilt)
             if not is_spoilt and not self._is_secret(text):
                 yield HistoryQuote(self._by_day[day].at.date(), text)
 
     def find_neighbours(self, item: Item) -> Iterator[str]:
-        """Sentences of the evidence's own paragraph that do not tell the answer."""
+        """Sentences of the evidence's paragraph that do not state the answer."""
         spoilt = list_traces(item)
         for cited in item.truth.evidence:
             if cited.start is None or cited.session in self._closed:
@@ -233,7 +233,7 @@ class HistoryLookup:
                     yield one.text
 
     def get_evidence(self, item: Item) -> str | None:
-        """The one sentence that tells the answer, word for word; None if there are several."""
+        """The one sentence that states the answer; None if there are several."""
         cited = item.truth.evidence
         if len(cited) != 1 or cited[0].start is None:
             return None
@@ -321,7 +321,7 @@ _PATTERNS = (
 
 
 def restate(question: str, kind: ValueKind, text: str) -> Iterator[str]:
-    """Sentences that say the text in the question's words, where its form is a known one."""
+    """Statements of the text in the question's words, where its form is known."""
     for pattern in _PATTERNS:
         match = pattern.question.fullmatch(question)
         if match and kind in pattern.kinds:
@@ -337,7 +337,7 @@ _THERE_FORM = re.compile(r"(Was|Were|Has|Have) there (?:ever )?(?:been )?(?:a|an
 
 
 def deny(question: str) -> Iterator[str]:
-    """The question's own words turned into their denial, where its form is a known one."""
+    """Denials in the question's words, where its form is known."""
     yield from _state(question, how="never", did="did not ")
     if match := _THERE_FORM.fullmatch(question):
         verb = {"Was": "was", "Were": "were", "Has": "has been", "Have": "have been"}[match[1]]
@@ -345,7 +345,7 @@ def deny(question: str) -> Iterator[str]:
 
 
 def affirm(question: str) -> Iterator[str]:
-    """The same turned into their affirmation."""
+    """Affirmations in the question's words, where its form is known."""
     yield from _state(question, how="indeed", did="did ")
     if match := _THERE_FORM.fullmatch(question):
         verb = {"Was": "was", "Were": "were", "Has": "has been", "Have": "have been"}[match[1]]
@@ -366,12 +366,12 @@ def _capitalise(text: str) -> str:
 
 
 _RESTATE_EVERY = 3
-"""One sentence in so many takes up the question, where the question's form allows it."""
+"""One sentence in this many uses the question's words, where its form allows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditDraft:
-    """An answer, how it was written, and where its labels depart from those of its class."""
+    """An answer, its recipe, and the labels that differ from those of its class."""
 
     recipe: str
     answer: str
@@ -380,31 +380,31 @@ class AuditDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditCase:
-    """A question with its truth, the history around it and lots to draw."""
+    """A question with its truth, the history around it and a source of chance."""
 
-    book: HistoryLookup
+    history: HistoryLookup
     item: Item
     key: AnswerKey
     days: int
     asked: date
-    lots: SeededChoice
+    chooser: SeededChoice
     parts: tuple["AuditCase", ...] = ()
-    """The questions a question of several parts is made of."""
+    """The questions that a joint question consists of."""
 
     @property
     def truth(self) -> Truth:
-        """What is true about it."""
+        """The truth about the question."""
         return self.item.truth
 
     def frame(self, value: AuditValue, text: str) -> str:
-        """The text in some sentence fit for the value, now and then one in the question's words."""
+        """The text in a sentence fit for the value, sometimes in the question's words."""
         turned = list(restate(self.item.text, value.kind, text))
-        if turned and self.lots.pick_below(_RESTATE_EVERY) == 0:
-            return self.lots.pick(turned)
-        return fill_frame(self.lots.pick(list_frames(value.kind)), text)
+        if turned and self.chooser.pick_below(_RESTATE_EVERY) == 0:
+            return self.chooser.pick(turned)
+        return fill_frame(self.chooser.pick(list_frames(value.kind)), text)
 
     def list_giveaways(self) -> tuple[str, ...]:
-        """Whatever gives the answer away, or a part of it, in any wording."""
+        """Every wording that gives away the answer or a part of it."""
         worded = [way for value in self.key.values for _, way in self.list_wordings(value)]
         # `Two` gives `2 days` away; `one` is in every other sentence and gives nothing away.
         counts = [atom for atom in self.truth.atoms if atom.isdigit() and atom != "1"]
@@ -412,18 +412,18 @@ class AuditCase:
         return (*list_answer_strings(self.item), *worded)
 
     def list_wordings(self, value: AuditValue) -> list[Wording]:
-        """The value in other words, such as the dataset itself takes for right among them."""
+        """The value in other words, including the dataset's aliases."""
         aliases = self.truth.aliases if self.key.shape is AnswerShape.VALUE else ()
         return list_wordings(value, aliases, self.asked)
 
     def reword(self, value: AuditValue) -> Wording:
         """The value in other words; as written where there are none."""
         ways = self.list_wordings(value)
-        return self.lots.pick(ways) if ways else ("as written", value.text)
+        return self.chooser.pick(ways) if ways else ("as written", value.text)
 
 
 Writer = Callable[[AuditCase], Iterator[AuditDraft]]
-"""Every answer of one class that can be written to a question; none where that is absurd."""
+"""Writes every answer of one class to a question; none where the class does not apply."""
 
 UNSURE_COMPLETENESS: Labels = {"completeness": None}
 
@@ -435,11 +435,11 @@ _JOINT_QUESTIONS = (
     "Three things in one go. {0} {1} {2}",
 )
 _JOINABLE_KINDS = frozenset(ValueKind) - {ValueKind.PHRASE, ValueKind.NUMBER}
-"""What can be told apart in one breath: free text and bare counts would run together."""
+"""Kinds that can be told apart in one answer: free text and bare counts would run together."""
 
 
-def join_cases(cases: Sequence[AuditCase], lots: SeededChoice) -> Iterator[AuditCase]:
-    """Cases of three parts, each part open on the day of asking and unlike the others."""
+def join_cases(cases: Sequence[AuditCase], chooser: SeededChoice) -> Iterator[AuditCase]:
+    """Joint questions of three parts, all open on the day of asking and distinguishable."""
     fit = [
         case
         for case in cases
@@ -450,29 +450,29 @@ def join_cases(cases: Sequence[AuditCase], lots: SeededChoice) -> Iterator[Audit
         and case.item.session is None
         and not case.truth.stale
     ]
-    order = lots.shuffle(fit)
+    order = chooser.shuffle(fit)
     for start in range(0, len(order) - _PART_COUNT + 1, _PART_COUNT):
         parts = order[start : start + _PART_COUNT]
         days = max(part.days for part in parts)
         if all(part.item.is_open(days) for part in parts) and _are_unlike(parts):
-            yield _make_joint_case(parts, days, lots)
+            yield _make_joint_case(parts, days, chooser)
 
 
 def _are_unlike(parts: Sequence[AuditCase]) -> bool:
-    """Whether no part's answer can be taken for another's, in whatever units it is told."""
+    """Whether no part's answer can be taken for another's, in any unit."""
     values = [part.key.value for part in parts]
     measures = [value for value in values if value.kind is ValueKind.MEASURE]
     return len({value.text for value in values}) == len(values) and len(measures) <= 1
 
 
-def _make_joint_case(parts: Sequence[AuditCase], days: int, lots: SeededChoice) -> AuditCase:
+def _make_joint_case(parts: Sequence[AuditCase], days: int, chooser: SeededChoice) -> AuditCase:
     first = parts[0]
-    book = first.book
+    history = first.history
     values = tuple(part.key.value for part in parts)
     categories = {part.truth.category for part in parts}
     item = Item(
         id="+".join(part.item.id for part in parts),
-        text=lots.pick(_JOINT_QUESTIONS).format(*(part.item.text for part in parts)),
+        text=chooser.pick(_JOINT_QUESTIONS).format(*(part.item.text for part in parts)),
         known_from=max(part.item.known_from for part in parts),
         truth=Truth(
             reference="; ".join(value.text for value in values) + ".",
@@ -482,9 +482,9 @@ def _make_joint_case(parts: Sequence[AuditCase], days: int, lots: SeededChoice) 
             requires_synthesis=True,
         ),
     )
-    asked = book.scenario.compute_date(days).date()
+    asked = history.scenario.compute_date(days).date()
     again = tuple(
-        # The joint truth knows no aliases, so no judge could know a part's.
+        # The joint truth has no aliases, so no judge could know a part's.
         replace(
             part,
             item=part.item.replace(truth=part.truth.replace(aliases=())),
@@ -494,11 +494,11 @@ def _make_joint_case(parts: Sequence[AuditCase], days: int, lots: SeededChoice) 
         for part in parts
     )
     return AuditCase(
-        book=book,
+        history=history,
         item=item,
         key=AnswerKey(AnswerShape.SEVERAL, values),
         days=days,
         asked=asked,
-        lots=lots.derive(item.id),
+        chooser=chooser.derive(item.id),
         parts=again,
     )

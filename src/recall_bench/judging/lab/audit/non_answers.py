@@ -67,7 +67,7 @@ _ANSWERABLE_SHAPES = frozenset(
 
 
 def write_vague(case: AuditCase) -> Iterator[AuditDraft]:
-    """On the topic, and nothing that was asked for."""
+    """On the topic, without anything that was asked for."""
     shape = case.key.shape
     if shape not in _ANSWERABLE_SHAPES and shape is not AnswerShape.NO:
         return
@@ -85,17 +85,17 @@ def write_vague(case: AuditCase) -> Iterator[AuditDraft]:
     for text in phrase_bank.VAGUE:
         yield AuditDraft(f"vague: {text}", _insert_topic(text, case))
     if shape is AnswerShape.VALUE and case.truth.evidence and not case.truth.requires_synthesis:
-        for text in case.book.find_neighbours(case.item):
+        for text in case.history.find_neighbours(case.item):
             if not is_any_in_text(text, case.list_giveaways()):
                 yield AuditDraft("beside the point", text)
 
 
 def write_false_refusal(case: AuditCase) -> Iterator[AuditDraft]:
-    """Refuses, or professes ignorance, where the history has the answer."""
+    """A refusal, or claimed ignorance, where the history has the answer."""
     shape = case.key.shape
     if shape is AnswerShape.PARTIAL:
         for core, text in _list_refusals(case, phrase_bank.SECRECY):
-            # Keeping everything back guards the secret: how correct that is, readers dispute.
+            # Withholding everything guards the secret: whether that is correct is disputable.
             yield AuditDraft(f"secrecy: {core}", text, {"correctness": None})
     if shape not in _ANSWERABLE_SHAPES:
         return
@@ -106,7 +106,7 @@ def write_false_refusal(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def write_clean_refusal(case: AuditCase) -> Iterator[AuditDraft]:
-    """Denies what never was, or keeps back what is not to be told."""
+    """A right denial, or a right refusal."""
     if case.key.shape is AnswerShape.NO:
         yield from _write_denials(case)
     elif case.key.shape is AnswerShape.WITHHOLD:
@@ -120,15 +120,15 @@ def _write_denials(case: AuditCase) -> Iterator[AuditDraft]:
     yield AuditDraft("reference", reference)
     for core in phrase_bank.NOES:
         yield AuditDraft(
-            f"no: {core}", case.lots.pick((f"{capitalise(core)}.", f"{capitalise(core)}!", core))
+            f"no: {core}", case.chooser.pick((f"{capitalise(core)}.", f"{capitalise(core)}!", core))
         )
-    # "That never happened" cuts both ways where the question is about a thing not done.
+    # "That never happened" is ambiguous where the question is about something not done.
     for core in () if _NEGATION_WORD.search(case.item.text) else phrase_bank.DENIALS:
-        opening = case.lots.pick(("No, ", "No: ", *phrase_bank.SOURCES))
-        ending = "" if opening.startswith("No") else case.lots.pick(phrase_bank.SO_NO)
+        opening = case.chooser.pick(("No, ", "No: ", *phrase_bank.SOURCES))
+        ending = "" if opening.startswith("No") else case.chooser.pick(phrase_bank.SO_NO)
         yield AuditDraft(f"denial: {core}", f"{capitalise(opening + core)}{ending}.")
     for text in deny(case.item.text):
-        yield AuditDraft("denial in the question's words", case.lots.pick((text, f"No, {text}")))
+        yield AuditDraft("denial in the question's words", case.chooser.pick((text, f"No, {text}")))
     _, mark, rest = reference.partition(";")
     if mark and rest.strip():
         bare = rest.strip().rstrip(".")
@@ -138,7 +138,7 @@ def _write_denials(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def write_non_answer(case: AuditCase) -> Iterator[AuditDraft]:
-    """Says nothing at all, or something else."""
+    """Nothing at all, or something else."""
     shape = case.key.shape
     if shape not in _ANSWERABLE_SHAPES and shape is not AnswerShape.NO:
         return
@@ -147,20 +147,23 @@ def write_non_answer(case: AuditCase) -> Iterator[AuditDraft]:
     if shape not in {AnswerShape.PAIR, AnswerShape.TRIPLE}:
         yield AuditDraft("echo", case.item.text)
         yield AuditDraft("echo", f"You are asking: {case.item.text}")
-    for quote in islice(case.book.draw_asides(case.item, case.days, case.lots), 2):
+    for quote in islice(case.history.draw_asides(case.item, case.days, case.chooser), 2):
         if shape is not AnswerShape.NO and not is_any_in_text(quote.text, case.list_giveaways()):
             yield AuditDraft("off topic", quote.text)
 
 
 def _list_refusals(case: AuditCase, cores: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each core, and the same with an opening and an ending."""
+    """Each core, with an opening and an ending."""
     for core in cores:
-        opening, ending = case.lots.pick(phrase_bank.SORRY), case.lots.pick(phrase_bank.KINDLY)
+        opening, ending = (
+            case.chooser.pick(phrase_bank.SORRY),
+            case.chooser.pick(phrase_bank.KINDLY),
+        )
         yield core, f"{_insert_topic(capitalise(opening + core), case)}.{ending}"
 
 
 def _insert_topic(text: str, case: AuditCase) -> str:
-    """The sentence with the question's topic in it, unless the topic tells the answer."""
+    """The sentence with the question's topic in it, unless the topic gives the answer away."""
     about = find_topic(case.item.text)
     if about is None or is_any_in_text(about, list_answer_strings(case.item)):
         about = "that matter"

@@ -258,7 +258,7 @@ _KIND_FRAMES: dict[ValueKind, tuple[str, ...]] = {
 
 
 def list_frames(kind: ValueKind) -> tuple[str, ...]:
-    """The sentences fit for a value of this make; `{v}` is the value, `{V}` opens the sentence."""
+    """The sentences fit for a value of this kind, with `{v}` or capitalised `{V}` for the value."""
     return _KIND_FRAMES[kind] + _ANY_FRAMES + _BARE_FRAMES
 
 
@@ -274,7 +274,7 @@ def fill_frame(frame: str, text: str) -> str:
 
 
 def capitalise(text: str) -> str:
-    """The text with a capital, unless it starts with an identifier or a figure."""
+    """The text capitalised, unless it starts with an identifier or a figure."""
     first = text.partition(" ")[0]
     if any(mark.isdigit() or mark.isupper() for mark in first):
         return text

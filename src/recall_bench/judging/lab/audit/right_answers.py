@@ -79,7 +79,7 @@ def write_right(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def write_other_words(case: AuditCase) -> Iterator[AuditDraft]:
-    """Right, and not as the dataset has it."""
+    """Right, but not as the dataset has it."""
     writer = _SHAPE_WRITERS.get(case.key.shape)
     if writer is not None:
         yield from writer(case)
@@ -89,21 +89,23 @@ def _write_value(case: AuditCase) -> Iterator[AuditDraft]:
     value = case.key.value
     for recipe, text in case.list_wordings(value):
         if recipe == "relative":
-            yield AuditDraft("date: relative", fill_frame(case.lots.pick(_RELATIVE_FRAMES), text))
+            yield AuditDraft(
+                "date: relative", fill_frame(case.chooser.pick(_RELATIVE_FRAMES), text)
+            )
             continue
         yield AuditDraft(f"{value.kind}: {recipe}", case.frame(value, text))
     yield from _write_restatement(case)
-    told = case.book.get_evidence(case.item)
+    told = case.history.get_evidence(case.item)
     if told and value.kind is not ValueKind.NUMBER and is_in_text(told, value.text):
         yield AuditDraft("evidence quoted", f"The log says: “{told}”")
         yield AuditDraft("evidence quoted", told)
     if value.kind in {ValueKind.NAME, ValueKind.CODE, ValueKind.PHRASE}:
-        sentence = fill_frame(case.lots.pick(list_sentence_frames(value.kind)), value.text)
+        sentence = fill_frame(case.chooser.pick(list_sentence_frames(value.kind)), value.text)
         yield AuditDraft(f"{value.kind}: in a sentence", sentence)
 
 
 def _write_restatement(case: AuditCase) -> Iterator[AuditDraft]:
-    """The question's own words turned into a statement."""
+    """A statement in the question's words."""
     value = case.key.value
     for sentence in restate(case.item.text, value.kind, value.text):
         yield AuditDraft(f"{value.kind}: question turned round", sentence)
@@ -168,7 +170,7 @@ def _write_text(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def _fill(frame: str, **words: str) -> str:
-    """The frame with each word in its place, and with a capital where the place is one."""
+    """The frame with each word in its place, capitalised where the placeholder is."""
     for name, text in words.items():
         frame = frame.replace(f"{{{name.upper()}}}", capitalise(text)).replace(f"{{{name}}}", text)
     return frame

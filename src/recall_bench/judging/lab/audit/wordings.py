@@ -5,7 +5,7 @@ A wording comes with the name of its recipe, so that a judge's weakness can be t
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 
 from recall_bench.core.value_patterns import MONTHS
@@ -62,7 +62,7 @@ def list_paraphrases(phrase: str) -> Iterator[tuple[str, str]]:
 
 
 def _replace_all(phrase: str) -> str:
-    """Every substitution at once, the longer one where two want the same words."""
+    """Every substitution at once; of two for the same words, the longer one."""
     hits = [
         (match.end() - match.start(), match.start(), match.end(), words)
         for pattern, words in _SYNONYM_PATTERNS
@@ -84,7 +84,7 @@ _CURRENCIES = {"$": ("dollars", "USD"), "€": ("euros", "EUR"), "£": ("pounds"
 _POWERS = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "B": 9, "billion": 9}
 _SCALE_WORDS = {3: "thousand", 6: "million", 9: "billion"}
 _SPELLED_BELOW = 1000
-"""Nobody writes out four-digit figures in words; sums of money are the exception."""
+"""Larger figures are not spelled out, except amounts of money."""
 
 _SHORT = {
     "minutes": "min",
@@ -110,11 +110,11 @@ _LARGER = {
 }
 _SMALLER = {"hours": (60, "minutes"), "weeks": (7, "days"), "years": (12, "months")}
 _NEARBY = 15
-"""Days from the asking within which people say `four days ago`."""
+"""Days from the asking within which `four days ago` is used."""
 
 
 def list_wordings(value: AuditValue, aliases: tuple[str, ...], asked: date) -> list[Wording]:
-    """Other ways to give the value on the day of asking, none of them as the dataset writes it."""
+    """Other ways to write the value on the day of asking, none as the dataset writes it."""
     found = [("alias", alias) for alias in aliases]
     found += _RECIPES[value.kind](value, asked)
     if value.kind is ValueKind.DATE and any("20" not in alias for alias in aliases):
@@ -140,7 +140,7 @@ def _word_date(value: AuditValue, asked: date) -> Iterator[Wording]:
     yield "the nth of", f"the {format_ordinal(day.day)} of {month} {day.year}"
     yield "weekday", f"{day:%A}, {day.day} {month} {day.year}"
     if day.day > len(MONTHS):
-        # With a smaller day nobody could tell the day from the month.
+        # With a smaller day, day and month could be confused.
         yield "dots", f"{day.day:02}.{day.month:02}.{day.year}"
         yield "slashes, month first", f"{day.month}/{day.day}/{day.year}"
         yield "slashes, day first", f"{day.day}/{day.month}/{day.year}"
@@ -165,7 +165,7 @@ def _word_relative_date(day: date, asked: date) -> str | None:
 
 
 def _word_date_without_year(value: AuditValue) -> Iterator[Wording]:
-    """Where the dataset takes a date without its year, so do we."""
+    """Without the year, where the dataset accepts that."""
     if value.day is not None:
         month = MONTHS[value.day.month - 1]
         yield "no year, ordinal", f"the {format_ordinal(value.day.day)} of {month}"
@@ -314,8 +314,3 @@ _RECIPES: dict[ValueKind, Callable[[AuditValue, date], Iterator[Wording]]] = {
     ValueKind.NAME: _word_name,
     ValueKind.PHRASE: _word_phrase,
 }
-
-
-def shifted(day: date, days: int) -> date:
-    """The date so many days later."""
-    return day + timedelta(days=days)

@@ -95,7 +95,7 @@ def _change_number(value: AuditValue) -> Iterator[Miss]:
 
 
 def _change_code(value: AuditValue) -> Iterator[Miss]:
-    """A slip of the pen in the last run of digits."""
+    """A typing error in the last run of digits."""
     runs = list(re.finditer(r"\d+", value.text))
     if not runs:
         return
@@ -152,7 +152,7 @@ def _trim_decimals(written: str, like: str) -> str:
 
 
 def _find_step(written: str) -> Decimal:
-    """The worth of the last digit that is not a filling zero: 10 for 640, 0.1 for 1.2."""
+    """The unit of the last digit that is not a trailing zero: 10 for 640, 0.1 for 1.2."""
     plain = written.replace(",", "")
     if "." in plain:
         return Decimal(1).scaleb(-len(plain.partition(".")[2]))
@@ -161,7 +161,7 @@ def _find_step(written: str) -> Decimal:
 
 
 def _swap_digits(digits: str) -> str | None:
-    """The first two neighbours that differ change places; no leading zero comes of it."""
+    """The digits with the first two different neighbours swapped; never a leading zero."""
     for i in range(len(digits) - 1):
         left, right = digits[i], digits[i + 1]
         if left.isdigit() and right.isdigit() and left != right and (i or right != "0"):
@@ -210,7 +210,7 @@ _REVERSED_FRAMES = (
 
 
 def write_near_miss(case: AuditCase) -> Iterator[AuditDraft]:
-    """Nearly the value, hence not it."""
+    """Almost the right value."""
     if case.key.shape is AnswerShape.VALUE:
         value = case.key.value
         for recipe, text in list_misses(value):
@@ -224,27 +224,29 @@ def write_near_miss(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def _make_miss(case: AuditCase, value: AuditValue, recipe: str, text: str) -> AuditDraft:
-    """A miss as written, or in other words half of the time.
+    """A miss as written, or half of the time in other words.
 
-    Nobody can say that a wrong value is made up where its parts were told of something else, and
-    other words have other parts.
+    Reworded, it has no label for grounding: its parts may occur in the history about something
+    else.
     """
     ways = _list_absolute_wordings(case, parse_value(text))
-    if ways and case.lots.pick_below(2):
-        _, written = case.lots.pick(ways)
+    if ways and case.chooser.pick_below(2):
+        _, written = case.chooser.pick(ways)
         return AuditDraft(f"{value.kind}: {recipe}", case.frame(value, written))
-    labels = _NOT_GROUNDED if value.kind in _NUMERIC_KINDS and not case.book.is_known(text) else {}
+    labels = (
+        _NOT_GROUNDED if value.kind in _NUMERIC_KINDS and not case.history.is_known(text) else {}
+    )
     return AuditDraft(f"{value.kind}: {recipe}", case.frame(value, text), labels)
 
 
 def _list_absolute_wordings(case: AuditCase, value: AuditValue) -> list[Wording]:
-    """Other words for a wrong value, but for `4 days from today`: the right one may be today."""
+    """Other wordings of a wrong value, without `4 days from today`: the right one may be today."""
     ways = list_wordings(value, (), case.asked)
     return [(recipe, text) for recipe, text in ways if recipe != "relative"]
 
 
 def write_stale_value(case: AuditCase) -> Iterator[AuditDraft]:
-    """What held once, given as what holds."""
+    """A superseded value, given as current."""
     right = list_answer_strings(case.item)
     for stale in case.truth.stale:
         if is_any_in_text(stale, right) or any(stale in one for one in right):
@@ -259,7 +261,7 @@ def write_stale_value(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def write_wrong(case: AuditCase) -> Iterator[AuditDraft]:
-    """A plausible value that is not the one."""
+    """A plausible value that is not the right one."""
     shape = case.key.shape
     if shape is AnswerShape.NO:
         yield from (
@@ -301,7 +303,7 @@ def _write_disorder(case: AuditCase) -> Iterator[AuditDraft]:
 
 
 def write_one_of_n(case: AuditCase) -> Iterator[AuditDraft]:
-    """One answer where three are wanted."""
+    """One answer where three are asked for."""
     if case.key.shape is AnswerShape.TRIPLE:
         first, _, last = (value.text for value in case.key.values)
         yield AuditDraft("first of three", f"{capitalise(first)} came first.")
