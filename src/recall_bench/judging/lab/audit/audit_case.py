@@ -164,6 +164,7 @@ class HistoryLookup:
         self._closed = frozenset(
             session for item in scenario.items for session in item.truth.forbidden_sessions
         )
+        self._secret_texts: dict[str, bool] = {}
         self._secrets = tuple(
             {
                 word.casefold()
@@ -263,8 +264,12 @@ class HistoryLookup:
         )
 
     def _is_secret(self, text: str) -> bool:
-        folded = text.casefold()
-        return any(secret in folded for secret in self._secrets)
+        found = self._secret_texts.get(text)
+        if found is None:
+            folded = text.casefold()
+            found = any(secret in folded for secret in self._secrets)
+            self._secret_texts[text] = found
+        return found
 
 
 _VERB = (
