@@ -13,7 +13,7 @@ import pytest
 from tests.commands import Invoke, Shown
 from tests.conftest import shared_data
 from tests.gardener import PLANTS
-from tests.judge_lab.orchard import RECORD, written
+from tests.judging.lab.orchard import RECORD, written
 from tests.models.openai_server import OpenAIServer, Response, ok
 
 JUDGE = '''

@@ -14,7 +14,7 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.judging.lab.audit.audit import build_audit_set, find_missing_classes
 from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditClass, AuditItem
 from recall_bench.library import load_persona
-from tests.judge_lab.audit.conftest import of
+from tests.judging.lab.audit.stories import select_items
 
 NAMES = r"\b(?:Maribeth|Osgood|Ulrika|Prentiss|Fenella|Thaddeus|Ottoline|Casimir) [A-Z][a-z]+"
 
@@ -31,8 +31,10 @@ def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
 _DIGESTS = """
 from hashlib import sha256
 from recall_bench.judging.lab.audit.audit import build_audit_set
-from tests.judge_lab.audit.conftest import SHORT, played
-items = build_audit_set(played(*SHORT), seed=3, per_class=12)
+from recall_bench.library import load_persona
+from tests.judging.lab.audit.stories import SHORT
+name, arcs = SHORT
+items = build_audit_set(load_persona(name, arcs=arcs), seed=3, per_class=12)
 print(sha256("".join(item.digest for item in items).encode()).hexdigest())
 """
 
@@ -57,7 +59,7 @@ def test_no_answer_depends_on_the_order_of_sets() -> None:
 def test_a_smaller_set_takes_its_categories_in_turn(scenario: Scenario) -> None:
     few = build_audit_set(scenario, seed=3, per_class=10)
 
-    asked = Counter(item.item.truth.category for item in of(few, AuditClass.RIGHT))
+    asked = Counter(item.item.truth.category for item in select_items(few, AuditClass.RIGHT))
     assert len(asked) == 10
 
 
@@ -92,13 +94,13 @@ def test_every_class_says_what_its_marks_must_be() -> None:
 def test_a_detail_is_invented_only_if_nobody_ever_told_it(scenario: Scenario) -> None:
     """The same invention, once it is planted in the history, is no invention any more."""
     alone = scenario.replace(items=scenario.items[:40])
-    first = of(build_audit_set(alone, seed=3, per_class=60), AuditClass.EXTRA)
+    first = select_items(build_audit_set(alone, seed=3, per_class=60), AuditClass.EXTRA)
     names = sorted({word for item in first for word in re.findall(NAMES, item.answer)})
     assert names
     told = alone.episodes[0].replace(text=alone.episodes[0].text + "\n" + " ".join(names) + "\n")
     planted = alone.replace(episodes=(told, *alone.episodes[1:]))
 
-    again = of(build_audit_set(planted, seed=3, per_class=60), AuditClass.EXTRA)
+    again = select_items(build_audit_set(planted, seed=3, per_class=60), AuditClass.EXTRA)
 
     assert again
     assert not any(name in item.answer for item in again for name in names)
@@ -123,7 +125,7 @@ def test_an_evasion_does_not_repeat_an_answer_that_the_question_holds(scenario: 
 
     found = build_audit_set(scenario.replace(items=(leading,)), seed=1, per_class=40)
 
-    evasive = of(found, AuditClass.VAGUE, AuditClass.FALSE_REFUSAL)
+    evasive = select_items(found, AuditClass.VAGUE, AuditClass.FALSE_REFUSAL)
     assert evasive
     assert not any("TX-4711" in item.answer for item in evasive)
 

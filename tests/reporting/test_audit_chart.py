@@ -2,30 +2,32 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.judging.judges import StubJudge
 from recall_bench.judging.lab.audit.audit import AuditReport, audit_judge
-from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.judging.lab.audit.audit_case import AuditClass
 from recall_bench.reporting.judge_charts import build_audit_chart, write_audit_chart
-from tests.judge_lab.audit.judges import Generous, Oracle
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def reports(scenario: Scenario, items: tuple[AuditItem, ...]) -> list[AuditReport]:
-    some = items[::5]
-    judges = (Oracle(some), Generous(), StubJudge({}))
-    return [await audit_judge(judge, [scenario], some) for judge in judges]
+from tests.judging.lab.audit.known_judges import Generous, Oracle
+from tests.judging.lab.audit.stories import SHORT, load_story
 
 
-async def test_a_picture_is_drawn_as_its_name_says(
-    reports: list[AuditReport], tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def reports() -> list[AuditReport]:
+    story = load_story(*SHORT)
+    some = story.items[::25]
+
+    async def audit_all() -> list[AuditReport]:
+        judges = (Oracle(some), Generous(), StubJudge({}))
+        return [await audit_judge(judge, [story.scenario], some) for judge in judges]
+
+    return anyio.run(audit_all)
+
+
+def test_a_picture_is_drawn_as_its_name_says(reports: list[AuditReport], tmp_path: Path) -> None:
     write_audit_chart(reports, tmp_path / "audit.png")
     write_audit_chart(reports[:1], tmp_path / "audit.svg")
 
@@ -36,9 +38,7 @@ async def test_a_picture_is_drawn_as_its_name_says(
         assert f">{kind.value}</text>" in svg
 
 
-async def test_several_judges_are_told_apart_by_name(
-    reports: list[AuditReport], tmp_path: Path
-) -> None:
+def test_several_judges_are_told_apart_by_name(reports: list[AuditReport], tmp_path: Path) -> None:
     write_audit_chart(reports, tmp_path / "audit.svg")
 
     svg = (tmp_path / "audit.svg").read_text(encoding="utf-8")
@@ -46,27 +46,27 @@ async def test_several_judges_are_told_apart_by_name(
         assert f">{name}</text>" in svg
 
 
-async def test_judges_of_one_name_are_numbered(reports: list[AuditReport]) -> None:
+def test_judges_of_one_name_are_numbered(reports: list[AuditReport]) -> None:
     described = str(build_audit_chart([reports[0], reports[0]])["description"])
 
     assert "oracle 1 (1) gives" in described
     assert "oracle 1 (2) gives" in described
 
 
-async def test_the_picture_is_also_told_in_words(reports: list[AuditReport]) -> None:
+def test_the_picture_is_also_told_in_words(reports: list[AuditReport]) -> None:
     described = str(build_audit_chart(reports)["description"])
 
     assert "stub 1 gives a pass in correctness to: right 0 %" in described
 
 
-async def test_audits_of_different_answers_are_not_drawn_together(
+def test_audits_of_different_answers_are_not_drawn_together(
     reports: list[AuditReport],
 ) -> None:
     with pytest.raises(UsageError, match="different answers"):
         build_audit_chart([reports[0], reports[1].replace(audit_set="other")])
 
 
-async def test_more_judges_than_colours_are_refused(reports: list[AuditReport]) -> None:
+def test_more_judges_than_colours_are_refused(reports: list[AuditReport]) -> None:
     many = [
         reports[0].replace(judge=JudgeCard(name=f"judge-{number}", version="1"))
         for number in range(7)
@@ -76,12 +76,12 @@ async def test_more_judges_than_colours_are_refused(reports: list[AuditReport]) 
         build_audit_chart(many)
 
 
-async def test_nothing_to_draw_is_refused() -> None:
+def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(UsageError, match="no audit"):
         build_audit_chart([])
 
 
-async def test_a_picture_of_an_unknown_kind_is_refused(
+def test_a_picture_of_an_unknown_kind_is_refused(
     reports: list[AuditReport], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="png"):

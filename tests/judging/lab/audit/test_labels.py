@@ -6,8 +6,9 @@ wording of them, by what each class promises.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable
 from datetime import date
+from functools import cache
 
 import pytest
 
@@ -23,35 +24,13 @@ from recall_bench.judging.lab.audit.answer_key import (
 )
 from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
 from recall_bench.judging.lab.audit.wordings import list_wordings
-from tests.judge_lab.audit.conftest import LONG, PER_CLASS, SHORT, of, played, written
-
-STORIES = [
-    pytest.param(SHORT, id="half a year"),
-    *(pytest.param((name, None), id=name, marks=pytest.mark.slow) for name in LONG),
-]
-
-Story = tuple[str, str | None]
+from tests.judging.lab.audit.stories import LONG, PER_CLASS, SHORT, Story, load_story
 
 
-@pytest.fixture(params=STORIES)
-def story(request: pytest.FixtureRequest) -> Story:
-    found: Story = request.param
-    return found
-
-
-@pytest.fixture
-def scenario(story: Story) -> Scenario:
-    return played(*story)
-
-
-@pytest.fixture
-def items(story: Story) -> tuple[AuditItem, ...]:
-    return written(*story, 1, PER_CLASS)
-
-
-def ways(value_text: str, aliases: Iterable[str], asked: date) -> set[str]:
+@cache
+def ways(value_text: str, aliases: tuple[str, ...], asked: date) -> frozenset[str]:
     """A value as written and in every other wording; a name may be a person's."""
-    value = parse_value(value_text, tuple(aliases))
+    value = parse_value(value_text, aliases)
     found = {
         value_text,
         *aliases,
@@ -60,7 +39,7 @@ def ways(value_text: str, aliases: Iterable[str], asked: date) -> set[str]:
     if value.kind is ValueKind.NAME:
         person = AuditValue(kind=ValueKind.PERSON, text=value_text)
         found |= {text for _, text in list_wordings(person, (), asked)}
-    return found
+    return frozenset(found)
 
 
 def right_ways(audited: AuditItem) -> set[str]:
@@ -75,36 +54,32 @@ def right_ways(audited: AuditItem) -> set[str]:
     return found - {"Yes", "No", "one"}
 
 
-def test_every_class_is_there_in_full(items: tuple[AuditItem, ...]) -> None:
+def check_every_class_is_there_in_full(story: Story) -> None:
     for kind in AuditClass:
-        assert len(of(items, kind)) == PER_CLASS, kind
+        assert len(story.select(kind)) == PER_CLASS, kind
 
 
-def test_every_question_is_open_when_it_is_asked(
-    items: tuple[AuditItem, ...], scenario: Scenario
-) -> None:
-    for audited in items:
+def check_every_question_is_open_when_it_is_asked(story: Story) -> None:
+    for audited in story.items:
         assert audited.item.is_open(audited.days)
-        assert audited.days <= scenario.last_day
-        assert audited.asked_at == scenario.compute_date(audited.days)
+        assert audited.days <= story.scenario.last_day
+        assert audited.asked_at == story.scenario.compute_date(audited.days)
 
 
-def test_no_answer_of_a_class_comes_twice_to_a_question(items: tuple[AuditItem, ...]) -> None:
-    pairs = {(audited.kind, audited.item.id, audited.answer) for audited in items}
+def check_no_answer_of_a_class_comes_twice_to_a_question(story: Story) -> None:
+    pairs = {(audited.kind, audited.item.id, audited.answer) for audited in story.items}
 
-    assert len(pairs) == len(items)
-    assert len({audited.id for audited in items}) == len(items)
+    assert len(pairs) == len(story.items)
+    assert len({audited.id for audited in story.items}) == len(story.items)
 
 
-def test_a_right_answer_holds_what_every_right_answer_holds(
-    items: tuple[AuditItem, ...],
-) -> None:
-    for audited in of(items, AuditClass.RIGHT):
+def check_a_right_answer_holds_what_every_right_answer_holds(story: Story) -> None:
+    for audited in story.select(AuditClass.RIGHT):
         assert is_any_in_text(audited.answer, audited.item.truth.atoms), audited.answer
 
 
-def test_other_words_say_every_part_in_some_wording(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.OTHER_WORDS, AuditClass.PADDED, AuditClass.EXTRA):
+def check_other_words_say_every_part_in_some_wording(story: Story) -> None:
+    for audited in story.select(AuditClass.OTHER_WORDS, AuditClass.PADDED, AuditClass.EXTRA):
         truth, asked = audited.item.truth, audited.asked_at.date()
         if truth.category == "negative-recall" and audited.labels["completeness"] is None:
             continue
@@ -124,23 +99,23 @@ def _unitless(value: str) -> str:
     return value.partition(" ")[0] if value[:1].isdigit() else value
 
 
-def test_other_words_are_not_the_datasets_words(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.OTHER_WORDS):
+def check_other_words_are_not_the_datasets_words(story: Story) -> None:
+    for audited in story.select(AuditClass.OTHER_WORDS):
         assert audited.answer.strip(" .") != audited.item.truth.reference.strip(" .")
 
 
-def test_other_words_come_by_many_recipes(items: tuple[AuditItem, ...]) -> None:
-    recipes = [audited.recipe for audited in of(items, AuditClass.OTHER_WORDS)]
+def check_other_words_come_by_many_recipes(story: Story) -> None:
+    recipes = [audited.recipe for audited in story.select(AuditClass.OTHER_WORDS)]
 
     assert len(set(recipes)) >= 50
     assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
 
 
-def test_other_words_share_no_template(items: tuple[AuditItem, ...]) -> None:
+def check_other_words_share_no_template(story: Story) -> None:
     """With what is asked for taken out, hardly two answers read the same."""
     skeletons = [
         re.sub(r"[A-Z0-9“”*][\w“”*.,:/-]*", "#", audited.answer)
-        for audited in of(items, AuditClass.OTHER_WORDS)
+        for audited in story.select(AuditClass.OTHER_WORDS)
     ]
 
     assert len(set(skeletons)) > PER_CLASS * 0.6
@@ -148,30 +123,26 @@ def test_other_words_share_no_template(items: tuple[AuditItem, ...]) -> None:
     assert skeletons.count(common) <= PER_CLASS * 0.1, common
 
 
-@pytest.mark.parametrize(
-    "kind", [AuditClass.VAGUE, AuditClass.PADDED_VAGUE, AuditClass.FALSE_REFUSAL]
-)
-def test_an_evasion_holds_no_part_of_the_answer(
-    items: tuple[AuditItem, ...], kind: AuditClass
-) -> None:
-    for audited in of(items, kind):
-        assert not is_any_in_text(audited.answer, right_ways(audited)), audited
+def check_an_evasion_holds_no_part_of_the_answer(story: Story) -> None:
+    for kind in (AuditClass.VAGUE, AuditClass.PADDED_VAGUE, AuditClass.FALSE_REFUSAL):
+        for audited in story.select(kind):
+            assert not is_any_in_text(audited.answer, right_ways(audited)), audited
 
 
-def test_an_evasion_takes_no_side(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.VAGUE):
+def check_an_evasion_takes_no_side(story: Story) -> None:
+    for audited in story.select(AuditClass.VAGUE):
         if audited.item.truth.category == "negative-recall":
             words = set(re.findall(r"[a-z]+", audited.answer.casefold()))
             assert not words & {"yes", "no", "not", "never", "did", "indeed"}
 
 
-def test_a_non_answer_says_nothing_of_the_answer(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.NON_ANSWER):
+def check_a_non_answer_says_nothing_of_the_answer(story: Story) -> None:
+    for audited in story.select(AuditClass.NON_ANSWER):
         assert not is_any_in_text(audited.answer, right_ways(audited)), audited
 
 
-def test_a_near_miss_holds_no_acceptable_value(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.NEAR_MISS):
+def check_a_near_miss_holds_no_acceptable_value(story: Story) -> None:
+    for audited in story.select(AuditClass.NEAR_MISS):
         accepted = right_ways(audited)
         if "year off" in audited.recipe:
             # The day and the month are right: only what names the year can tell them apart.
@@ -187,8 +158,8 @@ def test_a_near_miss_holds_no_acceptable_value(items: tuple[AuditItem, ...]) -> 
         assert not is_any_in_text(audited.answer, accepted), (audited.answer, audited.item.truth)
 
 
-def test_a_superseded_value_is_told_as_the_one_that_holds(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.SUPERSEDED):
+def check_a_superseded_value_is_told_as_the_one_that_holds(story: Story) -> None:
+    for audited in story.select(AuditClass.SUPERSEDED):
         truth, asked = audited.item.truth, audited.asked_at.date()
         old = {way for stale in truth.stale for way in ways(stale, (), asked)}
         assert any(way.casefold() in audited.answer.casefold() for way in old)
@@ -205,8 +176,8 @@ def _comes_last(audited: AuditItem, stale: tuple[str, ...]) -> bool:
     return at > right or "instead of" in text[at:right]
 
 
-def test_one_of_n_holds_one_and_no_other(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.ONE_OF_N):
+def check_one_of_n_holds_one_and_no_other(story: Story) -> None:
+    for audited in story.select(AuditClass.ONE_OF_N):
         truth, asked = audited.item.truth, audited.asked_at.date()
         told = [
             atom for atom in truth.atoms if is_any_in_text(audited.answer, ways(atom, (), asked))
@@ -215,8 +186,8 @@ def test_one_of_n_holds_one_and_no_other(items: tuple[AuditItem, ...]) -> None:
         assert len(told) <= 1, audited
 
 
-def test_a_wrong_value_is_not_a_right_one(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.WRONG):
+def check_a_wrong_value_is_not_a_right_one(story: Story) -> None:
+    for audited in story.select(AuditClass.WRONG):
         if make_answer_key(audited.item).shape in {AnswerShape.VALUE, AnswerShape.EXTREME}:
             assert not is_any_in_text(audited.answer, right_ways(audited)), audited
 
@@ -224,20 +195,18 @@ def test_a_wrong_value_is_not_a_right_one(items: tuple[AuditItem, ...]) -> None:
 _QUOTED = re.compile(r"(?:“|^- [^:\n]+: |^\[[^\]]+\] )([^”\n]+)", re.MULTILINE)
 
 
-def test_padding_is_quoted_from_what_was_told_and_open(
-    items: tuple[AuditItem, ...], scenario: Scenario
-) -> None:
-    told = _Told(scenario)
-    for audited in of(items, AuditClass.PADDED, AuditClass.PADDED_VAGUE):
-        days = [told.day_of(quote) for quote in _QUOTED.findall(audited.answer)]
+def check_padding_is_quoted_from_what_was_told_and_open(story: Story) -> None:
+    open_text = _OpenText(story.scenario)
+    for audited in story.select(AuditClass.PADDED, AuditClass.PADDED_VAGUE):
+        days = [open_text.day_of(quote) for quote in _QUOTED.findall(audited.answer)]
         known = [day for day in days if day is not None]
         assert len(known) >= 4, audited.answer
         assert max(known) <= audited.days
         assert len(audited.answer.split()) > 60
 
 
-class _Told:
-    """What was told outside the closed sessions, and on which day first."""
+class _OpenText:
+    """What was said outside the closed sessions, and on which day first."""
 
     def __init__(self, scenario: Scenario) -> None:
         closed = {session for item in scenario.items for session in item.truth.forbidden_sessions}
@@ -259,22 +228,20 @@ def _open_part(text: str, closed: set[str]) -> str:
     return "\n".join(part for session, part in sessions if session not in closed)
 
 
-def test_padding_gives_nothing_away(items: tuple[AuditItem, ...], scenario: Scenario) -> None:
-    secrets = {word for item in scenario.items for word in item.truth.canaries}
-    for audited in of(items, AuditClass.PADDED, AuditClass.PADDED_VAGUE):
+def check_padding_gives_nothing_away(story: Story) -> None:
+    secrets = {word for item in story.scenario.items for word in item.truth.canaries}
+    for audited in story.select(AuditClass.PADDED, AuditClass.PADDED_VAGUE):
         assert not any(secret in audited.answer for secret in secrets)
-    for audited in of(items, AuditClass.PADDED_VAGUE):
+    for audited in story.select(AuditClass.PADDED_VAGUE):
         truth = audited.item.truth
         assert not is_any_in_text(audited.answer, (*truth.stale, *truth.distractors)), (
             audited.answer
         )
 
 
-def test_the_invented_detail_is_nowhere_in_the_history(
-    items: tuple[AuditItem, ...], scenario: Scenario
-) -> None:
-    history = "\n".join(episode.text for episode in scenario.episodes).casefold()
-    for audited in of(items, AuditClass.EXTRA):
+def check_the_invented_detail_is_nowhere_in_the_history(story: Story) -> None:
+    history = "\n".join(episode.text for episode in story.scenario.episodes).casefold()
+    for audited in story.select(AuditClass.EXTRA):
         assert audited.labels == {"correctness": True, "grounded": False} | {
             "completeness": audited.labels["completeness"]
         }
@@ -290,8 +257,8 @@ def _is_unheard_of(word: str, history: str) -> bool:
     return word not in history or not is_any_in_text(history, [word])
 
 
-def test_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.LEAK):
+def check_a_leak_tells_what_is_withheld(story: Story) -> None:
+    for audited in story.select(AuditClass.LEAK):
         truth = audited.item.truth
         assert truth.disclosure in {Disclosure.REFUSE, Disclosure.PARTIAL}
         secrets = {*truth.withheld, *truth.canaries}
@@ -300,22 +267,22 @@ def test_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...]) -> None:
         assert any(secret.casefold() in audited.answer.casefold() for secret in secrets)
 
 
-def test_nothing_but_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...]) -> None:
+def check_nothing_but_a_leak_tells_what_is_withheld(story: Story) -> None:
     guarded = (AuditClass.RIGHT, AuditClass.OTHER_WORDS, AuditClass.CLEAN_REFUSAL)
-    for audited in of(items, *guarded, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE):
+    for audited in story.select(*guarded, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE):
         truth = audited.item.truth
         assert not is_any_in_text(audited.answer, (*truth.withheld, *truth.canaries)), audited
 
 
-def test_a_clean_refusal_is_given_only_where_it_is_right(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.CLEAN_REFUSAL):
+def check_a_clean_refusal_is_given_only_where_it_is_right(story: Story) -> None:
+    for audited in story.select(AuditClass.CLEAN_REFUSAL):
         assert audited.item.truth.expects in {Expects.ABSTAIN, Expects.WITHHOLD}
-    for audited in of(items, AuditClass.FALSE_REFUSAL):
+    for audited in story.select(AuditClass.FALSE_REFUSAL):
         assert audited.item.truth.expects is Expects.ANSWER
 
 
-def test_an_injection_is_worth_nothing_without_itself(items: tuple[AuditItem, ...]) -> None:
-    for audited in of(items, AuditClass.INJECTION):
+def check_an_injection_is_worth_nothing_without_itself(story: Story) -> None:
+    for audited in story.select(AuditClass.INJECTION):
         shape = _shape(audited.item)
         if shape in {AnswerShape.VALUE, AnswerShape.EXTREME, AnswerShape.SEVERAL}:
             right = {
@@ -329,24 +296,20 @@ def _shape(item: Item) -> AnswerShape:
     return AnswerShape.SEVERAL if "+" in item.id else key.shape
 
 
-@pytest.mark.parametrize(
-    "kind", [AuditClass.CLEAN_REFUSAL, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE]
-)
-def test_evasions_cannot_be_learned_by_heart(
-    items: tuple[AuditItem, ...], kind: AuditClass
-) -> None:
+def check_evasions_cannot_be_learned_by_heart(story: Story) -> None:
     """A judge that knows a dozen refusals by heart has learned nothing about refusing."""
-    recipes = [audited.recipe for audited in of(items, kind)]
+    for kind in (AuditClass.CLEAN_REFUSAL, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE):
+        recipes = [audited.recipe for audited in story.select(kind)]
 
-    assert len(set(recipes)) >= 30
-    assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
-
-
-def test_injections_come_in_many_kinds(items: tuple[AuditItem, ...]) -> None:
-    assert len({audited.recipe for audited in of(items, AuditClass.INJECTION)}) >= 20
+        assert len(set(recipes)) >= 30
+        assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
 
 
-def test_all_categories_are_asked_where_a_class_fits_them(items: tuple[AuditItem, ...]) -> None:
+def check_injections_come_in_many_kinds(story: Story) -> None:
+    assert len({audited.recipe for audited in story.select(AuditClass.INJECTION)}) >= 20
+
+
+def check_all_categories_are_asked_where_a_class_fits_them(story: Story) -> None:
     everywhere = {
         AuditClass.RIGHT,
         AuditClass.OTHER_WORDS,
@@ -358,14 +321,16 @@ def test_all_categories_are_asked_where_a_class_fits_them(items: tuple[AuditItem
         AuditClass.INJECTION,
     }
     for kind in everywhere:
-        assert {audited.item.truth.category for audited in of(items, kind)} == set(CATEGORIES), kind
+        assert {audited.item.truth.category for audited in story.select(kind)} == set(CATEGORIES), (
+            kind
+        )
 
 
-def test_a_wrong_number_is_called_made_up_only_if_nobody_told_it(
-    items: tuple[AuditItem, ...], scenario: Scenario
-) -> None:
-    history = "\n".join(episode.text for episode in scenario.episodes)
-    found = [item for item in of(items, AuditClass.NEAR_MISS) if item.labels["grounded"] is False]
+def check_a_wrong_number_is_called_made_up_only_if_nobody_told_it(story: Story) -> None:
+    history = "\n".join(episode.text for episode in story.scenario.episodes)
+    found = [
+        item for item in story.select(AuditClass.NEAR_MISS) if item.labels["grounded"] is False
+    ]
     assert found
     for audited in found:
         assert make_answer_key(audited.item).value.kind not in {
@@ -375,3 +340,19 @@ def test_a_wrong_number_is_called_made_up_only_if_nobody_told_it(
         }
         for number in re.findall(r"[$€£]?\d[\d,.]*\d(?: [a-zA-Z]+|%)", audited.answer):
             assert number not in history, audited.answer
+
+
+CHECKS = [check for name, check in sorted(globals().items()) if name.startswith("check_")]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+def test_every_label_is_true(check: Callable[[Story], None]) -> None:
+    check(load_story(*SHORT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_every_label_is_true_in_a_long_story(name: str) -> None:
+    story = load_story(name, None)
+    for check in CHECKS:
+        check(story)

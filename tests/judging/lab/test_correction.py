@@ -20,7 +20,7 @@ from recall_bench.judging.lab.correction import (
 from recall_bench.judging.lab.judge_agreement import measure_judge
 from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
 from recall_bench.metrics.judge_correction import EffectiveShare, ErrorRates
-from tests.judge_lab.orchard import Reader, labelled
+from tests.judging.lab.orchard import Reader, labelled
 
 JUDGE = JudgeCard(name="reader", version="1", computes=True)
 

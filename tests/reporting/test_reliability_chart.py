@@ -9,7 +9,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.judging.lab.judge_agreement import Agreement, measure_judge
 from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
 from recall_bench.reporting.judge_charts import build_reliability_chart, write_reliability_chart
-from tests.judge_lab.orchard import Reader, labelled
+from tests.judging.lab.orchard import Reader, labelled
 
 pytestmark = pytest.mark.anyio
 

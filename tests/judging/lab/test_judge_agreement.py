@@ -12,7 +12,7 @@ from recall_bench.judging.lab.judge_agreement import Agreement, LabelledExhibits
 from recall_bench.judging.lab.judge_calls import JudgeLimits
 from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
 from tests.conftest import EPOCH
-from tests.judge_lab.orchard import Reader, labelled
+from tests.judging.lab.orchard import Reader, labelled
 
 ORCHARD = Scenario(
     id="orchard",

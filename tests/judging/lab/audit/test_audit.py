@@ -10,7 +10,7 @@ from recall_bench.core.verdict import SCALES, Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.judging.judges import StubJudge
 from recall_bench.judging.lab.audit.audit import AuditReport, AuditShare, audit_judge
 from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditClass, AuditItem
-from tests.judge_lab.audit.judges import Costly, Generous, Gone, Oracle
+from tests.judging.lab.audit.known_judges import Costly, Generous, Gone, Oracle
 
 pytestmark = pytest.mark.anyio
 

@@ -47,9 +47,8 @@ def test_substitutions_that_undo_each_other_do_not_meet() -> None:
     assert every == "no one asked till everyone had signed"
 
 
-@pytest.mark.parametrize(("pattern", "words"), SYNONYMS)
-def test_no_substitution_puts_back_what_it_takes_away(pattern: str, words: str) -> None:
-    assert not re.fullmatch(pattern, words)
+def test_no_substitution_puts_back_what_it_takes_away() -> None:
+    assert [pattern for pattern, words in SYNONYMS if re.fullmatch(pattern, words)] == []
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,20 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.judging.lab.audit.audit import audit_judge
 from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
 from recall_bench.reporting.judge_tables import render_audit
-from tests.judge_lab.audit.judges import Costly, Generous, Oracle
+from tests.judging.lab.audit.known_judges import Costly, Generous, Oracle
+from tests.judging.lab.audit.stories import SHORT, load_story
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    return load_story(*SHORT).scenario
+
+
+@pytest.fixture
+def items() -> tuple[AuditItem, ...]:
+    return load_story(*SHORT).items
 
 
 async def test_every_class_has_a_line(scenario: Scenario, items: tuple[AuditItem, ...]) -> None:

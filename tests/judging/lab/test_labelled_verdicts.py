@@ -9,7 +9,7 @@ from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Evidence, Expects
 from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
 from tests.conftest import shared_data
-from tests.judge_lab.orchard import RECORD, labelled, written
+from tests.judging.lab.orchard import RECORD, labelled, written
 
 
 def test_a_line_becomes_a_record_and_other_keys_are_not_read(tmp_path: Path) -> None:

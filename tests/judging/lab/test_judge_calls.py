@@ -10,7 +10,7 @@ from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.judging.lab.judge_agreement import LabelledExhibits
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.judging.lab.labelled_verdicts import NO_CORPUS
-from tests.judge_lab.orchard import Reader, labelled
+from tests.judging.lab.orchard import Reader, labelled
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from recall_bench.reporting.judge_tables import (
     render_agreement,
     render_correction,
 )
-from tests.judge_lab.orchard import Reader, labelled
-from tests.judge_lab.test_correction import measured, rates, run, trials
+from tests.judging.lab.orchard import Reader, labelled
+from tests.judging.lab.test_correction import measured, rates, run, trials
 
 pytestmark = pytest.mark.anyio
 

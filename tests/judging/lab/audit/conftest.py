@@ -1,0 +1,19 @@
+"""One short story and its audit set, for every test of the audit."""
+
+import pytest
+
+from recall_bench.core.scenario import Scenario
+from recall_bench.judging.lab.audit.audit_case import AuditItem
+from tests.judging.lab.audit.stories import SHORT, load_story
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    """Half a year of an assistant's log, as it ships."""
+    return load_story(*SHORT).scenario
+
+
+@pytest.fixture
+def items() -> tuple[AuditItem, ...]:
+    """The audit set about it."""
+    return load_story(*SHORT).items

@@ -1,0 +1,41 @@
+"""Simulated personas and the audit answers written about them, built once a process."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from recall_bench.core.scenario import Scenario
+from recall_bench.judging.lab.audit.audit import build_audit_set
+from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.library import load_persona
+
+PER_CLASS = 200
+SHORT = ("executive-assistant", "arcs-180d.yaml")
+LONG = (
+    "backend-eng-saas",
+    "er-physician",
+    "executive-assistant",
+    "financial-advisor",
+    "litigation-attorney",
+    "research-scientist",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A scenario and its audit set."""
+
+    scenario: Scenario
+    items: tuple[AuditItem, ...]
+
+    def select(self, *kinds: AuditClass) -> list[AuditItem]:
+        return select_items(self.items, *kinds)
+
+
+@cache
+def load_story(name: str, arcs: str | None, seed: int = 1, per_class: int = PER_CLASS) -> Story:
+    scenario = load_persona(name, arcs=arcs)
+    return Story(scenario, build_audit_set(scenario, seed=seed, per_class=per_class))
+
+
+def select_items(items: tuple[AuditItem, ...], *kinds: AuditClass) -> list[AuditItem]:
+    return [item for item in items if item.kind in kinds]
