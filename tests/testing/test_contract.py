@@ -193,7 +193,7 @@ async def test_a_system_that_goes_away_during_a_check_has_failed() -> None:
 
 
 async def test_a_busy_system_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_context, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.0, 0.0))
     calls: list[str] = []
 
     def reply(lived: Sequence[Episode], question: Question) -> str:

@@ -1,4 +1,4 @@
-"""What a check of a system found, for people and for programs."""
+"""The context of a contract check: its memories and facts, what was observed, and the report."""
 
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import anyio
 
-from recall_bench.core.errors import BenchError, SystemBusy
+from recall_bench.core.errors import BenchError
 from recall_bench.core.memory import (
     Answer,
     Asker,
@@ -26,6 +26,7 @@ from recall_bench.core.memory import (
     SystemCard,
 )
 from recall_bench.core.record import Record
+from recall_bench.core.retry import retry
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question, hash_question_id
 from recall_bench.testing.story import (
     StoryFact,
@@ -49,34 +50,34 @@ SIGNS = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.NOT_APPLICABLE: "
 
 
 class CheckResult(Record, frozen=True, kw_only=True):
-    """One clause of the contract, put to one system."""
+    """The result of one check of the contract."""
 
     name: str
     outcome: Outcome
     message: str
-    """What was seen if it passed; what was expected, what came and what to do if it failed; why
-    not if it does not apply."""
+    """If it passed, what was observed; if it failed, what was expected, what happened and what to
+    do; otherwise why it does not apply."""
 
 
 class Seen(Record, frozen=True, kw_only=True):
-    """What a system was seen to be, whatever its card says. None is what could not be told."""
+    """The observed properties of a system, whatever its card says; None if unknown."""
 
     clock: Clock | None = None
     asker: Asker | None = None
     questions_at_once: int | None = None
-    """How many questions at once it answered as it does one by one."""
+    """How many questions at once it answered as well as one by one."""
     memories_at_once: bool | None = None
-    """Whether two memories could be open together."""
+    """Whether two memories could be open at once."""
     snapshots: bool = False
-    """Whether it offers copies."""
+    """Whether it has snapshots."""
     portable: bool = False
-    """Whether it offers to pack them for another process."""
+    """Whether its snapshots can be packed for another process."""
     streams: bool | None = None
-    """Whether it takes in many episodes without a word between them."""
+    """Whether it ingests many episodes at once."""
     answers: bool | None = None
-    """False if it never answered and only ever found passages."""
+    """False if it only returned passages."""
     recall: float | None = None
-    """The share of facts, told one a day, that it found again."""
+    """The share of facts, one a day, that it found again."""
 
 
 class ContractReport(Record, frozen=True, kw_only=True):
@@ -87,27 +88,27 @@ class ContractReport(Record, frozen=True, kw_only=True):
     checks: tuple[CheckResult, ...]
     seen: Seen
     max_shards: int | None = None
-    """How many workers it says may have memories open in it at a time; None is any number."""
+    """How many workers may have memories open in it at once; None for no limit."""
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The clauses the system breaks."""
+        """The failed checks."""
         return tuple(check for check in self.checks if check.outcome is Outcome.FAILED)
 
     @property
     def is_kept(self) -> bool:
-        """Whether the system breaks no clause."""
+        """Whether no check failed."""
         return not self.failures
 
     def result(self, name: str) -> CheckResult:
-        """The result of the check called so; KeyError if it was not made."""
+        """Return the result of a check by name; KeyError if it was not run."""
         for check in self.checks:
             if check.name == name:
                 return check
         raise KeyError(name)
 
     def rendered(self, width: int = 100) -> str:
-        """A table of the checks, and what the system was seen to be beside what it declares."""
+        """Render the checks, and the declared and observed properties of the system."""
         names = max((len(check.name) for check in self.checks), default=0)
         lines = [f"{self.system.name} {self.system.version}", ""]
         for check in self.checks:
@@ -122,7 +123,7 @@ class ContractReport(Record, frozen=True, kw_only=True):
         return "\n".join(lines)
 
     def _list_claims(self) -> list[tuple[str, str, str]]:
-        """Each thing a card says, as declared and as seen."""
+        """List each property as declared and as observed."""
         card, seen = self.system, self.seen
         at_once, together = seen.questions_at_once, seen.memories_at_once
         return [
@@ -145,10 +146,7 @@ def _format_claim(claim: bool | None) -> str:
 T = TypeVar("T")
 
 CLOSING_S = 10.0
-"""How long a memory may take to close after its check is over."""
-
-PAUSES_S = (0.5, 1.0, 2.0)
-"""How long a busy system is left alone before each further attempt, or as long as it asks."""
+"""How long a memory may take to close after its check."""
 
 _INVISIBLE = dict.fromkeys(
     (
@@ -157,50 +155,49 @@ _INVISIBLE = dict.fromkeys(
         *(0x200E, 0x200F, 0x061C, 0xFE0F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
     )
 )
-"""Control characters, marks of direction and the selector of an emoji's looks: a system may drop
-them, and has still said the same."""
+"""Control characters, direction marks and emoji variation selectors, which a system may drop."""
 
 
 class ContractBroken(Exception):
-    """The system breaks a clause; the message is the whole sentence."""
+    """The system fails a check; the message is a complete sentence."""
 
 
 class CheckDoesNotApply(Exception):
-    """The clause asks nothing of this system; the message says why."""
+    """The check does not apply to this system; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReply:
-    """A reply as one hears it: the answer, then the passages, best first."""
+    """A reply: the answer, then the passages, best first."""
 
     said: str
-    """The answer's own text; empty if the system only found."""
+    """The answer's text; empty if the system only retrieves."""
     passages: tuple[str, ...]
 
     @property
     def full_text(self) -> str:
-        """Everything that reaches the reader, the comparable way."""
+        """Answer and passages, normalised."""
         return "\n".join((normalise_text(self.said), *map(normalise_text, self.passages)))
 
     def contains(self, words: str) -> bool:
-        """Whether the words occur anywhere in it, letter case aside."""
+        """Whether the words occur anywhere in it, ignoring case."""
         return normalise_text(words) in self.full_text
 
     def find_facts(self, facts: Collection[StoryFact]) -> list[StoryFact]:
-        """The facts whose canaries occur in it, in the order in which they do."""
+        """Find the facts whose canaries occur in it, in order of occurrence."""
         whole = self.full_text
         places = {each: whole.find(normalise_text(each.canary)) for each in facts}
         return sorted((each for each in facts if places[each] >= 0), key=places.__getitem__)
 
 
 def normalise_text(text: str) -> str:
-    """Text without what a system may change and still say the same."""
+    """Normalise what a system may change without changing the content."""
     return unicodedata.normalize("NFC", text).translate(_INVISIBLE).casefold()
 
 
 @dataclass
 class Observations:
-    """What was seen so far. Checks write into it."""
+    """The observations so far. Checks write into it."""
 
     clock: Clock | None = None
     asker: Asker | None = None
@@ -212,7 +209,7 @@ class Observations:
     recall: float | None = None
 
     def make_seen(self, system: MemorySystem) -> Seen:
-        """The same, for the report."""
+        """Convert to the record of the report."""
         return Seen(
             clock=self.clock,
             asker=self.asker,
@@ -227,7 +224,7 @@ class Observations:
 
 
 class CheckContext:
-    """One check's view of the system: its own facts, its own memories, and what it is doing."""
+    """The system as one check sees it, with facts and memories of the check's own."""
 
     def __init__(
         self, system: MemorySystem, *, name: str, seed: int, timeout_s: float, sight: Observations
@@ -238,42 +235,42 @@ class CheckContext:
         self.observations = sight
         self._timeout_s = timeout_s
         self.step = "beginning"
-        """What the system was asked to do last, as a gerund."""
+        """The current step, as a gerund for messages."""
         self._open: list[CheckedMemory] = []
         self._has_opened = False
 
     @property
     def is_unused(self) -> bool:
-        """Whether the system has not opened a memory for this check yet."""
+        """Whether no memory was opened for this check yet."""
         return not self._has_opened
 
     def make_fact(self, thing: int) -> StoryFact:
-        """A fact that no other check tells."""
+        """Make a fact that no other check uses."""
         return make_fact(self.seed, self.name, thing)
 
     def make_change(self, thing: int) -> StoryFact:
-        """A later value of the same."""
+        """Make a later value of the same fact."""
         return make_change(self.seed, self.name, thing)
 
     async def open(self, scenario: str = "") -> "CheckedMemory":
-        """A new memory; closed with the check at the latest."""
+        """Open a memory; it is closed with the check at the latest."""
         place = f"check-{self.name}{'-' * bool(scenario)}{scenario}"
         memory = await self.call("opening a memory", partial(self.system.open, place))
         return self.hold_memory(memory, place)
 
     def hold_memory(self, memory: Memory, scenario: str) -> "CheckedMemory":
-        """A memory that was opened elsewhere, closed with the check at the latest."""
+        """Add a memory that was opened elsewhere; it is closed with the check at the latest."""
         self._has_opened = True
         subject = CheckedMemory(self, memory, scenario)
         self._open.append(subject)
         return subject
 
     def release(self, subject: "CheckedMemory") -> None:
-        """It was closed."""
+        """Forget a closed memory."""
         self._open.remove(subject)
 
     async def close(self) -> None:
-        """Close what is open; Broken if that takes too long, and what closing raises."""
+        """Close the open memories; ContractBroken if that takes too long."""
         while self._open:
             with anyio.move_on_after(CLOSING_S, shield=True) as scope:
                 await self._open[-1].close()
@@ -284,7 +281,7 @@ class CheckContext:
                 )
 
     async def close_quietly(self) -> None:
-        """Close what is open as far as that can be done, for a check that failed already."""
+        """Close the open memories of a failed check, ignoring errors."""
         step = self.step
         while self._open:
             with suppress(ContractBroken, BenchError):
@@ -292,15 +289,14 @@ class CheckContext:
         self.step = step
 
     async def call(self, step: str, call: Callable[[], Awaitable[T]]) -> T:
-        """What the system returns; asked again while it is busy, as a run would.
+        """Return what the system returns, retried while it is busy, as in a run.
 
-        What it raises passes if it is one of ours; anything else is against the contract, and so
-        is taking longer than its time.
+        Our own errors pass. Other exceptions and timeouts break the contract.
         """
         self.step = step
         try:
             with anyio.move_on_after(self._timeout_s):
-                return await _retry_busy(call)
+                return await retry(call)
         except BenchError:
             raise
         except Exception as error:
@@ -314,17 +310,8 @@ class CheckContext:
         )
 
 
-async def _retry_busy(call: Callable[[], Awaitable[T]]) -> T:
-    for pause in PAUSES_S:
-        try:
-            return await call()
-        except SystemBusy as busy:
-            await anyio.sleep(max(pause, busy.retry_after_s))
-    return await call()
-
-
 class CheckedMemory:
-    """A memory on the bench."""
+    """A memory under check."""
 
     def __init__(self, bench: CheckContext, memory: Memory, scenario: str) -> None:
         self.memory = memory
@@ -333,13 +320,13 @@ class CheckedMemory:
         self._bench = bench
 
     async def feed_all(self, *days: Episode) -> None:
-        """Take in the days one by one, and settle."""
+        """Ingest the days one by one, and settle."""
         for day in days:
             await self.feed(day)
         await self.settle()
 
     async def tell_facts(self, facts: Sequence[StoryFact]) -> None:
-        """Live through as many more days as there are facts, one told on each."""
+        """Ingest one more day for each fact, and settle."""
         await self.feed_all(
             *(
                 make_episode(day, write_day(day, each.sentence))
@@ -348,16 +335,16 @@ class CheckedMemory:
         )
 
     async def feed(self, day: Episode) -> None:
-        """Take in one day."""
+        """Ingest one day."""
         self.last_day = day.day
         await self._bench.call(f"taking in day {day.day}", partial(self.memory.ingest, day))
 
     async def settle(self) -> None:
-        """Wait until everything can be asked about."""
+        """Wait until everything can be queried."""
         await self._bench.call("settling", self.memory.settle)
 
     async def ask(self, text: str, session: str = PRINCIPAL) -> CheckReply:
-        """The reply to a question put on the last day lived."""
+        """Ask a question on the last ingested day."""
         question = Question(
             id=hash_question_id(self.scenario, f"{session}\0{text}"),
             text=text,
@@ -372,11 +359,11 @@ class CheckedMemory:
         return self._read_reply(reply)
 
     async def find_facts(self, facts: Sequence[StoryFact]) -> list[StoryFact]:
-        """Those of the facts that are told when they are asked about, one after another."""
+        """Ask about each fact, and return those that were found."""
         return [each for each in facts if (await self.ask(each.question)).contains(each.canary)]
 
     async def require_fact(self, known: StoryFact, when: str) -> None:
-        """Broken unless the fact is found: without it the rest of a check would prove nothing."""
+        """Raise ContractBroken unless the fact is found: the rest of a check depends on it."""
         if not await self.find_facts([known]):
             raise ContractBroken(
                 f"expected {known.canary!r} to be found {when}, but it was not, so nothing can be "
@@ -384,13 +371,13 @@ class CheckedMemory:
             )
 
     async def count_days(self) -> int | None:
-        """How many days it says it has lived; None if it does not say."""
+        """Return how many days it reports to have ingested; None if it does not report it."""
         if not isinstance(self.memory, AttestingMemory):
             return None
         return await self._bench.call("counting its days", self.memory.attest)
 
     async def read_holdings(self) -> Holdings:
-        """What it says it holds; nothing if it does not say."""
+        """Return what it reports to hold; empty if it does not report it."""
         if not isinstance(self.memory, MemoryWithHoldings):
             return Holdings()
         return await self._bench.call("saying what it holds", self.memory.holdings)
@@ -415,7 +402,7 @@ class CheckedMemory:
 
 
 def format_days(days: Collection[int]) -> str:
-    """`day 2`, or `days 2, 5–9, 11`."""
+    """Format as `day 2` or `days 2, 5–9, 11`."""
     runs: list[list[int]] = []
     for day in sorted(days):
         if runs and day == runs[-1][-1] + 1:

@@ -1,7 +1,7 @@
-"""The contract every system keeps, whatever it is made of, and the checks that hold it to it.
+"""The contract of memory systems, and its checks.
 
-The checks need no language model. They tell a memory facts whose values are made-up words, ask
-about them in plain language, and look for the words in whatever comes back, an answer or passages.
+The checks need no language model. They feed a memory facts whose values are made-up words, ask
+about them in plain language, and look for the words in the answer or the passages.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -46,18 +46,18 @@ from recall_bench.testing.stability_checks import (
 
 SEED = 42
 TIMEOUT_S = 120.0
-"""What one call of the system may take unless the caller says otherwise."""
+"""The default time limit of one call to the system."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContractCheck:
-    """One clause of the contract."""
+    """One check of the contract."""
 
     name: str
     run: Callable[[CheckContext], Awaitable[str]]
-    """Says what was seen, or raises Broken or DoesNotApply."""
+    """Returns what was observed, or raises ContractBroken or CheckDoesNotApply."""
     rests_on_recall: bool = True
-    """Whether it can say nothing about a system that finds nothing at all."""
+    """Whether it is meaningless for a system that finds nothing at all."""
 
 
 ROUND_TRIP = ContractCheck("round-trip", check_round_trip, rests_on_recall=False)
@@ -81,7 +81,7 @@ CHECKS = (
     ContractCheck("errors", check_errors),
     ContractCheck("snapshots", check_snapshots),
 )
-"""Every clause, in the order in which they are put."""
+"""Every check, in order."""
 
 
 async def check_system(
@@ -129,7 +129,7 @@ async def _run_check(check: ContractCheck, bench: CheckContext) -> tuple[Outcome
     if check.rests_on_recall and bench.observations.recall == 0:
         return (
             Outcome.NOT_APPLICABLE,
-            "it finds nothing of what it is told, so this would prove nothing",
+            "it finds nothing of what it is fed, so this would prove nothing",
         )
     try:
         message = await _run_and_close(check, bench)
@@ -148,7 +148,7 @@ async def _run_check(check: ContractCheck, bench: CheckContext) -> tuple[Outcome
 
 
 async def _run_and_close(check: ContractCheck, bench: CheckContext) -> str:
-    """What the check says, after closing whatever it opened."""
+    """Run a check, and close everything it opened."""
     try:
         message = await check.run(bench)
     except BaseException:
@@ -165,7 +165,7 @@ async def assert_contract_async(
     seed: int = SEED,
     timeout_s: float = TIMEOUT_S,
 ) -> ContractReport:
-    """Check a system, close it, and raise AssertionError saying which clauses it breaks."""
+    """Check a system, close it, and raise AssertionError with the failed checks."""
     try:
         report = await check_system(system, only=only, seed=seed, timeout_s=timeout_s)
     finally:
@@ -183,7 +183,7 @@ def assert_contract(
     seed: int = SEED,
     timeout_s: float = TIMEOUT_S,
 ) -> ContractReport:
-    """The same for a caller without an event loop."""
+    """Do the same without an event loop."""
 
     async def check() -> ContractReport:
         return await assert_contract_async(system, only=only, seed=seed, timeout_s=timeout_s)

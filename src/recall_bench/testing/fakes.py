@@ -1,4 +1,4 @@
-"""A system and a judge that do what a test tells them."""
+"""A scripted system and an exact judge for tests."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -11,7 +11,7 @@ Script = Callable[[Sequence[Episode], Question], str]
 
 
 class ScriptedMemory:
-    """Answers from a function of what it has lived through. Keeps no other state."""
+    """Answers from a function of the ingested episodes."""
 
     def __init__(self, reply: Script) -> None:
         self.reply = reply
@@ -19,18 +19,18 @@ class ScriptedMemory:
         self.closed = False
 
     async def ingest(self, episode: Episode) -> None:
-        """Remember the episode."""
+        """Store the episode."""
         self.lived.append(episode)
 
     async def settle(self) -> None:
-        """Nothing to wait for."""
+        """Do nothing."""
 
     async def answer(self, question: Question) -> Answer:
-        """Reply from the script."""
+        """Answer from the script."""
         return Answer(text=self.reply(self.lived, question))
 
     async def close(self) -> None:
-        """Remember having been closed."""
+        """Record that it was closed."""
         self.closed = True
 
 
@@ -49,11 +49,11 @@ class CopiesInMemory:
         return token
 
     async def open(self, token: str) -> Memory:
-        """A copy of the copy."""
+        """Copy the copy."""
         return deepcopy(self._kept[token])
 
     async def drop(self, token: str) -> None:
-        """Forget the copy."""
+        """Delete the copy."""
         del self._kept[token]
 
 
@@ -69,25 +69,25 @@ class ScriptedSystem:
         self._reply = reply
 
     async def open(self, scenario: str) -> ScriptedMemory:  # noqa: ARG002
-        """A memory that has lived nothing yet."""
+        """Open an empty memory."""
         memory = ScriptedMemory(self._reply)
         self.opened.append(memory)
         return memory
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
 
 class ExactJudge:
-    """Full marks for the reference word for word, none for anything else."""
+    """Gives full marks for the literal reference, none for anything else."""
 
     card = JudgeCard(name="exact", version="1")
 
     def study(self, scenario: Scenario) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
-        """All or nothing."""
+        """Give full marks or none."""
         if exhibit.answer.text == exhibit.item.truth.reference:
             return Verdict.of(3, 2, 1, "exact match")
         return Verdict.of(0, 0, 0, "differs")

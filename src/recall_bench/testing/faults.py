@@ -1,10 +1,9 @@
 """Adapters that are broken on purpose, each in one way and named for it.
 
-All of them are one small honest memory with one thing wrong, so whatever catches one has caught
-that fault and nothing else: `recall-bench check-adapter recall_bench.testing:DropsWrites`.
-`caught_by` names the checks of the contract that catch it; where it names none, `battery` says what
-does: `recall-bench doctor`, or nothing but the misses of a run. Those land in one leaf of the
-attribution, which `lands_in` names.
+Each is the honest memory with one fault, so a check that fails has found that fault and nothing
+else: `recall-bench check-adapter recall_bench.testing:DropsWrites`. `caught_by` names the contract
+checks that find it; where it names none, `battery` says what does: `recall-bench doctor`, or only
+the failures of a run. Those have one cause in the attribution, which `lands_in` names.
 """
 
 import re
@@ -24,18 +23,18 @@ class Faulty(Honest):
     """An honest memory with one thing wrong."""
 
     battery: ClassVar[Literal["contract", "doctor", "run"]] = "contract"
-    """What is there to catch it: a battery, or the misses of a run."""
+    """What finds the fault: a battery of checks, or only the failures of a run."""
     caught_by: ClassVar[tuple[str, ...]] = ()
-    """The checks of the contract that catch it, each by itself."""
+    """The contract checks that find it, each by itself."""
     lands_in: ClassVar[str | None] = None
-    """The leaf of the misses that it adds to a run; None if it costs no answer."""
+    """The cause of the failures it adds to a run; None if it costs no answer."""
 
     def __init_subclass__(cls) -> None:
         cls.name = cls.__name__
 
 
 class DropsWrites(Faulty):
-    """Loses three days in ten, by lot; the same for the same seed."""
+    """Loses three days in ten, at random by seed."""
 
     caught_by = ("round-trip",)
     lands_in = "never-written"
@@ -46,7 +45,7 @@ class DropsWrites(Faulty):
         self._share = share
 
     def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
-        """Take the day in, unless its lot says otherwise."""
+        """Ingest the day, or lose it."""
         lot = int.from_bytes(sha256(f"{self._seed}\0{day}".encode()).digest()[:4], "big")
         if lot / 2**32 >= self._share:
             super().ingest_day(day, content, metadata)
@@ -55,42 +54,42 @@ class DropsWrites(Faulty):
 
 
 class MixesTenants(Faulty):
-    """Finds in every memory that is open, whoever's it is."""
+    """Searches every open memory."""
 
     caught_by = ("isolation",)
     lands_in = "wrong-session-or-person"
     _open: ClassVar[list["MixesTenants"]] = []
 
     def setup(self) -> None:
-        """Join the others."""
+        """Register this memory with the others."""
         super().setup()
         self._open.append(self)
 
     def teardown(self) -> None:
-        """Leave them."""
+        """Unregister this memory."""
         if self in self._open:
             self._open.remove(self)
 
     def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
-        """Everybody's lines."""
+        """List the lines of all memories."""
         for memory in (self, *(other for other in self._open if other is not self)):
             yield from Honest.list_visible(memory, context)
 
 
 class IgnoresDates(Faulty):
-    """Claims to know the dates of days, and does not keep them."""
+    """Claims to know dates, and does not keep them."""
 
     caught_by = ("dates",)
     lands_in = "misread"
 
     def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
-        """Take the text in, and nothing beside it."""
+        """Ingest the text without its date."""
         super().ingest_day(day, content, metadata)
         self.lines = [line.drop_date() for line in self.lines]
 
 
 class NeverSettles(Faulty):
-    """Says it is settled, and knows a day only after so many more questions."""
+    """Claims to be settled, and knows a day only some questions later."""
 
     caught_by = ("readiness",)
     lands_in = "not-retrieved"
@@ -102,17 +101,17 @@ class NeverSettles(Faulty):
         self._known_from: dict[int, int] = {}
 
     def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
-        """Take the day in for later."""
+        """Ingest the day for later."""
         super().ingest_day(day, content, metadata)
         self._known_from[day] = self._asked + self._after
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Answer, and be a little further on."""
+        """Answer, and settle a little more."""
         self._asked += 1
         return super().query(question, context)
 
     def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
-        """What has got through by now."""
+        """List the lines that are settled by now."""
         return (
             line
             for line in super().list_visible(context)
@@ -121,18 +120,18 @@ class NeverSettles(Faulty):
 
 
 class LeaksSessions(Faulty):
-    """Claims to keep sessions apart, and does not."""
+    """Claims to separate sessions, and does not."""
 
     caught_by = ("sessions",)
     lands_in = "leaked"
 
     def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:  # noqa: ARG002
-        """Everything, whoever asks."""
+        """List all lines for every session."""
         return self.lines
 
 
 class SlowsDown(Faulty):
-    """Takes a little longer to answer for every day it has lived."""
+    """Answers more slowly with every ingested day."""
 
     battery = "doctor"
 
@@ -141,7 +140,7 @@ class SlowsDown(Faulty):
         self._step_s = step_s
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Answer, in time."""
+        """Answer late."""
         time.sleep(self.days * self._step_s)
         return super().query(question, context)
 
@@ -157,7 +156,7 @@ class CrashesOnSeventh(Faulty):
         self._asked = 0
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Answer, but for once."""
+        """Answer, except the seventh time."""
         self._asked += 1
         if self._asked == 7:
             raise RuntimeError("the seventh question is too much")
@@ -165,7 +164,7 @@ class CrashesOnSeventh(Faulty):
 
 
 class KeepsOldMemories(Faulty):
-    """Keeps everything it was ever told in one place, and never empties it."""
+    """Keeps the content of all memories in one place, and never empties it."""
 
     caught_by = ("reset", "empty-memory")
     lands_in = "wrong-session-or-person"
@@ -173,42 +172,42 @@ class KeepsOldMemories(Faulty):
     _kept: ClassVar[list[MemoryLine]] = []
 
     def setup(self) -> None:
-        """Open what is there."""
+        """Open the shared content."""
         self.days = 0
         self.lines = self._kept
 
 
 class AnswersErrors(Faulty):
-    """Writes what went wrong into its answer, where it should raise."""
+    """Returns errors as answers instead of raising."""
 
     caught_by = ("errors",)
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Answer, or apologise."""
+        """Answer, or describe an error."""
         if not _VALUE.search(question):
             return "Error: the query contains no search terms (status 400)"
         return super().query(question, context)
 
 
 class ForgetsUnicode(Faulty):
-    """Keeps what a typewriter can write."""
+    """Keeps only ASCII."""
 
     caught_by = ("unicode",)
     lands_in = "misread"
 
     def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
-        """Take in what is left of the text."""
+        """Ingest the text as ASCII."""
         super().ingest_day(day, content.encode("ascii", "replace").decode(), metadata)
 
 
 class RemembersQuestions(Faulty):
-    """Takes every question for something it was told."""
+    """Stores every question as if it were history."""
 
     caught_by = ("asking",)
     lands_in = "misread"
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Answer, and remember having been asked."""
+        """Answer, and store the question."""
         reply = super().query(question, context)
         date = context.date.isoformat()
         self.lines.append(MemoryLine(question, day=0, date=date, session=PRINCIPAL))
@@ -216,65 +215,65 @@ class RemembersQuestions(Faulty):
 
 
 class LosesTail(Faulty):
-    """Never writes the day it was told last before it settles."""
+    """Loses the last day before it settles."""
 
     caught_by = ("readiness",)
     lands_in = "never-written"
 
     def finalize_ingestion(self) -> None:
-        """Drop what is still in hand."""
+        """Drop the last day."""
         self.lines = [line for line in self.lines if line.day != self.last_day]
 
 
 class CountsWrong(Faulty):
-    """Says it has lived more days than it was told."""
+    """Reports more days than it ingested."""
 
     caught_by = ("count",)
 
     def days_ingested(self) -> int:
-        """As many, and three more."""
+        """Count three days too many."""
         return self.days + 3
 
 
 class Hallucinates(Faulty):
-    """Answers in full confidence when it knows nothing."""
+    """Invents an answer when it knows nothing."""
 
     battery = "doctor"
     lands_in = "fabricated"
 
     def reply_unknown(self, question: str) -> object:
-        """Something that sounds right."""
+        """Invent something plausible."""
         number = int.from_bytes(sha256(question.encode()).digest()[:2], "big")
         return f"It is Vandermeer, number {number}; that was settled on the 12th at a quarter past."
 
 
 class ReversesTime(Faulty):
-    """Takes the first value it was told for the latest."""
+    """Takes the first value for the latest."""
 
     caught_by = ("order",)
     lands_in = "stale"
 
     def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
-        """The earliest of the lines that fit, alone."""
+        """Rank only the earliest matching line."""
         found = super().rank_lines(question, context)
         best = [line for line in found if line.count_common_words(question) >= 3]
         return [min(best, key=lambda line: line.day)] if best else found
 
 
 class OverlooksBest(Faulty):
-    """Keeps everything, and overlooks whatever fits in more than one word."""
+    """Keeps everything, and does not find lines that match in more than one word."""
 
     caught_by = ("round-trip",)
     lands_in = "not-retrieved"
 
     def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
-        """The others."""
+        """Rank the weakly matching lines."""
         found = super().rank_lines(question, context)
         return [line for line in found if line.count_common_words(question) < 2]
 
 
 class BuriesFinds(Faulty):
-    """Returns what it found behind more than anybody reads."""
+    """Returns the right passages far below the cutoff."""
 
     battery = "doctor"
     lands_in = "cut-by-budget"
@@ -284,7 +283,7 @@ class BuriesFinds(Faulty):
         self._depth = depth
 
     def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
-        """Lines of other days, and then those that fit."""
+        """Rank lines of other days before those that match."""
         found = super().rank_lines(question, context)
         days = {line.day for line in found}
         others = [line for line in self.list_visible(context) if line.day not in days]
@@ -292,13 +291,13 @@ class BuriesFinds(Faulty):
 
 
 class MisreadsFinds(Faulty):
-    """Finds the right passages, and answers from one of the others."""
+    """Finds the right passages, and answers from another."""
 
     caught_by = ("dates",)
     lands_in = "misread"
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Of the lines to quote, the one that fits least."""
+        """Answer from the line that matches least."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
             return reply
@@ -306,13 +305,13 @@ class MisreadsFinds(Faulty):
 
 
 class RefusesFinds(Faulty):
-    """Finds the right passages, and will not tell what they say."""
+    """Finds the right passages, and refuses to answer."""
 
     battery = "doctor"
     lands_in = "refused-though-known"
 
     def query(self, question: str, context: HonestContext) -> object:
-        """Apologise, and show what was found."""
+        """Refuse, and return the passages."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
             return reply
@@ -320,13 +319,13 @@ class RefusesFinds(Faulty):
 
 
 class ConfusesPeople(Faulty):
-    """Looks for what is asked, and never minds of whom."""
+    """Ignores the names in questions."""
 
     battery = "run"
     lands_in = "wrong-session-or-person"
 
     def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
-        """What fits when no name is named."""
+        """Rank as if the question had no names."""
         return super().rank_lines(_NAME.sub("", question), context)
 
 
@@ -352,4 +351,4 @@ FAULTS: tuple[type[Faulty], ...] = (
     RefusesFinds,
     ConfusesPeople,
 )
-"""Every fault there is, each to be caught by name."""
+"""Every faulty adapter."""

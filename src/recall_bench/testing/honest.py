@@ -1,4 +1,4 @@
-"""One small honest memory: it keeps every line and finds by words. Nothing is wrong with it."""
+"""A small correct memory that keeps every line and finds by words."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _COMMON = frozenset(
 
 
 class HonestDay(Protocol):
-    """What an adapter is told about a day besides its text."""
+    """What an adapter receives with the text of a day."""
 
     @property
     def date(self) -> str:
@@ -28,7 +28,7 @@ class HonestDay(Protocol):
 
 
 class HonestContext(Protocol):
-    """What an adapter is told about a question besides its text."""
+    """What an adapter receives with the text of a question."""
 
     @property
     def date(self) -> date:
@@ -37,12 +37,12 @@ class HonestContext(Protocol):
 
     @property
     def session(self) -> str:
-        """Where it is asked from."""
+        """The session it is asked from."""
         ...
 
 
 def extract_words(text: str) -> frozenset[str]:
-    """The words that say something."""
+    """Extract the words of a text, without common ones."""
     return frozenset(_WORD.findall(text.casefold())) - _COMMON
 
 
@@ -60,16 +60,16 @@ class MemoryLine:
         object.__setattr__(self, "words", extract_words(self.text))
 
     def count_common_words(self, question: str) -> int:
-        """How many of the question's words it has."""
+        """Count the question's words in it."""
         return len(self.words & extract_words(question))
 
     def drop_date(self) -> "MemoryLine":
-        """The same without its date."""
+        """Copy it without its date."""
         return self if self.date is None else replace(self, date=None)
 
 
 class Honest:
-    """A Python adapter that keeps the whole contract. The faults are all made from it."""
+    """A Python adapter that keeps the whole contract. All faulty adapters derive from it."""
 
     name: ClassVar[str] = "Honest"
     version = "1"
@@ -84,7 +84,7 @@ class Honest:
         self.last_day = 0
 
     def setup(self) -> None:
-        """Begin with nothing."""
+        """Start empty."""
         self.lines = []
         self.days = 0
 
@@ -100,7 +100,7 @@ class Honest:
                 self.lines.append(MemoryLine(text, day=day, date=metadata.date, session=session))
 
     def finalize_ingestion(self) -> None:
-        """Everything can be asked about at any time."""
+        """Do nothing: everything can be queried at any time."""
 
     def query(self, question: str, context: HonestContext) -> object:
         """Quote the lines that fit, or say that nothing does."""
@@ -113,32 +113,32 @@ class Honest:
         }
 
     def days_ingested(self) -> int:
-        """How many days it was told."""
+        """Count the ingested days."""
         return self.days
 
     def stored_days(self) -> Iterable[int]:
-        """The days it has a line of."""
+        """List the days it has a line of."""
         return {line.day for line in self.lines if line.day}
 
     def stored_bytes(self) -> int:
-        """What the lines take."""
+        """Return the size of the lines."""
         return sum(len(line.text.encode("utf-8", "surrogatepass")) for line in self.lines)
 
     def teardown(self) -> None:
         """Nothing to release."""
 
     def reply_unknown(self, question: str) -> object:  # noqa: ARG002
-        """What it says when it knows nothing."""
+        """Reply that there is no record."""
         return "There is no record of that."
 
     def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
-        """What whoever asks may see: the principal everything, a session what was said in it."""
+        """List the lines the asker may see: the principal all, a session its own."""
         if context.session == PRINCIPAL:
             return self.lines
         return [line for line in self.lines if line.session == context.session]
 
     def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
-        """The five best lines: rare words count more, then a date that is named, then lateness."""
+        """Rank the five best lines by rare words, then a named date, then recency."""
         wanted = extract_words(question)
         lines = [line for line in self.list_visible(context) if line.words & wanted]
         named = set(_DATE.findall(question))

@@ -1,8 +1,8 @@
-"""A small made-up history whose every fact can be recognised again.
+"""A small made-up history whose facts can be recognised.
 
-A fact is a plain sentence about a plain thing, so that any search by words or by meaning can find
-it, and its value is a canary: a word that exists nowhere else. Whoever says the canary has been
-told it. The same seed writes the same history.
+A fact is a plain sentence, so that any search by words or by meaning can find it, and its value is
+a canary: a made-up word. A system that returns the canary must have stored the fact. The same seed
+gives the same history.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from hashlib import sha256
 from recall_bench.core.scenario import PRINCIPAL, Episode, compute_story_date
 
 EPOCH = date(2025, 3, 3)
-"""Story day 1 of every history told here."""
+"""The date of story day 1."""
 
 _ONSETS = "b d f g k l m n p r s t v z".split()
 _VOWELS = "aeiou"
@@ -69,7 +69,7 @@ _FILLER = (
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """Something that is told once and can be asked about without naming its value."""
+    """A sentence with a canary, and a question about it."""
 
     canary: str
     sentence: str
@@ -77,7 +77,7 @@ class StoryFact:
 
 
 def make_canary(seed: int, name: str) -> str:
-    """A word that nothing but this name and this seed gives. All are of one length."""
+    """Make a word that is unique for this name and seed; all have one length."""
     digest = sha256(f"canary\0{seed}\0{name}".encode()).digest()
     word = "".join(
         _ONSETS[digest[2 * i] % len(_ONSETS)] + _VOWELS[digest[2 * i + 1] % len(_VOWELS)]
@@ -87,7 +87,7 @@ def make_canary(seed: int, name: str) -> str:
 
 
 def make_fact(seed: int, name: str, thing: int) -> StoryFact:
-    """A fact about one of the things there are, numbered from 0."""
+    """Make a fact about one of the things, numbered from 0."""
     kind, owner = _THINGS[thing % len(_THINGS)]
     word = make_canary(seed, f"{name}\0{thing}")
     return StoryFact(
@@ -98,7 +98,7 @@ def make_fact(seed: int, name: str, thing: int) -> StoryFact:
 
 
 def make_change(seed: int, name: str, thing: int) -> StoryFact:
-    """The same thing with a later value."""
+    """Make a fact about the same thing with a later value."""
     kind, owner = _THINGS[thing % len(_THINGS)]
     word = make_canary(seed, f"{name}\0{thing}\0later")
     return StoryFact(
@@ -109,7 +109,7 @@ def make_change(seed: int, name: str, thing: int) -> StoryFact:
 
 
 def write_day(number: int, *said: str, session: str = PRINCIPAL) -> str:
-    """One day's log of one session: what is said in it stands between everyday lines."""
+    """Write one day's log of one session, with the sentences between everyday lines."""
     return (
         "---\ntype: daily\n---\n\n"
         f"# session: {session}\n\n### In the morning\n{_write_filler(number, 3)}\n\n"
@@ -118,7 +118,7 @@ def write_day(number: int, *said: str, session: str = PRINCIPAL) -> str:
 
 
 def write_large_day(size: int, facts: tuple[StoryFact, StoryFact, StoryFact]) -> str:
-    """At least so many bytes of everyday lines, with a fact at the start, middle and end."""
+    """Write at least `size` bytes of everyday lines, with a fact at the start, middle and end."""
     entries = [f"Entry {n}. {_write_filler(n, 4)}" for n in range(1, size // 200)]
     while sum(map(len, entries)) < size:
         entries.append(f"Entry {len(entries) + 1}. {_write_filler(len(entries), 4)}")
@@ -129,12 +129,12 @@ def write_large_day(size: int, facts: tuple[StoryFact, StoryFact, StoryFact]) ->
 
 
 def make_episode(day: int, text: str) -> Episode:
-    """A day's log as a system is handed it."""
+    """Make the episode of a day."""
     return Episode(id=f"day-{day:04}", day=day, at=compute_date(day), text=text)
 
 
 def compute_date(day: int) -> datetime:
-    """The calendar day of a story day."""
+    """Compute the date of a story day."""
     return compute_story_date(EPOCH, day)
 
 
