@@ -129,7 +129,9 @@ def test_of_a_question_logged_twice_the_later_row_holds(imported: Import) -> Non
 def test_more_rows_than_were_asked_are_refused_and_never_chosen_from(imported: Import) -> None:
     rows = [*log(), logged(row("q3", (0, 0, 0)), 15)]
 
-    with pytest.raises(DataError, match="2 questions were asked according to the record and 3 are on file"):
+    with pytest.raises(
+        DataError, match="2 questions were asked according to the record and 3 are on file"
+    ):
         imported(questions=rows, progress=progress())
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import anyio
 import pytest
 
+from recall_bench.core import retry
 from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem
 from recall_bench.core.scenario import Episode, Question
