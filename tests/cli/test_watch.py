@@ -60,7 +60,7 @@ def job_of(plan: Plan, items: Sequence[Item] = (), **settings: Any) -> Job:
         settings=Settings(**settings),
         plan=plan,
         folder=Path("nowhere"),
-        staff=cast("Any", None),
+        components=cast("Any", None),
         questions={"ada": declared},
     )
 

@@ -99,7 +99,7 @@ def test_a_page_that_cannot_be_drawn_leaves_no_half_of_a_report(
     def broken(_: EvalReport) -> str:
         raise ArithmeticError("no page")
 
-    monkeypatch.setattr(eval_page, "markdown_of", broken)
+    monkeypatch.setattr(eval_page, "render_page", broken)
 
     with pytest.raises(ArithmeticError):
         write_report(report, tmp_path)

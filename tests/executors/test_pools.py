@@ -25,7 +25,7 @@ from tests.executors.crewing import until
 
 pytestmark = pytest.mark.anyio
 
-NOBODY = RunSpec(run="run", plan=None, hire=None)  # type: ignore[arg-type]
+NOBODY = RunSpec(run="run", plan=None, factory=None)  # type: ignore[arg-type]
 
 
 async def idle(chance: random.Random) -> None:
@@ -141,7 +141,7 @@ def assignment(number: int) -> Task:
         return FeedTask(scenario=name, checkpoints=(), place="", ahead=1)
     if number % 3 == 1:
         return GradeTask(scenario=name, answers=())
-    return AskTask(scenario=name, papers=(TrialBatch(checkpoint="1d", repeat=0, items=(1,)),))
+    return AskTask(scenario=name, batches=(TrialBatch(checkpoint="1d", repeat=0, items=(1,)),))
 
 
 @pytest.mark.parametrize("seed", range(20))

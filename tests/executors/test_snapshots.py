@@ -59,8 +59,8 @@ class Blind(Beside):
     async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
         if isinstance(assignment, FeedTask):
             assignment = assignment.replace(place="/nowhere/at/all")
-        elif isinstance(assignment, AskTask) and assignment.saved is not None:
-            assignment = assignment.replace(saved="/nowhere/at/all")
+        elif isinstance(assignment, AskTask) and assignment.snapshot is not None:
+            assignment = assignment.replace(snapshot="/nowhere/at/all")
         await super().perform(run, assignment, terms, told)
 
 

@@ -138,7 +138,9 @@ def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Pla
     one, two = Path("one"), Path("two")
     spent = {one: Usage(cost_usd=3, input_tokens=30), two: Usage(cost_usd=1, input_tokens=10)}
     budget = SharedBudget(MatrixLimits(max_cost_usd=10, max_tokens=50), spent)
-    job = Job(settings=Settings(), plan=plan, folder=two, staff=cast("Any", None), questions={})
+    job = Job(
+        settings=Settings(), plan=plan, folder=two, components=cast("Any", None), questions={}
+    )
 
     budget.bind(job)
 

@@ -15,7 +15,7 @@ from recall_bench.core.verdict import Judge
 from recall_bench.core.work_unit import collect_shard_units
 from recall_bench.judging.judge_call import Judges
 from recall_bench.running.components import RunContext
-from recall_bench.running.scheduler import run_plan
+from recall_bench.running.local_engine import run_plan
 from recall_bench.runs.merge import MergeSource
 from recall_bench.testing import ExactJudge
 
@@ -83,12 +83,12 @@ def go_on(
 
     company = RunContext(
         system=system,
-        bench=Judges(judge=judge or ExactJudge(), appellate=appellate),
+        judges=Judges(judge=judge or ExactJudge(), appellate=appellate),
         load=scenarios.__getitem__,
         record=record,
-        unjudged=unjudged,
-        judged=judged,
-        shards=None if shares is None else lambda name: shares.get(name, ()),
+        find_answers=unjudged,
+        find_verdicts=judged,
+        units=None if shares is None else lambda name: shares.get(name, ()),
     )
     if not standings.has_ended:
         anyio.run(partial(run_plan, plan, standings, company))

@@ -14,7 +14,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Judge
 from recall_bench.judging.judge_call import Judges
 from recall_bench.running.components import RunContext
-from recall_bench.running.scheduler import run_plan
+from recall_bench.running.local_engine import run_plan
 from recall_bench.testing import ExactJudge
 
 
@@ -84,11 +84,11 @@ class Rehearsal:
 
         company = RunContext(
             system=system,
-            bench=Judges(judge=judge or ExactJudge(), appellate=appellate),
+            judges=Judges(judge=judge or ExactJudge(), appellate=appellate),
             load=self.scenarios.__getitem__,
             record=record,
-            unjudged=unjudged,
-            judged=judged,
+            find_answers=unjudged,
+            find_verdicts=judged,
             reader=reader,
             meter=meter,
             parallelism=parallelism,

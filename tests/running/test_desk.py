@@ -22,8 +22,7 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.core.words import estimate_tokens
-from recall_bench.running import checkpoint
-from recall_bench.systems import reply
+from recall_bench.systems import memory_call, reply
 from recall_bench.systems.reply import cut_to_budget
 from tests.running.conftest import Rehearsal
 from tests.running.finders import Finder, ScriptedReader, everything, latest_word
@@ -211,7 +210,7 @@ async def test_the_time_of_the_reader_is_not_the_systems(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = StoppedClock()
-    monkeypatch.setattr(checkpoint, "time", clock)
+    monkeypatch.setattr(memory_call, "time", clock)
     monkeypatch.setattr(reply, "time", clock)
 
     def find(lived: Sequence[Episode], question: Question) -> RetrievalReply:

@@ -115,7 +115,9 @@ async def test_the_judge_sees_the_evidence_window_and_never_the_future(
 async def test_a_full_docket_loses_nothing(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.running.scheduler.Docket", lambda: AnswerQueue(capacity=0))
+    monkeypatch.setattr(
+        "recall_bench.running.scheduler.AnswerQueue", lambda: AnswerQueue(capacity=0)
+    )
 
     standings = await rehearsal.run(fig())
 

@@ -211,7 +211,7 @@ async def test_a_size_that_cannot_be_is_not_recorded(rehearsal: Rehearsal, size:
 
     assert standings.has_ended
     assert [(event.lost, event.bytes) for event in inspected(rehearsal)] == [(None, None)] * 2
-    assert f"it says that it takes {size} bytes" in str(inspected(rehearsal)[0].fault)
+    assert f"it reports a size of {size} bytes" in str(inspected(rehearsal)[0].fault)
 
 
 @pytest.mark.parametrize("gets_stuck", [False, True])

@@ -138,7 +138,7 @@ class Stalled(StreamMemory):
     ("kind", "day", "message"),
     [
         (Forgetful, 2, "it took 1 of 2 days and ended the stream"),
-        (Hasty, 1, "it says that it took day 2 out of turn"),
+        (Hasty, 1, "it confirmed day 2 out of order"),
         (Stalled, 2, "ingest took longer than 0.02 s"),
     ],
 )

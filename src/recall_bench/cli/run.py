@@ -93,7 +93,9 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
             for i in sheet.asked
         }
         lost = [
-            item.id for item in find_lost_questions(job.staff.load(card.id)) if item.id in asked
+            item.id
+            for item in find_lost_questions(job.components.load(card.id))
+            if item.id in asked
         ]
         if lost:
             yield (

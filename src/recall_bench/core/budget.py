@@ -115,13 +115,13 @@ class Budget:
 class AnswerCost:
     """What one judge has cost for one answer so far. An exhibit's `bill` is one of these."""
 
-    __slots__ = ("_court", "total")
+    __slots__ = ("_budget", "total")
 
-    def __init__(self, court: Budget) -> None:
-        self._court = court
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self.total: Usage | None = None
 
     def __call__(self, usage: Usage) -> None:
         """Put one call on the bill."""
         self.total = usage if self.total is None else self.total + usage
-        self._court.record_usage(usage)
+        self._budget.record_usage(usage)

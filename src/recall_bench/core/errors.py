@@ -218,3 +218,12 @@ class JudgeGone(JudgeFault):
 
 class UnreadableVerdict(JudgeFault):
     """The judge replied, but not with a verdict."""
+
+
+def find_single_fault(group: BaseExceptionGroup[BaseException]) -> BenchError | None:
+    """Return the first of several tasks' faults; None if a bug is among them."""
+    faults, others = group.split(BenchError)
+    leaf: BaseException | None = faults if others is None else None
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    return leaf if isinstance(leaf, BenchError) else None

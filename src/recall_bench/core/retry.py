@@ -1,8 +1,9 @@
-"""How long we wait for others, and how often we ask again: one policy for all of it."""
+"""The one retry policy, and the one way to limit the time of a call."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 import anyio
 
@@ -13,36 +14,79 @@ from recall_bench.core.plan import Trial
 T = TypeVar("T")
 
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
-"""How long we wait before each further attempt,"""
+"""The pause before each further attempt, unless the callee asks for a longer one."""
 LONGEST_PAUSE_S = 60.0
-"""or as long as we are asked to, up to this."""
-
+"""The longest pause that a callee can ask for."""
 
 BusyError = SystemBusy | JudgeBusy | ModelBusy
 
+OnBusy = Callable[[BusyError], None]
 
-async def retry(
-    call: Callable[[], Awaitable[T]], told: Callable[[BusyError], None] = lambda _: None
-) -> T:
-    """The result of the call, tried again while it says it is busy; `told` hears each time."""
-    for pause in RETRY_PAUSES_S:
-        try:
+
+def ignore_busy(busy: BusyError) -> None:
+    """Do nothing: the default of every `on_busy`."""
+
+
+class Attempts:
+    """Repeats a block while it raises a BusyError, pausing in between.
+
+    Use it where `retry` would add frames to a hot path:
+    `async for attempt in Attempts(on_busy): with attempt: return await call()`.
+    """
+
+    def __init__(self, on_busy: OnBusy = ignore_busy) -> None:
+        self._on_busy = on_busy
+        self._pauses = iter(RETRY_PAUSES_S)
+        self._pause_s = 0.0
+        self._is_over = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Self:
+        if self._is_over:
+            raise StopAsyncIteration
+        if self._pause_s:
+            await anyio.sleep(self._pause_s)
+        return self
+
+    def __enter__(self) -> None:
+        self._is_over = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, SystemBusy | JudgeBusy | ModelBusy):
+            return False
+        pause = next(self._pauses, None)
+        if pause is None:
+            return False
+        self._on_busy(error)
+        self._pause_s = max(pause, min(error.retry_after_s, LONGEST_PAUSE_S))
+        self._is_over = False
+        return True
+
+
+async def retry(call: Callable[[], Awaitable[T]], on_busy: OnBusy = ignore_busy) -> T:
+    """Return the result of the call; repeat it while it raises a BusyError."""
+    async for attempt in Attempts(on_busy):
+        with attempt:
             return await call()
-        except (SystemBusy, JudgeBusy, ModelBusy) as busy:
-            told(busy)
-            await anyio.sleep(max(pause, min(busy.retry_after_s, LONGEST_PAUSE_S)))
-    return await call()
+    raise AssertionError("the last attempt returns or raises")
 
 
 def make_postponement(trial: Trial, busy: BusyError) -> Postponed:
-    """The event of a question or an answer that has to be put again."""
+    """Make the event of a question or an answer that is tried again later."""
     kind = type(busy).__name__
     return Postponed(at=datetime.now(UTC), trial=trial, fault=kind, message=str(busy))
 
 
 async def limit_time(seconds: float, call: Awaitable[T], overrun: Exception) -> T:
-    """The result of the call; cancelled, and `overrun` raised, when it takes longer."""
-    # anyio.fail_after does the same in half again the time, which a run pays twice a trial.
+    """Return the result of the call; cancel it and raise `overrun` when it takes longer."""
+    # anyio.fail_after takes half again as long, and a run pays for it twice a trial.
     with anyio.CancelScope(deadline=anyio.current_time() + seconds):
         return await call
     raise overrun

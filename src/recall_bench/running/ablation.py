@@ -184,7 +184,7 @@ def _open_finished(job: Job) -> RunFolder | None:
     folder = RunFolder.open(job.folder)
     if not folder.is_finished:
         return None
-    anyio.run(job.staff.close)
+    anyio.run(job.components.close)
     return folder
 
 

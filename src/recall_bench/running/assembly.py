@@ -55,7 +55,7 @@ def assemble(
     )
     system = own or check.try_call(resolve_system, settings)
     lifecycle = check.try_call(choose_lifecycle, settings, system)
-    bench = check.try_call(build_judges, settings)
+    judges = check.try_call(build_judges, settings)
     reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
     checkpoints = check.try_call(_parse_checkpoints, settings, cards)
     check.try_call(refuse_clashes, settings)
@@ -65,7 +65,7 @@ def assemble(
         cards=cards,
         checkpoints=require(checkpoints),
         system=require(system),
-        bench=require(bench),
+        judges=require(judges),
         reader=reader,
         lifecycle=require(lifecycle),
     )
@@ -73,8 +73,8 @@ def assemble(
         settings=settings,
         plan=plan,
         folder=choose_run_folder(settings, plan),
-        staff=_make_components(settings, stories, require(system), require(bench), reader),
-        hire=None if own is not None else partial(build_components, settings),
+        components=_make_components(settings, stories, require(system), require(judges), reader),
+        factory=None if own is not None else partial(build_components, settings),
         questions=check.questions,
         warnings=check.warnings + _collect_plan_notes(plan, check.questions),
     )
@@ -94,13 +94,13 @@ def _make_components(
     settings: Settings,
     stories: Mapping[str, StoryFolder],
     system: MemorySystem,
-    bench: Judges,
+    judges: Judges,
     reader: Reader | None,
 ) -> Components:
     def load_story(name: str) -> Scenario:
         return stories[name].load(settings)
 
-    return Components(system=system, bench=bench, load=load_story, reader=reader)
+    return Components(system=system, judges=judges, load=load_story, reader=reader)
 
 
 def check_writable(job: Job) -> Job:
@@ -182,7 +182,7 @@ def build_plan(
     cards: tuple[ScenarioCard, ...],
     checkpoints: tuple[Checkpoint, ...],
     system: MemorySystem,
-    bench: Judges,
+    judges: Judges,
     reader: Reader | None,
     lifecycle: Lifecycle,
 ) -> Plan:
@@ -191,8 +191,8 @@ def build_plan(
         scenarios=cards,
         checkpoints=checkpoints,
         system=system.card,
-        judge=bench.judge.card,
-        appellate=bench.appellate.card if bench.appellate is not None else None,
+        judge=judges.judge.card,
+        appellate=judges.appellate.card if judges.appellate is not None else None,
         reader=reader.card if reader is not None else None,
         top_k=settings.top_k,
         max_context_tokens=settings.max_context_tokens,
@@ -247,18 +247,18 @@ def _parse_checkpoints(
 def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
     """What the plan does that its author may not have meant; UsageError if it asks nothing."""
     owed = [
-        sheet
+        point
         for card in plan.scenarios
-        for sheet in plan_checkpoints(questions[card.id].items, card.last_day, plan)
+        for point in plan_checkpoints(questions[card.id].items, card.last_day, plan)
     ]
-    if not any(sheet.asked for sheet in owed):
+    if not any(point.asked for point in owed):
         raise UsageError(
             "no question can be answered at any of these checkpoints; name later --ranges"
         )
     silent = [
         checkpoint.label
         for checkpoint in plan.checkpoints
-        if not any(sheet.asked for sheet in owed if sheet.checkpoint == checkpoint)
+        if not any(point.asked for point in owed if point.checkpoint == checkpoint)
     ]
     notes = [] if plan.dry_run or not silent else [f"nothing is asked at {', '.join(silent)}"]
     if plan.system.version == UNDECLARED:

@@ -1,33 +1,33 @@
-"""One memory, one checkpoint: the questions are put and the answers written down."""
+"""Ask one memory everything that one checkpoint still owes, and record the answers."""
 
-import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import anyio
-from anyio.lowlevel import checkpoint as breathe
+from anyio.lowlevel import checkpoint as yield_turn
 
-from recall_bench.core.budget import SYSTEM
 from recall_bench.core.errors import (
     BudgetSpent,
     ReaderFault,
     SystemFault,
     SystemGone,
     SystemStuck,
-    SystemTimeout,
 )
 from recall_bench.core.event import QUERY, Answered, NotAnswered
-from recall_bench.core.memory import Answer, Memory, RetrievalReply
+from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
-from recall_bench.core.retry import BusyError, limit_time, make_postponement, retry
+from recall_bench.core.retry import BusyError, make_postponement
 from recall_bench.core.scenario import Question
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.running.fed_memory import FeedFault
 from recall_bench.running.scenario_run import ScenarioRun
+from recall_bench.systems.memory_call import MemoryReply, ask_memory
 
 
 class MemorySlot:
-    """The memory being asked. One that got stuck is replaced by another just like it."""
+    """The memory being asked. One that got stuck is replaced by a new one in the same state."""
 
     def __init__(self, memory: Memory, renew: Callable[[], Awaitable[Memory]]) -> None:
         self.memory = memory
@@ -35,138 +35,135 @@ class MemorySlot:
         self._lock = anyio.Lock()
 
     async def replace(self, stuck: Memory) -> None:
-        """Put another memory in the stuck one's place, unless somebody already has."""
+        """Replace the stuck memory, unless another task has done so already."""
         async with self._lock:
             if self.memory is stuck:
                 self.memory = await self._renew()
 
 
-class CheckpointRun:
-    """The trials of one checkpoint and repeat that are still to be put."""
+@dataclass(frozen=True, slots=True)
+class OpenTrials:
+    """The trials of one checkpoint and repeat that were not asked yet."""
 
-    def __init__(
-        self, exam: ScenarioRun, sheet: CheckpointPlan, repeat: int, unasked: list[int]
-    ) -> None:
-        self._exam = exam
-        self._sheet = sheet
-        self._repeat = repeat
-        self._left = iter(unasked)
-        self._count = len(unasked)
-        self._lost: list[SystemGone | FeedFault | ReaderFault | BudgetSpent] = []
-        self._timeout_s = None if exam.system.card.computes else exam.plan.answer_timeout_s
+    point: CheckpointPlan
+    repeat: int
+    items: list[int]
+    """Indexes into the scenario's items, in the order they are asked."""
 
-    async def ask_all(self, seat: MemorySlot) -> None:
-        """Put every question, as many at a time as plan and system allow.
 
-        Once the court has adjourned no further one is put, and why is raised.
-        """
-        try:
-            await self._run_workers(seat)
-        finally:
-            self._exam.read_meter(self._sheet, QUERY)
-        if self._lost:
-            raise self._lost[0]
-        self._exam.court.check()
+async def ask_checkpoint(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot) -> None:
+    """Ask every question, as many at a time as plan and system allow.
 
-    async def _run_workers(self, seat: MemorySlot) -> None:
-        exam = self._exam
-        limit = min(exam.parallelism, exam.system.card.max_concurrency, self._count)
+    Once the budget is spent no further question is asked, and the reason is raised.
+    """
+    asker = _CheckpointAsker(run, trials, slot, iter(trials.items))
+    limit = min(run.parallelism, run.system.card.max_concurrency, len(trials.items))
+    try:
         if limit <= 1:
-            await self._run_worker(seat)
+            await asker.ask_trials()
         else:
             async with anyio.create_task_group() as group:
                 for _ in range(limit):
-                    group.start_soon(self._run_worker, seat, group.cancel_scope)
+                    group.start_soon(asker.ask_trials, group.cancel_scope)
+    finally:
+        run.read_meter(trials.point, QUERY)
+    if asker.failures:
+        raise asker.failures[0]
+    run.budget.check()
 
-    async def _run_worker(self, seat: MemorySlot, others: anyio.CancelScope | None = None) -> None:
-        exam = self._exam
-        for trial, question in self._iterate_trials():
-            if self._lost or exam.court.stop_reason is not None:
+
+@dataclass(slots=True)
+class _CheckpointAsker:
+    """The state that the tasks asking one checkpoint share."""
+
+    run: ScenarioRun
+    trials: OpenTrials
+    slot: MemorySlot
+    left: Iterator[int]
+    """Taken from by all tasks, so that each item is asked once."""
+    failures: list[SystemGone | FeedFault | ReaderFault | BudgetSpent] = field(default_factory=list)
+    """What ends the asking; the first is raised."""
+
+    async def ask_trials(self, others: anyio.CancelScope | None = None) -> None:
+        """Ask until no item is left; an unreachable system also cancels the other tasks."""
+        run = self.run
+        timeout_s = None if run.system.card.computes else run.plan.answer_timeout_s
+        for trial, question in self._list_trials():
+            if self.failures or run.budget.stop_reason is not None:
                 return
+            on_busy = partial(self._record_busy, trial)
+            ask = partial(
+                ask_memory,
+                question=question,
+                timeout_s=timeout_s,
+                calls=run.budget.calls,
+                on_busy=on_busy,
+            )
             try:
-                exam.desk.refuse_if_spent()
-                outcome = await self._ask_trial(trial, question, seat)
+                run.finisher.refuse_if_spent()
+                memory = self.slot.memory
+                reply = await ask(memory)
+                if isinstance(reply.content, SystemStuck):
+                    # The memory was stuck before this question reached it, so the question is
+                    # asked again.
+                    await self.slot.replace(memory)
+                    reply = await ask(self.slot.memory)
+                outcome = await self._finish_trial(trial, question, reply)
             except (SystemGone, FeedFault) as gone:
-                self._lost.append(gone)
+                self.failures.append(gone)
                 if others is not None:
                     others.cancel()
                 return
             except (ReaderFault, BudgetSpent) as fault:
-                # The others may end what they have begun: their reading is paid for.
-                self._lost.append(fault)
+                # The other tasks may finish: their reading is paid for.
+                self.failures.append(fault)
                 return
-            exam.record(outcome)
-            if isinstance(outcome, Answered) and not exam.plan.unjudged:
-                exam.docket.submit(outcome)
-                if exam.docket.is_deep:
-                    await breathe()
+            run.record(outcome)
+            if isinstance(outcome, Answered) and not run.plan.unjudged:
+                run.queue.submit(outcome)
+                if run.queue.is_deep:
+                    await yield_turn()
 
-    def _iterate_trials(self) -> Iterator[tuple[Trial, Question]]:
-        """What is left, shared by all who work on it: each trial is taken once."""
-        scenario = self._exam.scenario
-        at = scenario.compute_date(self._sheet.cutoff)
-        for index in self._left:
+    def _list_trials(self) -> Iterator[tuple[Trial, Question]]:
+        scenario, point = self.run.scenario, self.trials.point
+        at = scenario.compute_date(point.cutoff)
+        for index in self.left:
             item = scenario.items[index]
             trial = Trial(
                 scenario=scenario.id,
                 item=item.id,
-                checkpoint=self._sheet.checkpoint.label,
-                repeat=self._repeat,
+                checkpoint=point.checkpoint.label,
+                repeat=self.trials.repeat,
             )
-            yield trial, item.ask(scenario.id, at, self._exam.plan.top_k)
+            yield trial, item.ask(scenario.id, at, self.run.plan.top_k)
 
-    async def _ask_trial(
-        self, trial: Trial, question: Question, seat: MemorySlot
+    async def _finish_trial(
+        self, trial: Trial, question: Question, reply: MemoryReply
     ) -> Answered | NotAnswered:
-        memory = seat.memory
-        outcome = await self._ask_memory(trial, question, memory)
-        if isinstance(outcome, NotAnswered) and outcome.fault == SystemStuck.__name__:
-            # The memory was already stuck when this question reached it: the question has
-            # not been heard by anyone, so it is put to the replacement.
-            await seat.replace(memory)
-            outcome = await self._ask_memory(trial, question, seat.memory)
-        return outcome
-
-    async def _ask_memory(
-        self, trial: Trial, question: Question, memory: Memory
-    ) -> Answered | NotAnswered:
-        """Ask once, or again while the system says it is busy; SystemGone passes through."""
-        exam, started = self._exam, 0.0
-
-        async def ask_once() -> tuple[Answer | RetrievalReply, float]:
-            nonlocal started
-            async with exam.court.calls.limit(SYSTEM):
-                started = time.perf_counter()
-                reply = await self._wait_for_reply(memory, question)
-                return reply, time.perf_counter() - started
-
-        def record_busy(busy: BusyError) -> None:
-            exam.record(make_postponement(trial, busy))
-
-        try:
-            reply, seconds = await retry(ask_once, record_busy)
-        except SystemFault as fault:
+        """Turn a reply into the event to record, with the help of the reader if there is one."""
+        if isinstance(reply.content, SystemFault):
             return NotAnswered(
                 at=datetime.now(UTC),
                 trial=trial,
-                fault=type(fault).__name__,
-                message=str(fault),
-                seconds=time.perf_counter() - started,
+                fault=type(reply.content).__name__,
+                message=str(reply.content),
+                seconds=reply.seconds,
             )
-        handled = await exam.desk.finish_reply(question, reply, self._sheet.cutoff, record_busy)
+        finished = await self.run.finisher.finish_reply(
+            question,
+            reply.content,
+            self.trials.point.cutoff,
+            partial(self._record_busy, trial),
+        )
         return Answered(
             at=datetime.now(UTC),
             trial=trial,
-            answer=handled.answer,
-            seconds=seconds,
-            delivery=handled.delivery,
-            reading_s=handled.reading_s,
-            reading_usage=handled.reading_usage,
+            answer=finished.answer,
+            seconds=reply.seconds,
+            delivery=finished.delivery,
+            reading_s=finished.reading_s,
+            reading_usage=finished.reading_usage,
         )
 
-    async def _wait_for_reply(self, memory: Memory, question: Question) -> Answer | RetrievalReply:
-        """What the system says; without a timeout it is awaited however long it takes."""
-        if self._timeout_s is None:
-            return await memory.answer(question)
-        overrun = SystemTimeout(f"no answer within {self._timeout_s:g} s")
-        return await limit_time(self._timeout_s, memory.answer(question), overrun)
+    def _record_busy(self, trial: Trial, busy: BusyError) -> None:
+        self.run.record(make_postponement(trial, busy))

@@ -1,4 +1,4 @@
-"""Those who carry out a plan, as any process can call them together from the same settings."""
+"""What a run is made of: system, judges, reader and scenarios, and the context they run in."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,43 +19,43 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.running.scenario_run import Meter, Recorder
 
 _CLOSE_TIMEOUT_S = 5.0
-"""How long judges and readers may take to hang up, even where a run is cut short."""
+"""How long judges and reader may take to close, even if the run was interrupted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Components:
-    """A system, its judges and its reader, live in this process."""
+    """A system, its judges and its reader, open in this process."""
 
     system: MemorySystem
-    bench: Judges
+    judges: Judges
     load: Callable[[str], Scenario]
-    """The scenario of an id, read anew."""
+    """Loads the scenario with this id."""
     reader: Reader | None = None
-    """Who answers from what the system finds."""
+    """Answers from the passages that the system returns."""
 
     @property
     def meter(self) -> Meter | None:
-        """Tells what the system spends on models, where we count it."""
+        """Returns what the system spends on models; None if we cannot count it."""
         return self.system.drain if isinstance(self.system, MeteringSystem) else None
 
     def refuse_others(self, plan: Plan) -> None:
-        """Raise UsageError unless these are the ones that the plan names."""
-        appellate = self.bench.appellate
+        """Raise UsageError unless these are the components that the plan names."""
+        appellate = self.judges.appellate
         here = {
             "system": (self.system.card, plan.system),
-            "judge": (self.bench.judge.card, plan.judge),
+            "judge": (self.judges.judge.card, plan.judge),
             "appellate judge": (None if appellate is None else appellate.card, plan.appellate),
             "reader": (None if self.reader is None else self.reader.card, plan.reader),
         }
         for role, (found, planned) in here.items():
             if found != planned:
                 raise UsageError(
-                    f"this worker has another {role} than the plan ({_format_card(found)}, planned was "
-                    f"{_format_card(planned)}); install the same versions everywhere"
+                    f"this worker has another {role} than the plan ({_format_card(found)}, "
+                    f"planned was {_format_card(planned)}); install the same versions everywhere"
                 )
 
     def load_planned(self, planned: ScenarioCard) -> Scenario:
-        """The scenario as it was planned; DataError if it is another by now."""
+        """Load a scenario; DataError if it changed since the run was planned."""
         loaded = self.load(planned.id)
         if build_scenario_card(loaded) != planned:
             raise DataError(
@@ -66,16 +66,16 @@ class Components:
         return loaded
 
     async def close(self) -> None:
-        """Let everyone go."""
+        """Close the system, the judges and the reader."""
         await self.system.close()
         with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
-            await self.bench.close()
+            await self.judges.close()
             if self.reader is not None:
                 await self.reader.close()
 
 
 ComponentFactory = Callable[[], Components]
-"""Calls a staff together. One that can be pickled can do so in any process."""
+"""Builds the components of a run. If it can be pickled, any process can build them."""
 
 
 def _format_card(card: object) -> str:
@@ -85,33 +85,33 @@ def _format_card(card: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """Everyone and everything a run needs beside its plan."""
+    """Everything a run needs beside its plan."""
 
     system: MemorySystem
-    bench: Judges
+    judges: Judges
     load: Callable[[str], Scenario]
-    """The scenario called by an id; called at most once for each, when its turn comes."""
+    """Loads the scenario with this id; called at most once for each."""
     record: Recorder
-    unjudged: Callable[[str, frozenset[TrialState]], Iterable[Answered]]
-    """Answers of a scenario recorded before this call whose trials stand in one of the states."""
-    judged: Callable[[str], Iterable[Judged]]
-    """The last verdict on record on each judged trial of a scenario."""
+    find_answers: Callable[[str, frozenset[TrialState]], Iterable[Answered]]
+    """Finds the answers of a scenario recorded so far whose trials are in one of these states."""
+    find_verdicts: Callable[[str], Iterable[Judged]]
+    """Finds the last verdict on each judged trial of a scenario."""
     reader: Reader | None = None
-    """Who answers from what the system finds; None leaves answering to the system."""
+    """Answers from the passages that the system returns; None if the system answers itself."""
     meter: Meter | None = None
-    """Tells what the system spends at our model endpoint, where it is given one."""
+    """Returns what the system spends at our model endpoint; None if it does not use it."""
     parallelism: int = 1
     skip_catchup: bool = False
     asks: bool = True
-    """Whether questions are put; if not, nothing is fed either, and answers are only judged."""
+    """Whether the system is fed and asked; if not, recorded answers are only judged."""
     max_cost_usd: float | None = None
     """What judging and reading may cost in all, earlier processes included; None is no limit."""
     max_tokens: int | None = None
-    """How many tokens that may take in all."""
+    """How many tokens judging and reading may take in all; None is no limit."""
     max_calls: int | None = None
-    """So many calls may be under way to the system, and to any one provider; None is no limit."""
-    elsewhere: Callable[[], Usage] = Usage
-    """What other runs have spent that keep to the same limits."""
-    shards: Callable[[str], tuple[WorkUnit, ...]] | None = None
-    """The shards of a scenario that are this run's to ask; None is all there is. A run of only
-    some never says that it has ended: what is left of the plan is for others to do."""
+    """Calls at a time to the system, and to any one provider; None is no limit."""
+    spent_elsewhere: Callable[[], Usage] = Usage
+    """Returns what other runs under the same limits have spent."""
+    units: Callable[[str], tuple[WorkUnit, ...]] | None = None
+    """Lists the work units of a scenario that belong to this shard; None if the run is whole.
+    A shard never records that the run has ended."""

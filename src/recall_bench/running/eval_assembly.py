@@ -85,7 +85,7 @@ def assemble_evaluation(
     settings = request.settings
     check = SettingsCheck(settings)
     system = check.try_call(_resolve_system, request, own)
-    bench = check.try_call(_build_judges, request, opened)
+    judges = check.try_call(_build_judges, request, opened)
     reader = check.try_call(_resolve_reader, request, opened, system)
     lifecycle = check.try_call(_choose_lifecycle, settings, system)
     check.try_call(refuse_clashes, settings)
@@ -95,16 +95,16 @@ def assemble_evaluation(
         cards=opened.scenarios,
         checkpoints=(_make_end_checkpoint(opened),),
         system=require(system),
-        bench=require(bench),
+        judges=require(judges),
         reader=reader,
         lifecycle=require(lifecycle),
-    ).replace(dataset=opened.card, unjudged=isinstance(require(bench).judge, NoJudge))
+    ).replace(dataset=opened.card, unjudged=isinstance(require(judges).judge, NoJudge))
     job = Job(
         settings=settings,
         plan=plan,
         folder=choose_run_folder(settings, plan, f"{request.dataset}-"),
-        staff=_make_components(opened, require(system), require(bench), reader),
-        hire=None if own is not None else partial(_rebuild_components, request),
+        components=_make_components(opened, require(system), require(judges), reader),
+        factory=None if own is not None else partial(_rebuild_components, request),
         questions=opened.questions,
         warnings=[*opened.notes, *_collect_notes(plan)],
     )
@@ -122,12 +122,12 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
         raise UsageError(
             f"--answers-from: {run} has what was found and no answers; say --skip-qa with it"
         )
-    bench = _build_judges(request, opened)
+    judges = _build_judges(request, opened)
     plan = before.replace(
         dataset=opened.card,
-        judge=bench.judge.card,
-        appellate=bench.appellate.card if bench.appellate is not None else None,
-        unjudged=isinstance(bench.judge, NoJudge),
+        judge=judges.judge.card,
+        appellate=judges.appellate.card if judges.appellate is not None else None,
+        unjudged=isinstance(judges.judge, NoJudge),
         review=settings.review,
         judge_memory_window=settings.judge_memory_window,
         judge_timeout_s=settings.judge_timeout_ms / 1000,
@@ -140,8 +140,8 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
         settings=settings,
         plan=plan,
         folder=folder,
-        staff=_make_components(opened, AbsentSystem(plan.system), bench, None),
-        hire=partial(_rebuild_judges, request, plan.system),
+        components=_make_components(opened, AbsentSystem(plan.system), judges, None),
+        factory=partial(_rebuild_judges, request, plan.system),
         questions=opened.questions,
         warnings=list(opened.notes),
         asks=False,
@@ -154,11 +154,11 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
 
 
 def _make_components(
-    opened: OpenedDataset, system: MemorySystem, bench: Judges, reader: Reader | None
+    opened: OpenedDataset, system: MemorySystem, judges: Judges, reader: Reader | None
 ) -> Components:
     return Components(
         system=system,
-        bench=bench,
+        judges=judges,
         load=opened.load,
         reader=reader,
     )

@@ -40,7 +40,9 @@ def run_controls(assembled: AssembledEval, told: Callable[[str], None]) -> Itera
 def _is_free(job: Job) -> bool:
     """Whether reading and judging cost nothing, so that it may be done for the controls too."""
     judges = [
-        each for each in (job.staff.bench.judge, job.staff.bench.appellate) if each is not None
+        each
+        for each in (job.components.judges.judge, job.components.judges.appellate)
+        if each is not None
     ]
     # Answers on record may have been read by somebody who is not here any more.
     is_read_free = job.plan.reader is None or job.plan.reader.model is None

@@ -38,15 +38,15 @@ def evaluate(
     assembled: AssembledEval,
     observe: Observer | None = None,
     told: Callable[[str], None] = _ignore_control,
-    joined: OnPool = lambda _: None,
+    on_pool: OnPool = lambda _: None,
 ) -> EvalResult:
     """Ask, run the controls, measure and write the report.
 
-    `told` hears the name of each control before it is run, `joined` of the crew where there is
+    `told` hears the name of each control before it is run, `joined` of the pool where there is
     one. A run that was stopped, itself or at
     one of its controls, or whose system could not be fed, has no report yet.
     """
-    finished = execute(assembled.job, observe, joined)
+    finished = execute(assembled.job, observe, on_pool)
     if finished.stopped_by is not None or finished.summary.overall.open:
         return EvalResult(finished=finished, report=None, place=None)
     controls = list(run_controls(assembled, told)) if assembled.request.floors else []

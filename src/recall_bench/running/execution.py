@@ -1,11 +1,11 @@
-"""A job carried out to its end, or to what stops it, and everything it leaves behind."""
+"""Execute a job until it ends or is stopped, and write its result files."""
 
 import signal
 from collections.abc import Awaitable
 
 import anyio
 
-from recall_bench.core.errors import BenchError, FolderBusy, Interrupted
+from recall_bench.core.errors import BenchError, FolderBusy, Interrupted, find_single_fault
 from recall_bench.core.event import Event
 from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
@@ -20,29 +20,29 @@ from recall_bench.runs.summary import Summary, summarise
 
 
 def execute(
-    job: Job, observe: Observer | None = None, joined: OnPool = lambda _: None
+    job: Job, observe: Observer | None = None, on_pool: OnPool = lambda _: None
 ) -> RunResult:
-    """Run an assembled job, then write every view of it.
+    """Run an assembled job, then write its result files.
 
-    `joined` hears of the crew, where its settings want one.
+    `on_pool` is called with the pool of workers, if the settings want one.
     """
     stopped_by: BenchError | None
     try:
-        stopped_by = anyio.run(execute_async, job, observe, joined)
+        stopped_by = anyio.run(execute_async, job, observe, on_pool)
     except KeyboardInterrupt:
         stopped_by = Interrupted(signal.SIGINT)
     return build_result(job, stopped_by)
 
 
 async def execute_async(
-    job: Job, observe: Observer | None, joined: OnPool = lambda _: None
+    job: Job, observe: Observer | None, on_pool: OnPool = lambda _: None
 ) -> BenchError | None:
-    """Run the job; what stopped it early, or None if nothing did."""
-    return await catch_stop(_run_until_signal(job, observe or _ignore_event, joined))
+    """Run the job; return what stopped it early, or None if nothing did."""
+    return await catch_stop(_run_until_signal(job, observe or _ignore_event, on_pool))
 
 
 async def catch_stop(run: Awaitable[object]) -> BenchError | None:
-    """What ended a run early, or None if nothing did; a folder that is busy is no run of ours."""
+    """Return what ended a run early, or None; FolderBusy is raised, for then nothing ran."""
     try:
         await run
     except FolderBusy:
@@ -50,12 +50,15 @@ async def catch_stop(run: Awaitable[object]) -> BenchError | None:
     except BenchError as error:
         return error
     except BaseExceptionGroup as group:
-        return _find_single_fault(group)
+        fault = find_single_fault(group)
+        if fault is None:
+            raise
+        return fault
     return None
 
 
 def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
-    """What a job that came to its end left behind, with every view of it written."""
+    """Write the result files of a job that ended or was stopped, and return its result."""
     if stopped_by is not None and not job.journal.exists():
         raise stopped_by
     folder = RunFolder.open(job.folder)
@@ -71,35 +74,22 @@ def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
     )
 
 
-def _count_shard(job: Job, standings: TrialStates) -> ShardProgress | None:
+def _count_shard(job: Job, states: TrialStates) -> ShardProgress | None:
     if job.shard is None:
         return None
-    reached = job.list_states(standings)
+    reached = job.list_states(states)
     still_open = reached.count(TrialState.OPEN) + reached.count(TrialState.ANSWERED)
     return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
 
 
-def _find_single_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
-    """The fault several tasks met together; the group itself if a bug is among them."""
-    faults, others = group.split(BenchError)
-    if others is not None or faults is None:
-        raise group
-    leaf: BaseException = faults
-    while isinstance(leaf, BaseExceptionGroup):
-        leaf = leaf.exceptions[0]
-    if not isinstance(leaf, BenchError):
-        raise group
-    return leaf
+def _ignore_event(event: Event, states: TrialStates) -> None:
+    """Do nothing."""
 
 
-def _ignore_event(event: Event, standings: TrialStates) -> None:
-    """Nobody is watching."""
-
-
-async def _run_until_signal(job: Job, observe: Observer, joined: OnPool) -> None:
-    """Run the job; a signal to stop cancels it, so that memories are closed first."""
+async def _run_until_signal(job: Job, observe: Observer, on_pool: OnPool) -> None:
+    """Run the job; a signal cancels it, so that memories are closed before the process ends."""
     with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
-        await job.run(observe, choose_runner(job, joined))
+        await job.run(observe, choose_runner(job, on_pool))
     if received:
         raise Interrupted(received[0])
 

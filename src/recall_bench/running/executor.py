@@ -1,4 +1,4 @@
-"""From what a job is told about its executor to whoever carries it out."""
+"""From the settings of a job to the runner that executes it: this process, processes or Ray."""
 
 import os
 import shutil
@@ -14,63 +14,64 @@ from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.backlog import WITHOUT_VERDICT, Backlog
 from recall_bench.running.components import ComponentFactory, RunContext
 from recall_bench.running.job import Job, PlanRunner
-from recall_bench.running.scheduler import PoolRunner, run_plan
+from recall_bench.running.local_engine import run_plan
+from recall_bench.running.pool_engine import PoolRunner
 from recall_bench.running.worker_pool import CallLimits, WorkerPool
 
 _EXCHANGE = ".exchange"
 _VARIABLE_PREFIX = "RECALL_BENCH_"
-"""Variables that begin so are known to every worker."""
+"""Environment variables with this prefix are passed on to every worker."""
 
 
 OnPool = Callable[[WorkerPool], None]
-"""Hears of the crew once there is one."""
+"""Called with the pool once it is open."""
 
 
-def choose_runner(job: Job, joined: OnPool = lambda _: None) -> PlanRunner:
-    """Who carries out a job: this process, or a crew that is hired once there is work.
+def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
+    """Choose what executes a job: this process, or a pool that is opened once there is work.
 
-    UsageError at once, before anything is written, if its executor cannot be had.
+    UsageError at once, before anything is written, if the executor is not available.
     """
     settings = job.settings
     refuse_impossible(job)
 
-    async def run_here(plan: Plan, standings: TrialStates, company: RunContext) -> None:
-        # A driver that was killed here left what its workers exchanged.
+    async def run_here(plan: Plan, states: TrialStates, context: RunContext) -> None:
+        # A driver that was killed may have left snapshots there.
         shutil.rmtree(_find_exchange(job), ignore_errors=True)
-        await run_plan(plan, standings, company)
+        await run_plan(plan, states, context)
 
     if settings.executor is Executor.LOCAL:
         return run_here
 
-    async def run_on_pool(plan: Plan, standings: TrialStates, company: RunContext) -> None:
-        most = _count_useful_workers(plan, standings, company)
-        async with open_pool(settings, most) as hired:
-            joined(hired.crew)
-            await hired.make_runner(job)(plan, standings, company)
+    async def run_on_pool(plan: Plan, states: TrialStates, context: RunContext) -> None:
+        most = _count_useful_workers(plan, states, context)
+        async with open_pool(settings, most) as shared:
+            on_pool(shared.pool)
+            await shared.make_runner(job)(plan, states, context)
 
     return run_on_pool
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPool:
-    """A crew and its limits, for one run or several."""
+    """A pool and its call limits, for one run or several."""
 
-    crew: WorkerPool
-    limits: CallLimits
+    pool: WorkerPool
+    calls: CallLimits
 
     def make_runner(self, job: Job) -> PlanRunner:
-        """Who carries out a job."""
+        """Make the runner of one job."""
         return PoolRunner(
-            crew=self.crew,
-            limits=self.limits,
-            hire=_require_factory(job),
+            pool=self.pool,
+            calls=self.calls,
+            factory=_require_factory(job),
             run=str(job.folder),
             exchange=_find_exchange(job),
         )
 
 
 def refuse_impossible(job: Job) -> None:
-    """Raise UsageError if what a job is told of its executor cannot be met."""
+    """Raise UsageError if the executor cannot run the job."""
     settings = job.settings
     if settings.executor is Executor.LOCAL:
         return
@@ -89,12 +90,12 @@ def refuse_impossible(job: Job) -> None:
 
 
 def _require_factory(job: Job) -> ComponentFactory:
-    if job.hire is None:
+    if job.factory is None:
         raise UsageError(
             f"--executor {job.settings.executor}: {job.plan.system.name} is an object of this "
             "process; name its code, as in file.py:factory, so that others can load it"
         )
-    return job.hire
+    return job.factory
 
 
 def _find_exchange(job: Job) -> Path:
@@ -103,21 +104,18 @@ def _find_exchange(job: Job) -> Path:
 
 @asynccontextmanager
 async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterator[SharedPool]:
-    """Others who carry out runs with these settings: hired now, let go when the block is left.
-
-    No more are hired than can have something to do at a time, where that is known.
-    """
-    limits = CallLimits(settings.max_calls)
+    """Open a pool of workers for runs with these settings, of at most `most` workers."""
+    calls = CallLimits(settings.max_calls)
     if settings.executor is Executor.PROCESSES:
         from recall_bench.running.process_worker import start_process
 
         async with WorkerPool(
             start_process, _limit_workers(settings.workers or count_cores(), most)
-        ) as crew:
-            yield SharedPool(crew, limits)
+        ) as pool:
+            yield SharedPool(pool, calls)
     else:
-        async with _open_ray_pool(settings, most) as crew:
-            yield SharedPool(crew, limits)
+        async with _open_ray_pool(settings, most) as pool:
+            yield SharedPool(pool, calls)
 
 
 @asynccontextmanager
@@ -127,25 +125,25 @@ async def _open_ray_pool(settings: Settings, most: int | None) -> AsyncIterator[
     with connect_cluster(settings.ray_address) as cpus:
         workers = _limit_workers(settings.workers or cpus, most)
         share = min(1.0, cpus / workers) if settings.worker_cpus is None else settings.worker_cpus
-        hire = make_starter(cpus=share, environ=collect_environment(settings))
-        async with WorkerPool(hire, workers) as crew:
-            yield crew
+        start = make_starter(cpus=share, environ=collect_environment(settings))
+        async with WorkerPool(start, workers) as pool:
+            yield pool
 
 
 def _limit_workers(workers: int, most: int | None) -> int:
     return workers if most is None else max(1, min(workers, most))
 
 
-def _count_useful_workers(plan: Plan, standings: TrialStates, company: RunContext) -> int:
-    """About how many workers could have something to do: a shard, or a verdict, each."""
-    owing = Backlog(plan, standings, company)
-    asked = sum(len(owing.list_open_trials(scenario)) for scenario in standings.scenarios)
-    left = sum(each.count_states(*WITHOUT_VERDICT) for each in standings.scenarios.values())
-    return (asked if company.asks else 0) + left
+def _count_useful_workers(plan: Plan, states: TrialStates, context: RunContext) -> int:
+    """Estimate how many workers can be busy at a time, each with a unit or a verdict."""
+    backlog = Backlog(plan, states, context)
+    asked = sum(len(backlog.list_open_trials(scenario)) for scenario in states.scenarios)
+    left = sum(each.count_states(*WITHOUT_VERDICT) for each in states.scenarios.values())
+    return (asked if context.asks else 0) + left
 
 
 def collect_environment(settings: Settings) -> dict[str, str]:
-    """The variables that workers on other machines are given; UsageError if one is not set."""
+    """Collect the variables for workers on other machines; UsageError if one is not set."""
     found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE_PREFIX)}
     for name in settings.worker_env:
         if name not in os.environ:
@@ -155,7 +153,7 @@ def collect_environment(settings: Settings) -> dict[str, str]:
 
 
 def count_cores() -> int:
-    """How many processors this process may use."""
+    """Count the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -87,7 +87,7 @@ def dry_plan(
     try:
         yield job
     finally:
-        anyio.run(job.staff.close)
+        anyio.run(job.components.close)
 
 
 SAMPLES = (100, 50, 25, 10, 0)
@@ -126,7 +126,7 @@ class _Estimator:
         self._stories = list_scenario_work(job.plan, job.questions)
         self._cores = count_cores()
         settings = job.settings
-        self._max_shards = get_worker_limit(job.staff.system)
+        self._max_shards = get_worker_limit(job.components.system)
         self._can_carry = _is_portable(job, self._max_shards)
         self._portable = self._can_carry and settings.executor is not Executor.LOCAL
         self.outline = build_outline(
@@ -272,7 +272,7 @@ class _Estimator:
         pays = not plan.judge.computes or (plan.reader and plan.reader.model)
         if not pays and (plan.appellate is None or plan.appellate.computes):
             return find_rates(plan, job.settings, self._earlier, _NO_ANSWERS)
-        scenario = job.staff.load(first.scenario)
+        scenario = job.components.load(first.scenario)
         sampled = sample_answers(scenario, first, plan, specimens)
         return find_rates(plan, job.settings, self._earlier, sampled)
 
@@ -314,13 +314,13 @@ def _is_portable(job: Job, stood: int | None) -> bool:
     and asking cannot go on at a time.
     """
     has_room = 1 not in (stood, job.settings.max_calls)
-    travels = isinstance(job.staff.system.snapshots, PortableSnapshots)
-    return travels and has_room and job.staff.meter is None
+    travels = isinstance(job.components.system.snapshots, PortableSnapshots)
+    return travels and has_room and job.components.meter is None
 
 
 def _find_last_measured_day(paces: StepPaces, stories: Sequence[ScenarioWork]) -> int | None:
     """The last day on which feeding and asking were measured, if the story goes on after it."""
-    last = max(sheet.cutoff for story in stories for sheet in story.sheets)
+    last = max(point.cutoff for story in stories for point in story.points)
     known = [each.last_day for each in (paces.feed, paces.ask) if each.last_day]
     return min(known) if known and min(known) < last else None
 

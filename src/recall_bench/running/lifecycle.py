@@ -1,7 +1,8 @@
-"""Three ways for a memory to have lived exactly the days up to a checkpoint.
+"""The three lifecycles: how a memory gets to the state that a checkpoint asks.
 
-`fresh` and `forked` promise that nothing was asked of it before; `growing` does not. Each
-repeat of a checkpoint gets a memory of its own where the lifecycle can give it one.
+`fresh` feeds a new memory for every checkpoint and repeat, `forked` feeds one and asks copies of
+it, `growing` feeds one and asks it in place. Only the first two guarantee that nothing was asked of
+a memory before.
 """
 
 import shutil
@@ -10,7 +11,6 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
 
@@ -19,7 +19,7 @@ from recall_bench.core.memory import AttestingMemory, Memory, PortableSnapshots,
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
-from recall_bench.running.checkpoint import CheckpointRun, MemorySlot
+from recall_bench.running.checkpoint import MemorySlot, OpenTrials, ask_checkpoint
 from recall_bench.running.fed_memory import (
     FedMemory,
     FeedFault,
@@ -31,181 +31,172 @@ from recall_bench.running.fed_memory import (
 from recall_bench.running.scenario_run import ScenarioRun
 from recall_bench.running.worker_messages import FeedTask, NotShared
 
-T = TypeVar("T")
-
 _HANGING = frozenset({SystemTimeout.__name__, SystemStuck.__name__})
 
-OpenTrials = tuple[CheckpointPlan, int, list[int]]
-"""A checkpoint, a repeat, and the items it has not put yet."""
 
+async def run_lifecycle(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    """Feed memories and ask these trials, in the way of the plan's lifecycle.
 
-async def run_lifecycle(exam: ScenarioRun, papers: Sequence[OpenTrials] | None = None) -> None:
-    """Put everything the scenario still owes, or these papers of it, by the plan's lifecycle.
-
-    A system that cannot be fed is recorded, and what it owed of that memory from there on stays
-    open; what another memory is asked is not.
+    If a memory cannot be fed, that is recorded and its remaining trials stay open; the trials of
+    other memories are asked.
     """
-    papers = list(list_open_trials(exam.standing)) if papers is None else list(papers)
-    if not papers:
+    if not rounds:
         return
-    live = {
+    ask_rounds = {
         Lifecycle.FRESH: _run_fresh,
         Lifecycle.FORKED: _run_forked,
         Lifecycle.GROWING: _run_growing,
-    }[exam.plan.lifecycle]
+    }[run.plan.lifecycle]
     try:
-        await live(exam, papers)
+        await ask_rounds(run, rounds)
     except FeedFault as fault:
-        exam.record(fault.event)
+        run.record(fault.event)
 
 
-def list_open_trials(standing: ScenarioStates) -> Iterator[OpenTrials]:
-    """What was not put yet, in story order, the repeats of a checkpoint one after another."""
-    for row, sheet in enumerate(standing.checkpoint_plans):
-        for repeat in range(standing.repeats):
-            if unasked := standing.list_open_items(row, repeat):
-                yield sheet, repeat, unasked
+def list_open_trials(trials: ScenarioStates) -> Iterator[OpenTrials]:
+    """List what was not asked yet, in story order, the repeats of a checkpoint together."""
+    for row, point in enumerate(trials.checkpoint_plans):
+        for repeat in range(trials.repeats):
+            if items := trials.list_open_items(row, repeat):
+                yield OpenTrials(point, repeat, items)
 
 
-async def _run_fresh(exam: ScenarioRun, papers: list[OpenTrials]) -> None:
-    for paper in papers:
-        with record_fault(exam):
-            reopen = partial(_feed_new_memory, exam, paper[0])
-            await ask_and_close(exam, paper, MemorySlot(await reopen(), reopen))
+async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    for each in rounds:
+        with record_fault(run):
+            reopen = partial(_feed_new_memory, run, each.point)
+            await ask_and_close(run, each, MemorySlot(await reopen(), reopen))
 
 
 @contextmanager
-def record_fault(exam: ScenarioRun) -> Iterator[None]:
-    """Record that one memory could not be had, which says nothing of the next.
+def record_fault(run: ScenarioRun) -> Iterator[None]:
+    """Record that one memory could not be fed, and go on with the next.
 
-    Except where it was waited for in vain: whoever hangs once hangs again, and for as long.
+    A timeout is raised: a system that hangs once would hang again, and for as long.
     """
     try:
         yield
     except FeedFault as fault:
         if fault.event.fault in _HANGING:
             raise
-        exam.record(fault.event)
+        run.record(fault.event)
 
 
-async def _feed_new_memory(exam: ScenarioRun, sheet: CheckpointPlan) -> Memory:
-    """A new memory, fed from the first day up to the checkpoint."""
-    life = await open_fed_memory(exam, sheet)
+async def _feed_new_memory(run: ScenarioRun, point: CheckpointPlan) -> Memory:
+    """Open a memory and feed it from the first day up to the checkpoint."""
+    life = await open_fed_memory(run, point)
     try:
-        await life.feed_until(sheet)
+        await life.feed_until(point)
     except BaseException:
-        await close_memory(life.memory, exam, sheet)
+        await close_memory(life.memory, run, point)
         raise
     return life.memory
 
 
-async def ask_and_close(exam: ScenarioRun, paper: OpenTrials, seat: MemorySlot) -> None:
-    """Sit one paper, and release whichever memory holds the seat in the end."""
-    sheet, repeat, unasked = paper
+async def ask_and_close(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot) -> None:
+    """Ask the trials, then close the memory that is in the slot by then."""
     try:
-        await CheckpointRun(exam, sheet, repeat, unasked).ask_all(seat)
+        await ask_checkpoint(run, trials, slot)
     finally:
-        await close_memory(seat.memory, exam, sheet)
+        await close_memory(slot.memory, run, trials.point)
 
 
-async def _run_growing(exam: ScenarioRun, papers: list[OpenTrials]) -> None:
-    life = await _resume_memory(exam, papers[0][0])
+async def _run_growing(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    fed = await _resume_memory(run, rounds[0].point)
     try:
-        for sheet, repeat, unasked in papers:
-            await life.feed_until(sheet)
-            seat = MemorySlot(life.memory, partial(_feed_new_memory, exam, sheet))
+        for each in rounds:
+            await fed.feed_until(each.point)
+            slot = MemorySlot(fed.memory, partial(_feed_new_memory, run, each.point))
             try:
-                await CheckpointRun(exam, sheet, repeat, unasked).ask_all(seat)
+                await ask_checkpoint(run, each, slot)
             finally:
-                life.memory = seat.memory
+                fed.memory = slot.memory
     finally:
-        await close_memory(life.memory, exam, papers[-1][0])
+        await close_memory(fed.memory, run, rounds[-1].point)
 
 
-async def _resume_memory(exam: ScenarioRun, sheet: CheckpointPlan) -> FedMemory:
-    """A new life, or the one a system attests to have kept."""
-    life = await open_fed_memory(exam, sheet)
-    told = exam.standing.last_fed_day
-    if not exam.skip_catchup or told == 0:
-        return life
-    if told > sheet.cutoff:
-        await close_memory(life.memory, exam, sheet)
+async def _resume_memory(run: ScenarioRun, point: CheckpointPlan) -> FedMemory:
+    """Open an empty memory, or one that the system attests to have kept."""
+    opened = await open_fed_memory(run, point)
+    last_day = run.trials.last_fed_day
+    if not run.skip_catchup or last_day == 0:
+        return opened
+    memory = opened.memory
+    if last_day > point.cutoff:
+        await close_memory(memory, run, point)
         raise UsageError(
-            f"the system was fed up to day {told}, beyond the checkpoint {sheet.checkpoint.label} "
+            f"the system was fed up to day {last_day}, beyond the checkpoint {point.checkpoint.label} "
             "that is still owed; run without --skip-catchup-ingest"
         )
-    fed = sum(episode.day <= told for episode in exam.scenario.fed_episodes)
-    lived = None
-    if isinstance(life.memory, AttestingMemory):
-        lived = await call_in_time("attest", life.memory.attest, exam=exam, sheet=sheet)
-    if lived == fed:
-        return FedMemory(life.memory, exam, fed)
-    await close_memory(life.memory, exam, sheet)
-    name = exam.system.card.name
-    if lived is None:
+    fed = sum(episode.day <= last_day for episode in run.scenario.fed_episodes)
+    kept = None
+    if isinstance(memory, AttestingMemory):
+        kept = await call_in_time("attest", memory.attest, run=run, point=point)
+    if kept == fed:
+        return FedMemory(memory, run, fed)
+    await close_memory(memory, run, point)
+    name = run.system.card.name
+    if kept is None:
         raise UsageError(
             f"{name} cannot say which days it still remembers; run without --skip-catchup-ingest"
         )
     raise SystemGone(
-        f"{name} remembers {lived} of the {fed} days it was fed; run without --skip-catchup-ingest"
+        f"{name} remembers {kept} of the {fed} days it was fed; run without --skip-catchup-ingest"
     )
 
 
-async def _run_forked(exam: ScenarioRun, papers: list[OpenTrials]) -> None:
-    """Feed one memory; at each checkpoint copies of it are asked while feeding goes on.
+async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    """Feed one memory, and ask copies of it at each checkpoint while feeding goes on.
 
-    Where the system's spending is metered, feeding waits for the asking.
+    If the system's spending is metered, feeding waits for the asking.
     """
-    snapshots = exam.system.snapshots
+    snapshots = run.system.snapshots
     if snapshots is None:
         raise UsageError(
-            f"{exam.system.card.name} cannot be copied; use --lifecycle fresh or growing"
+            f"{run.system.card.name} cannot be copied; use --lifecycle fresh or growing"
         )
-    rounds = [list(group) for _, group in groupby(papers, key=lambda paper: paper[0].checkpoint)]
-    life = await open_fed_memory(exam, papers[0][0])
+    stages = [list(group) for _, group in groupby(rounds, key=lambda each: each.point.checkpoint)]
+    fed = await open_fed_memory(run, rounds[0].point)
     try:
-        token = await _feed_and_save(exam, life, snapshots, papers[0][0])
-        for now, later in zip(rounds, [*rounds[1:], None], strict=True):
-            ask = partial(_ask_copies, exam, now, snapshots, token)
+        token = await _feed_and_save(run, fed, snapshots, rounds[0].point)
+        for now, later in zip(stages, [*stages[1:], None], strict=True):
+            ask = partial(_ask_copies, run, now, snapshots, token)
             if later is None:
                 await ask()
                 return
-            feed = partial(_feed_and_save, exam, life, snapshots, later[0][0])
-            if exam.meter is None:
-                _, token = await _run_both(ask, feed)
+            feed = partial(_feed_and_save, run, fed, snapshots, later[0].point)
+            if run.meter is None:
+                token = await _run_both(ask, feed)
             else:
-                # One meter cannot tell what is spent on asking from what is spent on feeding.
+                # The meter cannot tell spending on asking from spending on feeding.
                 await ask()
                 token = await feed()
     finally:
-        await close_memory(life.memory, exam, papers[-1][0])
+        await close_memory(fed.memory, run, rounds[-1].point)
 
 
 async def _feed_and_save(
-    exam: ScenarioRun, life: FedMemory, snapshots: Snapshots, sheet: CheckpointPlan
+    run: ScenarioRun, fed: FedMemory, snapshots: Snapshots, point: CheckpointPlan
 ) -> str:
-    await life.feed_until(sheet)
-    return await call_in_time(
-        "snapshot", partial(snapshots.save, life.memory), exam=exam, sheet=sheet
-    )
+    await fed.feed_until(point)
+    return await call_in_time("snapshot", partial(snapshots.save, fed.memory), run=run, point=point)
 
 
 async def _ask_copies(
-    exam: ScenarioRun, papers: list[OpenTrials], snapshots: Snapshots, token: str
+    run: ScenarioRun, rounds: Sequence[OpenTrials], snapshots: Snapshots, token: str
 ) -> None:
-    for paper in papers:
+    """Ask each round of one checkpoint on a copy of the snapshot, then drop the snapshot."""
+    for each in rounds:
         copy = partial(
-            call_in_time, "snapshot", partial(snapshots.open, token), exam=exam, sheet=paper[0]
+            call_in_time, "snapshot", partial(snapshots.open, token), run=run, point=each.point
         )
-        with record_fault(exam):
-            await ask_and_close(exam, paper, MemorySlot(await copy(), copy))
-    await release(partial(snapshots.drop, token), exam, papers[-1][0])
+        with record_fault(run):
+            await ask_and_close(run, each, MemorySlot(await copy(), copy))
+    await release(partial(snapshots.drop, token), run, rounds[-1].point)
 
 
-async def _run_both(
-    ask: Callable[[], Awaitable[None]], feed: Callable[[], Awaitable[str]]
-) -> tuple[None, str]:
-    """Ask and feed at the same time; what either raises is raised when both have ended."""
+async def _run_both(ask: Callable[[], Awaitable[None]], feed: Callable[[], Awaitable[str]]) -> str:
+    """Ask and feed at the same time, return the token of feeding; raise when both have ended."""
     raised: list[BenchError | FeedFault] = []
     tokens: list[str] = []
 
@@ -221,58 +212,64 @@ async def _run_both(
         group.start_soon(run_guarded, feed)
     if raised:
         raise next((fault for fault in raised if isinstance(fault, SystemGone)), raised[0])
-    return None, tokens[0]
+    return tokens[0]
 
 
-_LOOK_EVERY_S = 0.05
+_POLL_S = 0.05
 _UNFINISHED = ".part"
-"""How the folder of a snapshot ends that is still being written."""
+"""The suffix of the folder of a snapshot that is still being written."""
 
 
 async def feed_and_pack(
-    exam: ScenarioRun,
+    run: ScenarioRun,
     due: Sequence[CheckpointPlan],
-    feed: FeedTask,
-    saved: Callable[[str, Path], None],
+    task: FeedTask,
+    on_saved: Callable[[str, Path], None],
 ) -> None:
-    """Feed a memory up to one checkpoint after another, and pack a snapshot at each.
+    """Feed a memory from checkpoint to checkpoint, and pack a snapshot for other workers at each.
 
-    A system that cannot be fed is recorded, and there are no more snapshots from there on.
+    If the system cannot be fed, that is recorded and no further snapshot is packed.
     """
-    place = Path(feed.place)
+    place = Path(task.place)
+    snapshots, portable = _require_portable(run, place)
+    try:
+        fed = await open_fed_memory(run, due[0])
+        try:
+            for point in due:
+                await fed.feed_until(point)
+                await _wait_for_room(place, task.ahead)
+                save = partial(snapshots.save, fed.memory)
+                token = await call_in_time("snapshot", save, run=run, point=point)
+                # A feeder that died may have left snapshots of other checkpoints there.
+                packed = place / f"{run.trials.row[point.checkpoint.label]:04}"
+                pack = partial(_pack, portable, token, packed)
+                await call_in_time("snapshot", pack, run=run, point=point)
+                await release(partial(snapshots.drop, token), run, point)
+                on_saved(point.checkpoint.label, packed)
+        finally:
+            await close_memory(fed.memory, run, due[-1])
+    except FeedFault as fault:
+        run.record(fault.event)
+
+
+def _require_portable(run: ScenarioRun, place: Path) -> tuple[Snapshots, PortableSnapshots]:
+    """Return the system's snapshots in both roles; raise if they cannot be exchanged there."""
     if not place.is_dir():
         raise NotShared(f"{place}: this worker cannot see the folder where snapshots go")
-    snapshots = exam.system.snapshots
+    snapshots = run.system.snapshots
     if snapshots is None or not isinstance(snapshots, PortableSnapshots):
-        raise UsageError(f"{exam.system.card.name} has no snapshots that others can open")
-    try:
-        life = await open_fed_memory(exam, due[0])
-        try:
-            for sheet in due:
-                await life.feed_until(sheet)
-                await _wait_for_room(place, feed.ahead)
-                save = partial(snapshots.save, life.memory)
-                token = await call_in_time("snapshot", save, exam=exam, sheet=sheet)
-                # Another feeder may have left snapshots of other checkpoints there already.
-                packed = place / f"{exam.standing.row[sheet.checkpoint.label]:04}"
-                pack = partial(_pack, snapshots, token, packed)
-                await call_in_time("snapshot", pack, exam=exam, sheet=sheet)
-                await release(partial(snapshots.drop, token), exam, sheet)
-                saved(sheet.checkpoint.label, packed)
-        finally:
-            await close_memory(life.memory, exam, due[-1])
-    except FeedFault as fault:
-        exam.record(fault.event)
+        raise UsageError(f"{run.system.card.name} has no snapshots that others can open")
+    return snapshots, snapshots
 
 
 async def _wait_for_room(place: Path, ahead: int) -> None:
-    """Wait until few enough snapshots lie there: they are removed once they were asked."""
+    """Wait until fewer than `ahead` snapshots are waiting; the driver removes those asked."""
     while sum(1 for _ in place.iterdir()) >= ahead:  # noqa: ASYNC110 - another process removes them
-        await anyio.sleep(_LOOK_EVERY_S)
+        await anyio.sleep(_POLL_S)
 
 
 async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
-    """Pack the snapshot: its folder appears whole or not at all."""
+    """Pack the snapshot so that its folder appears whole or not at all."""
     unfinished = place.with_name(place.name + _UNFINISHED)
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.rmtree(place, ignore_errors=True)
@@ -284,23 +281,12 @@ async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
         raise NotShared(f"{place}: this worker cannot leave a snapshot there ({error})") from error
 
 
-async def ask_snapshot(exam: ScenarioRun, papers: Sequence[OpenTrials], place: Path) -> None:
-    """Put the papers of one checkpoint to copies of the memory that was packed there."""
-    if not place.is_dir():
-        raise NotShared(f"{place}: this worker cannot see the folder where snapshots go")
-    snapshots = exam.system.snapshots
-    if snapshots is None or not isinstance(snapshots, PortableSnapshots):
-        raise UsageError(f"{exam.system.card.name} has no snapshots that others can open")
-    first = papers[0][0]
+async def ask_snapshot(run: ScenarioRun, rounds: Sequence[OpenTrials], place: Path) -> None:
+    """Ask the rounds of one checkpoint on copies of the snapshot that was packed in `place`."""
+    snapshots, portable = _require_portable(run, place)
     try:
-        unpack = partial(snapshots.unpack, place)
-        token = await call_in_time("snapshot", unpack, exam=exam, sheet=first)
-        for paper in papers:
-            copy = partial(
-                call_in_time, "snapshot", partial(snapshots.open, token), exam=exam, sheet=paper[0]
-            )
-            with record_fault(exam):
-                await ask_and_close(exam, paper, MemorySlot(await copy(), copy))
-        await release(partial(snapshots.drop, token), exam, first)
+        unpack = partial(portable.unpack, place)
+        token = await call_in_time("snapshot", unpack, run=run, point=rounds[0].point)
+        await _ask_copies(run, rounds, snapshots, token)
     except FeedFault as fault:
-        exam.record(fault.event)
+        run.record(fault.event)

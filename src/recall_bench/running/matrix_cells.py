@@ -38,8 +38,8 @@ def read_spent(folder: Path) -> Usage:
     """What judging and reading have cost in a run folder, as its journal says."""
     if not (folder / JOURNAL).exists() or not (folder / JOURNAL).stat().st_size:
         return Usage()
-    standings = RunFolder.open(folder).states
-    return standings.usage + standings.reading_usage
+    states = RunFolder.open(folder).states
+    return states.usage + states.reading_usage
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class SharedBudget:
             max_cost_usd=self.limits.max_cost_usd,
             max_tokens=self.limits.max_tokens,
         )
-        job.elsewhere = partial(self.sum_others, job.folder)
+        job.spent_elsewhere = partial(self.sum_others, job.folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,7 @@ def close_all(found: Sequence[AssembledCell]) -> None:
     """Let everybody go who was called together for jobs that are not carried out."""
     for each in found:
         if isinstance(each.job, Job):
-            anyio.run(each.job.staff.close)
+            anyio.run(each.job.components.close)
 
 
 def is_run_finished(folder: Path) -> bool:
@@ -285,7 +285,7 @@ class MatrixWatcher(Protocol):
     def begin(self, cell: MatrixCell) -> None:
         """A cell is started or continued."""
 
-    def note(self, cell: MatrixCell, event: Event, standings: TrialStates) -> None:
+    def note(self, cell: MatrixCell, event: Event, states: TrialStates) -> None:
         """Something happened in it."""
 
     def end(self, outcome: CellOutcome) -> None:

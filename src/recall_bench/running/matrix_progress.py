@@ -28,10 +28,10 @@ class CellLine:
     reason: str | None = None
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def count(self, scenario: str, standing: ScenarioStates) -> None:
+    def count(self, scenario: str, trials: ScenarioStates) -> None:
         """Count one scenario anew: a trial may be spoken of more than once."""
         done, errors = self._counted.get(scenario, (0, 0))
-        self._counted[scenario] = now = (standing.done_count, standing.error_count)
+        self._counted[scenario] = now = (trials.done_count, trials.error_count)
         self.done += now[0] - done
         self.errors += now[1] - errors
 
@@ -68,16 +68,16 @@ class MatrixBoard:
         line = self.lines[cell.label]
         line.stage, line.since, line.until = CellStage.RUNNING, self._clock(), self._clock()
 
-    def note(self, cell: MatrixCell, event: Event, standings: TrialStates) -> None:
-        """Count what came of the event, which the standings know already."""
+    def note(self, cell: MatrixCell, event: Event, states: TrialStates) -> None:
+        """Count what came of the event, which the states know already."""
         line = self.lines[cell.label]
         if line.owed is None:
-            self._start_line(line, standings)
+            self._start_line(line, states)
         elif isinstance(event, Answered | NotAnswered | Judged | NotJudged):
             scenario, done = event.trial.scenario, line.done
-            line.count(scenario, standings.scenarios[scenario])
+            line.count(scenario, states.scenarios[scenario])
             line.fresh += line.done - done
-        line.cost = standings.usage + standings.reading_usage
+        line.cost = states.usage + states.reading_usage
         line.until = self._clock()
 
     def end(self, outcome: CellOutcome) -> None:
@@ -85,10 +85,10 @@ class MatrixBoard:
         line = self.lines[outcome.cell.label]
         line.stage, line.reason = outcome.stage, outcome.reason
 
-    def _start_line(self, line: CellLine, standings: TrialStates) -> None:
-        line.owed = sum(each.owed_count for each in standings.scenarios.values())
-        for scenario, standing in standings.scenarios.items():
-            line.count(scenario, standing)
+    def _start_line(self, line: CellLine, states: TrialStates) -> None:
+        line.owed = sum(each.owed_count for each in states.scenarios.values())
+        for scenario, trials in states.scenarios.items():
+            line.count(scenario, trials)
 
     @property
     def left_s(self) -> float | None:

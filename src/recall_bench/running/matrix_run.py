@@ -83,8 +83,8 @@ def _run_cell(
     budget.bind(job)
     watcher.begin(cell)
 
-    def observe(event: Event, standings: TrialStates) -> None:
-        watcher.note(cell, event, standings)
+    def observe(event: Event, states: TrialStates) -> None:
+        watcher.note(cell, event, states)
 
     try:
         finished = carry(job, observe)
@@ -126,7 +126,7 @@ class _PooledCells:
         return tuple(self._outcomes[each.cell.label] for each in self._cells)
 
     async def _run_all(self, hired: SharedPool) -> None:
-        begun = anyio.Semaphore(hired.crew.size)
+        begun = anyio.Semaphore(hired.pool.size)
         async with anyio.create_task_group() as group:
             for each in self._cells:
                 await begun.acquire()
@@ -146,7 +146,7 @@ class _PooledCells:
             return fail_cell(each.cell, job)
         known = check_known(each.cell, job, self._budget)
         if known is not None:
-            await job.staff.close()
+            await job.components.close()
             return known
         self._watcher.begin(each.cell)
         self._begun.add(each.cell.label)
@@ -179,9 +179,9 @@ class _CellObserver:
         self._watcher = watcher
         self._budget = budget
 
-    def __call__(self, event: Event, standings: TrialStates) -> None:
-        self._budget.record(self._cell.folder, standings.usage + standings.reading_usage)
-        self._watcher.note(self._cell, event, standings)
+    def __call__(self, event: Event, states: TrialStates) -> None:
+        self._budget.record(self._cell.folder, states.usage + states.reading_usage)
+        self._watcher.note(self._cell, event, states)
 
 
 REPORT, PAGE, PICTURE, DRAWING = "matrix.json", "matrix.md", "matrix.png", "matrix.svg"

@@ -258,19 +258,19 @@ def sample_answers(
 ) -> SampledAnswers:
     """Some answers to the scenario's questions, as this plan would put them before a judge."""
     asked = {
-        story.items[place].id: sheet.checkpoint.label
-        for sheet in story.sheets
-        for place in sheet.asked
+        story.items[place].id: point.checkpoint.label
+        for point in story.points
+        for place in point.asked
     }
-    labels = {sheet.checkpoint.label for sheet in story.sheets}
+    labels = {point.checkpoint.label for point in story.points}
     real = [
         each
         if each.trial.checkpoint in labels
         else each.replace(trial=each.trial.replace(checkpoint=asked[each.trial.item]))
         for each in _sample_evenly([each for each in answered if each.trial.item in asked])
     ]
-    standing = ScenarioStates(story.items, story.sheets, plan.repeats)
-    exhibits = ExhibitFactory(scenario, standing, window=plan.judge_memory_window)
+    trials = ScenarioStates(story.items, story.points, plan.repeats)
+    exhibits = ExhibitFactory(scenario, trials, window=plan.judge_memory_window)
     return SampledAnswers(
         exhibits=tuple(
             exhibits.build(each, _ignore_usage) for each in real or _make_references(story)
@@ -281,7 +281,7 @@ def sample_answers(
 
 def _make_references(story: ScenarioWork) -> list[Answered]:
     """The reference answers of some trials, as if a system had given them."""
-    trials = [(sheet.checkpoint.label, place) for sheet in story.sheets for place in sheet.asked]
+    trials = [(point.checkpoint.label, place) for point in story.points for place in point.asked]
     return [
         Answered(
             at=_NO_TIME,

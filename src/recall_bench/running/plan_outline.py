@@ -24,29 +24,29 @@ from recall_bench.runs.journal import read_events
 
 def read_progress(job: Job) -> PlanProgress:
     """As the journal in the job's folder has it; nothing is written."""
-    standings = TrialStates(job.plan)
+    states = TrialStates(job.plan)
     events = read_events(job.journal) if job.journal.exists() else iter(())
     is_begun = next(events, None) is not None
     for event in events:
-        standings.apply_event(event)
+        states.apply_event(event)
     for scenario, declared in job.questions.items():
-        if scenario not in standings.scenarios:
-            standings.apply_event(declared)
+        if scenario not in states.scenarios:
+            states.apply_event(declared)
     waiting = (TrialState.OPEN, TrialState.ANSWERED)
     if job.shard is None:
         shards = None
-        left = sum(each.count_states(*waiting) for each in standings.scenarios.values())
+        left = sum(each.count_states(*waiting) for each in states.scenarios.values())
     else:
         items = {name: declared.items for name, declared in job.questions.items()}
         shards = sum(map(len, collect_shard_units(job.plan, items, job.shard).values()))
-        left = sum(state in waiting for state in job.list_states(standings))
+        left = sum(state in waiting for state in job.list_states(states))
     return PlanProgress(
         part=None if job.shard is None else str(job.shard),
         shards=shards,
-        owed=job.count_owed(standings),
+        owed=job.count_owed(states),
         left=left,
         is_begun=is_begun,
-        is_done=is_begun and (standings.has_ended if job.shard is None else not left),
+        is_done=is_begun and (states.has_ended if job.shard is None else not left),
     )
 
 
@@ -64,7 +64,7 @@ def build_outline(
     """The plan as the settings have it carried out."""
     work = compute_workload(tuple(stories), plan)
     shards = sum(
-        len(list_work_units(story.scenario, story.sheets, plan, portable=portable))
+        len(list_work_units(story.scenario, story.points, plan, portable=portable))
         for story in stories
     )
     return Outline(
@@ -108,14 +108,14 @@ def _describe_persona(story: ScenarioWork, plan: Plan) -> PersonaLine:
     return PersonaLine(
         id=story.scenario,
         days=len(story.days),
-        questions=len({place for sheet in story.sheets for place in sheet.asked}),
+        questions=len({place for point in story.points for place in point.asked}),
         checkpoints=tuple(
             CheckpointLine(
-                label=sheet.checkpoint.label,
-                day=sheet.cutoff,
-                trials=plan.repeats * len(sheet.asked),
+                label=point.checkpoint.label,
+                day=point.cutoff,
+                trials=plan.repeats * len(point.asked),
             )
-            for sheet in story.sheets
+            for point in story.points
         ),
     )
 
@@ -132,7 +132,7 @@ def list_steps(
     paces: Mapping[str, StepPace | None], stories: Sequence[ScenarioWork], plan: Plan
 ) -> Iterator[StepTime]:
     """Those that are timed, in the order given."""
-    last = max(sheet.cutoff for story in stories for sheet in story.sheets)
+    last = max(point.cutoff for story in stories for point in story.points)
     for step, pace in paces.items():
         if pace is None:
             continue
@@ -155,13 +155,13 @@ def _list_days(step: str, stories: Sequence[ScenarioWork], plan: Plan) -> Iterat
         return
     for story in stories:
         if step == OPEN:
-            yield from [0] if story.sheets else []
+            yield from [0] if story.points else []
         elif step == FEED:
             for days, _ in list_memories(story, plan):
                 yield from days
         elif step == SETTLE:
             times = 1 if plan.lifecycle is Lifecycle.FORKED else plan.repeats
-            yield from (sheet.cutoff for sheet in story.sheets for _ in range(times))
+            yield from (point.cutoff for point in story.points for _ in range(times))
         else:
-            for sheet in story.sheets:
-                yield from [sheet.cutoff] * (plan.repeats * len(sheet.asked))
+            for point in story.points:
+                yield from [point.cutoff] * (plan.repeats * len(point.asked))

@@ -138,18 +138,18 @@ def estimate_precision(
 def _count_asked(stories: Iterable[ScenarioWork], plan: Plan) -> Counter[tuple[str, str]]:
     put: Counter[tuple[str, str]] = Counter()
     for story in stories:
-        for sheet in story.sheets:
-            put.update((story.scenario, story.items[place].id) for place in sheet.asked)
+        for point in story.points:
+            put.update((story.scenario, story.items[place].id) for place in point.asked)
     return Counter({question: plan.repeats * times for question, times in put.items()})
 
 
 def _count_cells(stories: Iterable[ScenarioWork], plan: Plan) -> list[AskCounts]:
     cells: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(dict)
     for story in stories:
-        for sheet in story.sheets:
-            for place in sheet.asked:
+        for point in story.points:
+            for place in point.asked:
                 item = story.items[place]
-                cell = cells[item.truth.category, sheet.checkpoint.label]
+                cell = cells[item.truth.category, point.checkpoint.label]
                 cell[story.scenario, item.id] = plan.repeats
     return list(cells.values())
 

@@ -23,7 +23,7 @@ class ScenarioWork:
     items: tuple[Item, ...]
     days: tuple[int, ...]
     """The days there are to feed."""
-    sheets: tuple[CheckpointPlan, ...]
+    points: tuple[CheckpointPlan, ...]
     """In story order, those left out that ask nothing: nobody is fed for them."""
 
     def list_days(self, after: int, until: int) -> tuple[int, ...]:
@@ -49,10 +49,10 @@ def list_scenario_work(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Sc
             scenario=card.id,
             items=declared[card.id].items,
             days=declared[card.id].days,
-            sheets=tuple(
-                sheet
-                for sheet in plan_checkpoints(declared[card.id].items, card.last_day, plan)
-                if sheet.asked
+            points=tuple(
+                point
+                for point in plan_checkpoints(declared[card.id].items, card.last_day, plan)
+                if point.asked
             ),
         )
         for card in plan.scenarios
@@ -61,7 +61,7 @@ def list_scenario_work(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Sc
 
 def compute_workload(stories: tuple[ScenarioWork, ...], plan: Plan) -> Workload:
     """What all of it comes to, by the plan's lifecycle."""
-    asked = [(story.scenario, sheet.asked) for story in stories for sheet in story.sheets]
+    asked = [(story.scenario, point.asked) for story in stories for point in story.points]
     lives = [life for story in stories for life in list_memories(story, plan)]
     return Workload(
         trials=plan.repeats * sum(len(each) for _, each in asked),
@@ -77,15 +77,15 @@ def list_memories(story: ScenarioWork, plan: Plan) -> Iterator[tuple[tuple[int, 
     `fresh` begins a memory for every checkpoint and repeat; the others live the story once.
     `growing` settles before each repeat, and `forked` once a checkpoint, before it is copied.
     """
-    if not story.sheets:
+    if not story.points:
         return
     if plan.lifecycle is Lifecycle.FRESH:
-        for sheet in story.sheets:
+        for point in story.points:
             for _ in range(plan.repeats):
-                yield story.list_days(0, sheet.cutoff), 1
+                yield story.list_days(0, point.cutoff), 1
         return
     times = plan.repeats if plan.lifecycle is Lifecycle.GROWING else 1
-    yield story.list_days(0, story.sheets[-1].cutoff), times * len(story.sheets)
+    yield story.list_days(0, story.points[-1].cutoff), times * len(story.points)
 
 
 NOTHING = StepPace(base_s=0.0)
@@ -184,13 +184,13 @@ def list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[PlannedT
 
 def _list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[PlannedTask]:
     plan = manner.plan
-    shards = list_work_units(story.scenario, story.sheets, plan, portable=manner.portable)
+    shards = list_work_units(story.scenario, story.points, plan, portable=manner.portable)
     if not shards:
         return
     if not is_divisible(plan, portable=manner.portable):
         yield _make_whole_task(story, manner, shards[0])
         return
-    at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
+    at = {point.checkpoint.label: point for point in story.points}
     if plan.lifecycle is Lifecycle.FRESH:
         for shard in shards:
             yield _make_fresh_task(story, manner, shard, at[str(shard.checkpoint)])
@@ -199,10 +199,10 @@ def _list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[Planned
 
 
 def _make_fresh_task(
-    story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit, sheet: CheckpointPlan
+    story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit, point: CheckpointPlan
 ) -> PlannedTask:
-    feeding = _estimate_feeding(story, manner, 0, sheet)
-    asking, judging, calls = _estimate_asking(manner, sheet)
+    feeding = _estimate_feeding(story, manner, 0, point)
+    asking, judging, calls = _estimate_asking(manner, point)
     return PlannedTask(
         name=str(shard), seconds=feeding + max(asking, judging), calls_s=feeding + calls
     )
@@ -214,13 +214,13 @@ def _list_forked_tasks(
     """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
     saved: dict[str, float] = {}
     told, clock = 0, 0.0
-    for sheet in story.sheets:
-        clock += _estimate_feeding(story, manner, told, sheet)
-        told = sheet.cutoff
-        saved[sheet.checkpoint.label] = clock
+    for point in story.points:
+        clock += _estimate_feeding(story, manner, told, point)
+        told = point.cutoff
+        saved[point.checkpoint.label] = clock
     name = f"{story.scenario} (feeding)"
     yield PlannedTask(name=name, seconds=clock, calls_s=clock)
-    at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
+    at = {point.checkpoint.label: point for point in story.points}
     for shard in shards:
         label = str(shard.checkpoint)
         asking, judging, calls = _estimate_asking(manner, at[label])
@@ -235,38 +235,38 @@ def _list_forked_tasks(
 
 def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit) -> PlannedTask:
     """A scenario that stays with one worker, step by step; verdicts come while it goes on."""
-    plan, sheets = manner.plan, story.sheets
-    starts = [0, *(sheet.cutoff for sheet in sheets)]
+    plan, points = manner.plan, story.points
+    starts = [0, *(point.cutoff for point in points)]
     feeding = [
-        _estimate_feeding(story, manner, told, sheet)
-        for told, sheet in zip(starts, sheets, strict=False)
+        _estimate_feeding(story, manner, told, point)
+        for told, point in zip(starts, points, strict=False)
     ]
     # A memory that computes cannot be asked and fed at once, in one process.
     overlaps = plan.lifecycle is Lifecycle.FORKED and not plan.system.computes
     clock, judged, calls = 0.0, 0.0, 0.0
-    for place, sheet in enumerate(sheets):
+    for place, point in enumerate(points):
         if place == 0 or not overlaps:
             clock += feeding[place]
-        asking, judging, called = _estimate_asking(manner, sheet)
+        asking, judging, called = _estimate_asking(manner, point)
         asking, judging = plan.repeats * asking, plan.repeats * judging
         calls += feeding[place] + plan.repeats * called
         judged = max(max(judged, clock) + judging, clock + asking)
-        ahead = feeding[place + 1] if overlaps and place + 1 < len(sheets) else 0.0
+        ahead = feeding[place + 1] if overlaps and place + 1 < len(points) else 0.0
         clock += max(asking, ahead)
     return PlannedTask(name=str(shard), seconds=max(clock, judged), calls_s=calls)
 
 
 def _estimate_feeding(
-    story: ScenarioWork, manner: ExecutionModel, told: int, sheet: CheckpointPlan
+    story: ScenarioWork, manner: ExecutionModel, told: int, point: CheckpointPlan
 ) -> float:
     paces = manner.paces
-    days = story.list_days(told, sheet.cutoff)
-    return sum(map(paces.feed.estimate_at, days)) + paces.settle.estimate_at(sheet.cutoff)
+    days = story.list_days(told, point.cutoff)
+    return sum(map(paces.feed.estimate_at, days)) + paces.settle.estimate_at(point.cutoff)
 
 
-def _estimate_asking(manner: ExecutionModel, sheet: CheckpointPlan) -> tuple[float, float, float]:
-    """Seconds until all of a sheet is answered, seconds of judging beside it, and of all calls."""
-    paces, day, asked = manner.paces, sheet.cutoff, len(sheet.asked)
+def _estimate_asking(manner: ExecutionModel, point: CheckpointPlan) -> tuple[float, float, float]:
+    """Seconds until all of a point is answered, seconds of judging beside it, and of all calls."""
+    paces, day, asked = manner.paces, point.cutoff, len(point.asked)
     put, verdict = (
         paces.ask.estimate_at(day) + paces.read.estimate_at(day),
         paces.judge.estimate_at(day),

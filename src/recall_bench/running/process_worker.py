@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine."""
+"""The driver's side of a worker in a process of its own."""
 
 import sys
 from contextlib import suppress
@@ -26,79 +26,81 @@ from recall_bench.running.worker_messages import (
 )
 
 _ENDS = (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
-"""How a pipe says that nobody is at its other end."""
+"""What a pipe raises when its other end is gone."""
 _START_TIMEOUT_S = 60.0
-"""How long a process may take to say that it is there."""
+"""How long a process may take to start."""
 _CANCEL_TIMEOUT_S = 5.0
-"""How long an assignment that is broken off may go on telling what became of it."""
+"""How long a cancelled task may go on sending what was paid for."""
 _STOP_TIMEOUT_S = 20.0
 """How long it may take to close its memories: a system has ten seconds for each."""
 
 
 async def start_process(number: int) -> "ProcessWorker":
-    """A worker in a process of its own; WorkerLost if it does not come up."""
-    # Modules of the folder that somebody happens to be in must not stand in for others.
+    """Start a worker process; WorkerLost if it does not start."""
+    # -P: modules of the current folder must not shadow others.
     command = [sys.executable, "-P", "-m", "recall_bench.running.worker_process"]
     try:
-        # In a session of its own, a key pressed at the terminal reaches the driver alone.
+        # In a session of its own, so that Ctrl-C in a terminal reaches the driver only.
         process = await anyio.open_process(command, stderr=None, start_new_session=True)
     except OSError as error:
         raise WorkerLost(f"worker {number} cannot be started ({error.strerror})") from error
-    colleague = ProcessWorker(process, number)
+    worker = ProcessWorker(process, number)
     try:
         with anyio.fail_after(_START_TIMEOUT_S):
-            await colleague.wait_ready()
+            await worker.wait_ready()
     except BaseException as error:
         with anyio.CancelScope(shield=True):
-            await colleague.close()
+            await worker.close()
         if isinstance(error, TimeoutError):
             raise WorkerLost(f"worker {number} did not start in {_START_TIMEOUT_S:g} s") from error
         raise
-    return colleague
+    return worker
 
 
 class ProcessWorker:
-    """A worker process, spoken to through its standard input and output."""
+    """A worker process, driven through its standard input and output."""
 
     def __init__(self, process: Process, number: int) -> None:
         if process.stdin is None or process.stdout is None:
             raise AssertionError("a worker is started with pipes")
         self._process = process
         self._name = f"worker {number}"
-        self._orders: ByteSendStream = process.stdin
+        self._commands: ByteSendStream = process.stdin
         self._replies = BufferedByteReceiveStream(process.stdout)
         self._header: bytes | None = None
-        """Of a reply whose rest was not read yet."""
+        """The header of a reply whose content was not read yet."""
         self._writing = anyio.Lock()
-        self._is_read = False
-        """Whether somebody hears replies for everyone."""
+        self._has_reader = False
+        """Whether one of the waiting tasks reads the replies of all."""
         self._tickets = READY
-        self._under_way: dict[int, _PendingTask] = {}
+        self._pending: dict[int, _PendingTask] = {}
         self._is_lost = False
 
     @property
     def pid(self) -> int:
-        """The process, as the operating system knows it."""
+        """The process id."""
         return self._process.pid
 
     async def wait_ready(self) -> None:
-        """Wait until it is there."""
+        """Wait until it has started."""
         await self._send(("hello", list(sys.path)))
         ticket, _ = await self._receive()
         if ticket != READY:
-            raise WorkerLost(f"{self._name} speaks out of turn")
+            raise WorkerLost(f"{self._name} sent a reply before it was ready")
 
-    async def prepare(self, brief: RunSpec) -> None:
-        """Tell it of a run."""
-        await self._send(("brief", brief))
+    async def prepare(self, spec: RunSpec) -> None:
+        """Send it a run."""
+        await self._send(("prepare", spec))
 
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
-        """Have it carry out an assignment, and hear all it tells meanwhile."""
+    async def perform(
+        self, run: str, task: Task, limits: TaskLimits, on_message: OnMessage
+    ) -> None:
+        """Have a task done, and pass on the messages that it sends."""
         self._tickets += 1
-        ticket, mine = self._tickets, _PendingTask(told)
-        self._under_way[ticket] = mine
+        ticket, mine = self._tickets, _PendingTask(on_message)
+        self._pending[ticket] = mine
         try:
-            await self._send(("perform", ticket, run, assignment, terms))
+            await self._send(("perform", ticket, run, task, limits))
             await self._listen(mine)
         except WorkerLost as lost:
             lost.has_begun = mine.has_begun
@@ -107,62 +109,62 @@ class ProcessWorker:
             await self._cancel_task(ticket, mine)
             raise
         finally:
-            self._under_way.pop(ticket, None)
+            self._pending.pop(ticket, None)
         if mine.failure is not None:
             raise mine.failure
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
-        """Have it begin nothing new."""
+        """Let it begin nothing new."""
         with suppress(WorkerLost):
-            await self._send(("adjourn", run, reason))
+            await self._send(("stop", run, reason))
 
     async def close(self) -> None:
-        """Let it close its memories; end it, if it does not."""
+        """Let it close its memories; kill it if it does not end in time."""
         with anyio.CancelScope(shield=True):
             with suppress(WorkerLost):
-                await self._send(("stop",))
+                await self._send(("close",))
             with suppress(OSError, anyio.BrokenResourceError):
-                await self._orders.aclose()
-            with anyio.move_on_after(_STOP_TIMEOUT_S) as patience:
+                await self._commands.aclose()
+            with anyio.move_on_after(_STOP_TIMEOUT_S) as scope:
                 await self._process.wait()
-            if patience.cancelled_caught:
+            if scope.cancelled_caught:
                 self._process.kill()
                 await self._process.wait()
             await self._process.aclose()
 
     async def _listen(self, mine: "_PendingTask") -> None:
-        """Hear replies, whoever they are for, until ours is over.
+        """Wait until a task is over.
 
-        One of those who wait reads for all of them; when it leaves, another takes its place.
+        One of the waiting tasks reads the replies of all; when it ends, another takes over.
         """
         while not mine.is_over:
             if self._is_lost:
                 raise WorkerLost(f"{self._name} died")
-            if self._is_read:
+            if self._has_reader:
                 await mine.wait_turn()
                 continue
-            self._is_read = True
+            self._has_reader = True
             try:
                 while not mine.is_over:
                     ticket, message = await self._receive()
-                    if (other := self._under_way.get(ticket)) is not None:
+                    if (other := self._pending.get(ticket)) is not None:
                         other.receive(message)
             except WorkerLost:
                 self._is_lost = True
                 raise
             finally:
-                self._is_read = False
-                for other in self._under_way.values():
+                self._has_reader = False
+                for other in self._pending.values():
                     other.notify()
 
     async def _cancel_task(self, ticket: int, mine: "_PendingTask") -> None:
-        """Have it stop, and hear what it still has to tell: what was paid for goes on record."""
+        """Cancel a task, and wait for what it still sends: what was paid for is recorded."""
         with anyio.move_on_after(_CANCEL_TIMEOUT_S, shield=True), suppress(WorkerLost):
             await self._send(("cancel", ticket))
             await self._listen(mine)
 
     async def _receive(self) -> tuple[int, WorkerMessage | None]:
-        """The next reply. Who is cancelled over it leaves it whole to the next who reads."""
+        """Receive the next reply; a cancelled reader leaves it whole to the next one."""
         try:
             if self._header is None:
                 self._header = await self._replies.receive_exactly(HEADER_BYTES)
@@ -173,38 +175,38 @@ class ProcessWorker:
         ticket, message = decode_frame(content)
         return ticket, message  # type: ignore[return-value]
 
-    async def _send(self, order: WorkerCommand) -> None:
+    async def _send(self, command: WorkerCommand) -> None:
         try:
-            # Half an order would garble all that follow; a worker always reads.
+            # Half a command would garble all that follow. A worker always reads, so this ends.
             with anyio.CancelScope(shield=True):
                 async with self._writing:
-                    await self._orders.send(encode_frame(order))
+                    await self._commands.send(encode_frame(command))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as gone:
             raise WorkerLost(f"{self._name} died") from gone
 
 
 class _PendingTask:
-    """What is known of one assignment."""
+    """One task that the process is doing."""
 
-    def __init__(self, told: OnMessage) -> None:
-        self._told = told
-        self._news = anyio.Event()
+    def __init__(self, on_message: OnMessage) -> None:
+        self._on_message = on_message
+        self._changed = anyio.Event()
         self.has_begun = False
         self.is_over = False
         self.failure: Exception | None = None
-        """Why it ended early, or what came of telling about it."""
+        """Why it ended early, or what its callback raised."""
 
     async def wait_turn(self) -> None:
-        """Wait until it is over, or somebody has to read."""
-        self._news = anyio.Event()
-        await self._news.wait()
+        """Wait until it is over, or until it should read the replies."""
+        self._changed = anyio.Event()
+        await self._changed.wait()
 
     def notify(self) -> None:
-        """Have whoever waits look again."""
-        self._news.set()
+        """Wake the waiting task."""
+        self._changed.set()
 
     def receive(self, message: WorkerMessage | None) -> None:
-        """Take in one reply. Raises nothing: whoever reads it may be about something else."""
+        """Handle one message. It raises nothing, for the reader may belong to another task."""
         match message:
             case None:
                 self.is_over = True
@@ -220,6 +222,6 @@ class _PendingTask:
         if self.failure is not None:
             return
         try:
-            self._told(message)
-        except Exception as error:  # noqa: BLE001 - raised by whoever has the assignment
+            self._on_message(message)
+        except Exception as error:  # noqa: BLE001 - raised in the task it belongs to
             self.failure = error

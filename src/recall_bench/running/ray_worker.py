@@ -152,50 +152,52 @@ def make_starter(*, cpus: float, environ: Mapping[str, str]) -> StartWorker:
 
     async def start_actor(number: int) -> RayWorker:
         actor = kind.remote(dict(environ), list(sys.path), str(Path.cwd()))
-        colleague = RayWorker(actor, number)
+        worker = RayWorker(actor, number)
         try:
             with anyio.fail_after(_START_TIMEOUT_S):
-                await colleague.wait_ready()
+                await worker.wait_ready()
         except TimeoutError as error:
             ray.kill(actor)
             raise UsageError(
-                f"worker {number} found no place on the cluster in {_START_TIMEOUT_S:g} s; say fewer "
+                f"worker {number} found no place on the cluster in {_START_TIMEOUT_S:g} s; use fewer "
                 "--workers or less --worker-cpus"
             ) from error
-        return colleague
+        return worker
 
     return start_actor
 
 
 class RayWorker:
-    """An actor, spoken to through its handle."""
+    """The driver's side of a worker that is a Ray actor."""
 
     def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's own
         self._actor = actor
         self._name = f"worker {number}"
 
     async def wait_ready(self) -> None:
-        """Wait until it is there."""
-        await self._call(self._actor.greet)
+        """Wait until it has started."""
+        await self._call(self._actor.confirm_start)
 
-    async def prepare(self, brief: RunSpec) -> None:
-        """Tell it of a run."""
-        await self._call(self._actor.brief, brief)
+    async def prepare(self, spec: RunSpec) -> None:
+        """Send it a run."""
+        await self._call(self._actor.prepare, spec)
 
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
-        """Have it carry out an assignment, and hear all it tells meanwhile."""
+    async def perform(
+        self, run: str, task: Task, limits: TaskLimits, on_message: OnMessage
+    ) -> None:
+        """Have a task done, and pass on the messages that it sends."""
         raised: TaskFailure | None = None
         has_begun = False
         method = self._actor.perform.options(num_returns="streaming")
         try:
-            async for reference in method.remote(run, assignment, terms):
+            async for reference in method.remote(run, task, limits):
                 for message in await reference:
                     if isinstance(message, TaskFailure):
                         raised = message
                     elif isinstance(message, TaskStarted):
                         has_begun = True
                     else:
-                        told(message)
+                        on_message(message)
         except _list_death_errors() as death:
             raise WorkerLost(
                 f"{self._name} died or its machine left", has_begun=has_begun
@@ -204,9 +206,9 @@ class RayWorker:
             raise raised.to_error()
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
-        """Have it begin nothing new."""
+        """Let it begin nothing new."""
         with suppress(WorkerLost):
-            await self._call(self._actor.adjourn, run, reason)
+            await self._call(self._actor.stop, run, reason)
 
     async def close(self) -> None:
         """Let it close its memories, and end it."""
@@ -227,7 +229,7 @@ class RayWorker:
 
 
 def _list_death_errors() -> tuple[type[Exception], ...]:
-    """What Ray raises where an actor is gone."""
+    """List what Ray raises when an actor is gone."""
     from ray import exceptions
 
     return (
@@ -246,66 +248,66 @@ class _WorkerActor:
     def __init__(self, environ: Mapping[str, str], path: list[str], folder: str) -> None:
         os.environ.update(environ)
         if Path(folder).is_dir():
-            # Paths in settings may be relative to where the command was given.
+            # Paths in settings may be relative to the folder of the command.
             os.chdir(folder)
         sys.path += [each for each in path if each not in sys.path]
         self._worker = Worker()
         self._under_way: set[asyncio.Task[None]] = set()
 
-    async def greet(self) -> None:
-        """Say that it is there."""
+    async def confirm_start(self) -> None:
+        """Return once the actor has started."""
 
-    async def prepare(self, brief: RunSpec) -> None:
-        """Hear of a run."""
-        self._worker.prepare(brief)
+    async def prepare(self, spec: RunSpec) -> None:
+        """Remember a run."""
+        self._worker.prepare(spec)
 
     async def perform(
-        self, run: str, assignment: Task, terms: TaskLimits
+        self, run: str, task: Task, limits: TaskLimits
     ) -> AsyncIterator[list[WorkerMessage]]:
-        """Carry out an assignment, yielding what is told of it, gathered."""
+        """Do a task, and yield its messages in batches."""
         waiting: list[WorkerMessage] = []
-        news = asyncio.Event()
+        changed = asyncio.Event()
 
-        def tell(message: WorkerMessage) -> None:
+        def send(message: WorkerMessage) -> None:
             waiting.append(message)
-            news.set()
+            changed.set()
 
-        # Not gathered: it may die of the assignment before anything else is told.
+        # At once: the task may kill the worker before anything else is sent.
         yield [TaskStarted()]
-        # In a task of its own: scopes of cancellation must not span the turns of a generator.
-        task = asyncio.create_task(self._worker.perform(run, assignment, terms, tell))
-        self._under_way.add(task)
-        task.add_done_callback(lambda _: news.set())
+        # In a task of its own: cancel scopes must not span the turns of a generator.
+        work = asyncio.create_task(self._worker.perform(run, task, limits, send))
+        self._under_way.add(work)
+        work.add_done_callback(lambda _: changed.set())
         try:
-            while not task.done() or waiting:
-                await news.wait()
-                await asyncio.wait((task,), timeout=_GATHER_S)
-                news.clear()
+            while not work.done() or waiting:
+                await changed.wait()
+                await asyncio.wait((work,), timeout=_GATHER_S)
+                changed.clear()
                 if waiting:
-                    told, waiting = waiting, []
-                    yield _join_lines(told)
-                if task.done():
-                    news.set()
-            await task
+                    batch, waiting = waiting, []
+                    yield _join_lines(batch)
+                if work.done():
+                    changed.set()
+            await work
         finally:
-            self._under_way.discard(task)
-            task.cancel()
+            self._under_way.discard(work)
+            work.cancel()
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
         """Begin nothing new for a run."""
         self._worker.stop(run, reason)
 
     async def close(self) -> None:
-        """End what is under way, and let everyone go."""
-        for task in list(self._under_way):
-            task.cancel()
+        """Cancel what is under way, and close the components."""
+        for work in list(self._under_way):
+            work.cancel()
             with suppress(asyncio.CancelledError):
-                await task
+                await work
         await self._worker.close()
 
 
 def _join_lines(messages: list[WorkerMessage]) -> list[WorkerMessage]:
-    """Journal lines in a row as one piece of bytes, everything else as it is."""
+    """Join consecutive journal lines into one message."""
     joined: list[WorkerMessage] = []
     for message in messages:
         if isinstance(message, bytes) and joined and isinstance(joined[-1], bytes):

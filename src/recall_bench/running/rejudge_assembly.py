@@ -89,15 +89,15 @@ def assemble_rejudge(
     settings = apply_overrides(Settings(), {**_copy_settings(before), **given})
     found = find_stories(before, settings.data, building)
     judge, appellate = resolve_judges(settings)
-    bench = Judges(judge=judge, appellate=appellate)
-    plan = _make_plan(before, settings, bench)
+    judges = Judges(judge=judge, appellate=appellate)
+    plan = _make_plan(before, settings, judges)
     refuse_clashes(settings)
     job = Job(
         settings=settings,
         plan=plan,
         folder=_choose_folder(settings, plan, run),
-        staff=_make_components(plan.system, bench, found, settings),
-        hire=partial(_rebuild_components, before, settings),
+        components=_make_components(plan.system, judges, found, settings),
+        factory=partial(_rebuild_components, before, settings),
         questions={scenario: declared for scenario, (_, declared) in found.items()},
         warnings=_collect_notes(recorded),
         asks=False,
@@ -109,11 +109,11 @@ def assemble_rejudge(
 
 
 def _make_components(
-    system: SystemCard, bench: Judges, found: Mapping[str, FoundStory], settings: Settings
+    system: SystemCard, judges: Judges, found: Mapping[str, FoundStory], settings: Settings
 ) -> Components:
     return Components(
         system=AbsentSystem(system),
-        bench=bench,
+        judges=judges,
         load=lambda scenario: found[scenario][0].load(settings),
     )
 
@@ -121,9 +121,9 @@ def _make_components(
 def _rebuild_components(before: Plan, settings: Settings) -> Components:
     """Those who judge, called together once more."""
     judge, appellate = resolve_judges(settings)
-    bench = Judges(judge=judge, appellate=appellate)
+    judges = Judges(judge=judge, appellate=appellate)
     return _make_components(
-        before.system, bench, find_stories(before, settings.data, None), settings
+        before.system, judges, find_stories(before, settings.data, None), settings
     )
 
 
@@ -139,10 +139,10 @@ def _copy_settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _make_plan(before: Plan, settings: Settings, bench: Judges) -> Plan:
+def _make_plan(before: Plan, settings: Settings, judges: Judges) -> Plan:
     return before.replace(
-        judge=bench.judge.card,
-        appellate=bench.appellate.card if bench.appellate is not None else None,
+        judge=judges.judge.card,
+        appellate=judges.appellate.card if judges.appellate is not None else None,
         review=settings.review,
         judge_memory_window=settings.judge_memory_window,
         judge_timeout_s=settings.judge_timeout_ms / 1000,

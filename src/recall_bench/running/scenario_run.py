@@ -1,4 +1,4 @@
-"""Answers on their way from the system to the judge."""
+"""What every step of asking one scenario needs, and the queue of answers to be judged."""
 
 from collections import deque
 from collections.abc import Callable
@@ -21,51 +21,50 @@ _DEEP = 64
 
 
 class AnswerQueue:
-    """A queue that never holds up the asker and never grows without bound.
+    """Answers waiting for the judge: it never blocks the asker and never grows without bound.
 
-    What does not fit is not lost: it is in the journal, where the grader finds it once the
-    queue has run dry.
+    What does not fit is in the journal, where the grader finds it once the queue is empty.
     """
 
     def __init__(self, capacity: int = 4096) -> None:
         self._capacity = capacity
         self._waiting: deque[Answered] = deque()
-        self._news = anyio.Event()
+        self._changed = anyio.Event()
         self._closed = False
         self.overflowed = False
 
     @property
     def is_deep(self) -> bool:
-        """Whether the asker should let the grader have a turn."""
+        """Whether the asker should yield to the grader."""
         return len(self._waiting) >= _DEEP
 
     def submit(self, answered: Answered) -> None:
-        """Hand over one recorded answer."""
+        """Add one recorded answer."""
         if len(self._waiting) < self._capacity:
             self._waiting.append(answered)
         else:
             self.overflowed = True
-        self._news.set()
+        self._changed.set()
 
     def close(self) -> None:
-        """No more answers will come."""
+        """Accept no more answers."""
         self._closed = True
-        self._news.set()
+        self._changed.set()
 
     async def pop(self) -> Answered | None:
-        """The oldest waiting answer; None once the docket is closed and empty."""
+        """Wait for the oldest answer; None once the queue is closed and empty."""
         while not self._waiting:
             if self._closed:
                 return None
-            if self._news.is_set():
-                self._news = anyio.Event()
-            await self._news.wait()
+            if self._changed.is_set():
+                self._changed = anyio.Event()
+            await self._changed.wait()
         return self._waiting.popleft()
 
     async def take(self, limit: int, linger_s: float = 0.0) -> tuple[Answered, ...]:
-        """The oldest waiting answers, at most so many, at least one; none once it is over.
+        """Wait for up to `limit` answers; none once the queue is closed and empty.
 
-        Lingers for more, unless there are enough or no more will come.
+        Waits `linger_s` for more answers, unless there are enough or no more will come.
         """
         first = await self.pop()
         if first is None:
@@ -79,38 +78,37 @@ class AnswerQueue:
 Recorder = Callable[[Event], None]
 
 Meter = Callable[[], Usage]
-"""What the system spent on language models since the last call."""
+"""Returns what the system spent on language models since the last call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRun:
-    """The question paper, the candidate and where to write down what happens."""
+    """One scenario asked of one system."""
 
     plan: Plan
     scenario: Scenario
-    standing: ScenarioStates
+    trials: ScenarioStates
     system: MemorySystem
     record: Recorder
-    docket: AnswerQueue
-    court: Budget
-    """Says when nothing new is to be begun."""
-    desk: ReplyFinisher
+    queue: AnswerQueue
+    budget: Budget
+    finisher: ReplyFinisher
     meter: Meter | None = None
     parallelism: int = 1
     skip_catchup: bool = False
-    """Trust a system that attests what it has lived, instead of feeding it again."""
+    """Trust a system that attests which days it still holds, instead of feeding it again."""
     inspected: set[str] = field(default_factory=set)
-    """The checkpoints at which no memory is looked into any more, by label."""
+    """Labels of the checkpoints at which no memory is inspected any more."""
 
-    def read_meter(self, sheet: CheckpointPlan, stage: str) -> None:
-        """Put on record what the system spent on language models at this stage, if anything."""
+    def read_meter(self, point: CheckpointPlan, stage: str) -> None:
+        """Record what the system spent on language models at this stage, if anything."""
         usage = Usage() if self.meter is None else self.meter()
         if usage != Usage():
             self.record(
                 Metered(
                     at=datetime.now(UTC),
                     scenario=self.scenario.id,
-                    checkpoint=sheet.checkpoint.label,
+                    checkpoint=point.checkpoint.label,
                     stage=stage,
                     usage=usage,
                 )

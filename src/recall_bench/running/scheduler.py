@@ -1,197 +1,151 @@
-"""A run from its first scenario to its last: asking, grading and reviewing side by side."""
+"""The scheduler of a run: every scenario is fed, asked and judged, and faults end what they must.
 
-import shutil
-from collections.abc import Iterable
-from dataclasses import dataclass
+It is the same for one process and for a pool of workers; an engine does the work.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
+from typing import Protocol
 
 import anyio
+from anyio.abc import TaskGroup
 
-from recall_bench.core.errors import BenchError
-from recall_bench.core.event import Answered, Declared, RunEnded
-from recall_bench.core.passage_tracer import PassageTracer
+from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone
+from recall_bench.core.event import Answered, RunEnded
 from recall_bench.core.plan import Plan, ScenarioCard
-from recall_bench.core.trial_states import TrialState, TrialStates
-from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.backlog import WITHOUT_VERDICT, Backlog
-from recall_bench.running.components import ComponentFactory, RunContext
-from recall_bench.running.driver import AskDispatcher, Driver, JudgeDispatcher
-from recall_bench.running.grader import Grader
-from recall_bench.running.lifecycle import run_lifecycle
-from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun
-from recall_bench.running.worker_messages import RunSpec
-from recall_bench.running.worker_pool import CallLimits, WorkerPool
-from recall_bench.systems.reply import ReplyFinisher
+from recall_bench.running.components import RunContext
+from recall_bench.running.scenario_run import AnswerQueue
 
 
-async def run_plan(plan: Plan, standings: TrialStates, company: RunContext) -> None:
-    """Ask, grade and review everything that is still owed.
+class ScenarioEngine(Protocol):
+    """Does the work for one scenario."""
 
-    A system that cannot be reached, a dataset that changed or a judge that cannot prepare
-    ends the asking; what was answered before is graded all the same, and then it is raised.
-    A judge that is gone and money that is spent end asking and grading alike: BudgetSpent or
-    JudgeGone is raised once what was under way is on record.
-    """
-    run = _LocalRun(plan, standings, company)
-    lost: BenchError | None = None
-    async with anyio.create_task_group() as graders:
-        for card in plan.scenarios:
-            lost = lost or run.owing.court.stop_reason
-            if not run.owing.is_work_possible(card.id, may_ask=lost is None):
-                continue
-            docket = AnswerQueue()
-            try:
-                run.owing.refuse_if_spent(card.id)
-                exam = run.open_scenario(card.id, docket)
-                if not plan.unjudged:
-                    left_over = company.unjudged(card.id, WITHOUT_VERDICT)
-                    graders.start_soon(run.grade, exam, left_over)
-                if lost is None and company.asks:
-                    await run_lifecycle(exam, run.owing.list_open_trials(card.id))
-            except BenchError as error:
-                lost = lost or error
-            finally:
-                docket.close()
-    lost = lost or run.owing.court.stop_reason
-    if lost is not None:
-        raise lost
-    if run.owing.is_all_done:
-        company.record(RunEnded(at=datetime.now(UTC)))
+    async def ask(self) -> None:
+        """Feed and ask everything that is still open; answers go to the queue."""
+        ...
+
+    async def judge(self, leftovers: Iterable[Answered]) -> None:
+        """Judge leftovers, then the queue until it is closed, then review what is due."""
+        ...
 
 
-class _LocalRun:
-    """The scenarios of a run in one process."""
+class Engine(Protocol):
+    """Does the work of a run: in this process, or with a pool of workers."""
 
-    def __init__(self, plan: Plan, standings: TrialStates, company: RunContext) -> None:
-        self._plan = plan
-        self._standings = standings
-        self._company = company
-        self.owing = Backlog(plan, standings, company)
+    @property
+    def scenarios_at_once(self) -> int:
+        """How many scenarios are run at a time; 1 asks them in the order of the plan."""
+        ...
 
-    def open_scenario(self, scenario_id: str, docket: AnswerQueue) -> ScenarioRun:
-        """The scenario loaded, studied by the judges and declared."""
-        company, standings = self._company, self._standings
-        scenario = company.load(scenario_id)
-        if not self._plan.unjudged:
-            company.bench.study(scenario)
-        if scenario_id not in standings.scenarios:
-            now, items = datetime.now(UTC), scenario.items
-            days = tuple(episode.day for episode in scenario.fed_episodes)
-            company.record(Declared(at=now, scenario=scenario_id, items=items, days=days))
-        return ScenarioRun(
-            plan=self._plan,
-            scenario=scenario,
-            standing=standings.scenarios[scenario_id],
-            system=company.system,
-            record=company.record,
-            docket=docket,
-            court=self.owing.court,
-            desk=ReplyFinisher(
-                PassageTracer(scenario.fed_episodes),
-                plan=self._plan,
-                reader=company.reader,
-                court=self.owing.court,
-            ),
-            meter=company.meter,
-            parallelism=company.parallelism,
-            skip_catchup=company.skip_catchup,
-        )
+    @property
+    def sees_costs_late(self) -> bool:
+        """Whether costs are known only after a call, so that the last one may reach a limit."""
+        ...
 
-    async def grade(self, exam: ScenarioRun, left_over: Iterable[Answered]) -> None:
-        """Judge the scenario's answers as they come, then have verdicts reviewed that are due."""
-        company, scenario = self._company, exam.scenario.id
-        exhibits = ExhibitFactory(
-            exam.scenario, exam.standing, window=self._plan.judge_memory_window
-        )
-        grading = Grader(
-            exhibits,
-            plan=self._plan,
-            bench=company.bench,
-            court=self.owing.court,
-            record=exam.record,
-        )
-        overflow = partial(company.unjudged, scenario, frozenset({TrialState.ANSWERED}))
-        await grading.run(left_over, exam.docket, overflow, company.parallelism)
-        if due := self.owing.find_due_reviews(scenario):
-            to_review = self.owing.list_first_verdicts(scenario, due)
-            await grading.review(to_review, company.parallelism)
+    def open(self, scenario: str, queue: AnswerQueue) -> ScenarioEngine:
+        """Prepare the work for one scenario."""
+        ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolRunner:
-    """Conducts a run with a crew, which others may share."""
+class Scheduler:
+    """One run: what is left to do, and why nothing new is begun any more."""
 
-    crew: WorkerPool
-    limits: CallLimits
-    hire: ComponentFactory
-    run: str
-    """Names the run among those of the crew."""
-    exchange: Path
-    """The folder through which snapshots are handed on; gone when the run is over."""
+    def __init__(self, plan: Plan, states: TrialStates, context: RunContext) -> None:
+        self.plan = plan
+        self.states = states
+        self.context = context
+        self.backlog = Backlog(plan, states, context)
+        self.budget = self.backlog.budget
+        self.failure: BenchError | None = None
+        """Why nothing more is asked."""
+        self.given_up: BenchError | None = None
+        """Why some of it is not asked, while everything else is."""
+        self.stopped = anyio.Event()
+        """Set once nothing new may be begun that costs money."""
 
-    async def __call__(self, plan: Plan, standings: TrialStates, company: RunContext) -> None:
-        """Ask, grade and review everything that is still owed.
+    @property
+    def may_ask(self) -> bool:
+        """Whether anything new may be fed or asked."""
+        return self.failure is None and self.budget.stop_reason is None
 
-        What ends a run early, and what is done all the same, is as in a single process.
+    async def run(self, engine: Engine) -> None:
+        """Ask, judge and review everything that is still owed; `finish` raises what ended it early.
+
+        An unreachable system, a changed dataset or a judge that cannot prepare ends the asking;
+        what was answered before is judged. An unreachable judge and a spent budget end asking and
+        judging once what was under way is recorded.
         """
-        brief = RunSpec(run=self.run, plan=plan, hire=self.hire)
-        office = Driver(self.crew, self.limits, brief, standings=standings, company=company)
-        try:
-            async with anyio.create_task_group() as beside:
-                beside.start_soon(office.broadcast)
-                await _PoolRun(
-                    office, AskDispatcher(office, self.exchange), JudgeDispatcher(office)
-                ).run()
-                beside.cancel_scope.cancel()
-        finally:
-            shutil.rmtree(self.exchange, ignore_errors=True)
-        office.finish()
-
-
-@dataclass(frozen=True, slots=True)
-class _PoolRun:
-    office: Driver
-    asking: AskDispatcher
-    judging: JudgeDispatcher
-
-    async def run(self) -> None:
-        """See every scenario through, some at a time."""
-        begun = anyio.Semaphore(2 * self.office.crew.size)
         async with anyio.create_task_group() as group:
-            for card in self._order_by_weight():
-                await begun.acquire()
-                group.start_soon(self._run_scenario, card.id, begun)
+            if engine.scenarios_at_once == 1:
+                # The answers of a scenario may still be judged while the next one is asked.
+                for card in self.plan.scenarios:
+                    await self._run_scenario(card.id, engine, group)
+            else:
+                free = anyio.Semaphore(engine.scenarios_at_once)
+                for card in self._order_by_weight():
+                    await free.acquire()
+                    group.start_soon(self._run_apart, card.id, engine, free)
 
     def _order_by_weight(self) -> list[ScenarioCard]:
-        """The scenarios with something to do. The longest last would keep all others waiting."""
-        cards = [
-            card
-            for card in self.office.plan.scenarios
-            if self.office.owing.is_work_possible(card.id)
-        ]
+        """List the scenarios with work, heaviest first: the longest last would delay the end."""
+        cards = [card for card in self.plan.scenarios if self.backlog.is_work_possible(card.id)]
         return sorted(cards, key=lambda card: -card.last_day * card.items)
 
-    async def _run_scenario(self, scenario: str, begun: anyio.Semaphore) -> None:
+    async def _run_apart(self, scenario: str, engine: Engine, free: anyio.Semaphore) -> None:
+        """Run one scenario from asking to judging, then free its place."""
         try:
-            await self.office.run_guarded(partial(self._ask_and_grade, scenario))
+            async with anyio.create_task_group() as group:
+                await self._run_scenario(scenario, engine, group)
         finally:
-            begun.release()
+            free.release()
 
-    async def _ask_and_grade(self, scenario: str) -> None:
-        office = self.office
-        if not office.owing.is_work_possible(scenario, may_ask=office.may_ask):
+    async def _run_scenario(self, scenario: str, engine: Engine, judging: TaskGroup) -> None:
+        """Ask one scenario, and judge its answers in a task of the group."""
+        if not self.backlog.is_work_possible(scenario, may_ask=self.may_ask):
             return
-        office.owing.refuse_if_spent(scenario)
-        docket = AnswerQueue()
-        async with anyio.create_task_group() as group:
-            if not office.plan.unjudged:
-                left_over = self.judging.list_leftovers(scenario)
-                grade = partial(self.judging.judge_scenario, scenario, left_over, docket)
-                group.start_soon(office.run_guarded, grade)
-            try:
-                if office.may_ask and office.company.asks:
-                    await office.run_guarded(partial(self.asking.ask, scenario, docket))
-            finally:
-                docket.close()
+        queue = AnswerQueue()
+        try:
+            await self.run_guarded(partial(self._ask_and_judge, scenario, engine, queue, judging))
+        finally:
+            queue.close()
+
+    async def _ask_and_judge(
+        self, scenario: str, engine: Engine, queue: AnswerQueue, judging: TaskGroup
+    ) -> None:
+        self.backlog.refuse_if_spent(scenario)
+        work = engine.open(scenario, queue)
+        if not self.plan.unjudged:
+            leftovers = self.context.find_answers(scenario, WITHOUT_VERDICT)
+            judging.start_soon(self.run_guarded, partial(work.judge, leftovers))
+        if self.may_ask and self.context.asks:
+            await work.ask()
+
+    async def run_guarded(self, call: Callable[[], Awaitable[None]]) -> None:
+        """Let a fault end the asking, or everything that costs money, but not the other tasks."""
+        try:
+            await call()
+        except (BudgetSpent, JudgeGone) as reason:
+            self.stop(reason)
+        except BenchError as error:
+            self.failure = self.failure or error
+
+    def stop(self, reason: BudgetSpent | JudgeGone) -> None:
+        """Begin nothing new that costs money."""
+        self.budget.stop(reason)
+        self.stopped.set()
+
+    def finish(self, engine: Engine) -> None:
+        """Record that the run has ended, or raise why it has not."""
+        reason = self.failure or self.budget.stop_reason or self.given_up
+        if reason is not None:
+            was_last = engine.sees_costs_late and isinstance(reason, BudgetSpent)
+            if not was_last or self._is_anything_left():
+                raise reason
+        if self.backlog.is_run_done:
+            self.context.record(RunEnded(at=datetime.now(UTC)))
+
+    def _is_anything_left(self) -> bool:
+        return any(self.backlog.is_anything_left(card.id) for card in self.plan.scenarios)

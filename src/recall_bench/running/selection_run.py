@@ -95,9 +95,9 @@ def _build_job(
         settings=settings,
         plan=plan,
         folder=choose_run_folder(settings, plan, "select-"),
-        staff=Components(
+        components=Components(
             system=system,
-            bench=Judges(judge=NoJudge()),
+            judges=Judges(judge=NoJudge()),
             load=lambda name: scenario,  # noqa: ARG005 - there is one
         ),
         questions={
@@ -122,7 +122,7 @@ def _build_plan(
         cards=(card,),
         checkpoints=(Checkpoint(label="end", days=card.last_day),),
         system=system,
-        bench=Judges(judge=NoJudge()),
+        judges=Judges(judge=NoJudge()),
         reader=None,
         lifecycle=Lifecycle.GROWING,
     )

@@ -1,4 +1,4 @@
-"""One worker: carries out assignments with a staff of its own, and tells what happens."""
+"""A worker: does tasks with components of its own, and sends what happens to the driver."""
 
 import traceback
 from collections import OrderedDict
@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from recall_bench.core.budget import Budget
-from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone
+from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, find_single_fault
 from recall_bench.core.event import Event, encode_event
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import ScenarioCard
@@ -17,9 +17,10 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.running.checkpoint import OpenTrials
 from recall_bench.running.components import Components
 from recall_bench.running.grader import Grader
-from recall_bench.running.lifecycle import OpenTrials, ask_snapshot, feed_and_pack, run_lifecycle
+from recall_bench.running.lifecycle import ask_snapshot, feed_and_pack, run_lifecycle
 from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun
 from recall_bench.running.worker_messages import (
     AskTask,
@@ -32,19 +33,20 @@ from recall_bench.running.worker_messages import (
     TaskFailure,
     TaskLimits,
     TaskStarted,
-    TrialBatch,
     WorkerMessage,
 )
 from recall_bench.systems.reply import ReplyFinisher, is_paid
 
-_KEPT = 4
-"""So many scenarios stay loaded: shards of one tend to come one after another."""
+_MAX_LOADED = 4
+"""How many scenarios stay loaded: the units of one tend to come one after another."""
+
+Send = Callable[[WorkerMessage], None]
 
 
 class _RelayQueue(AnswerQueue):
-    """Takes answers that somebody else will judge, and asks for a turn after each.
+    """Drops answers, which the driver has judged, and yields after each.
 
-    Without a turn nothing is sent while a system computes.
+    Without a turn of the event loop nothing is sent while a system computes.
     """
 
     def __init__(self) -> None:
@@ -57,221 +59,199 @@ class _RelayQueue(AnswerQueue):
 
 @dataclass(slots=True, kw_only=True)
 class _LoadedScenario:
-    """A scenario, and room for its trials."""
+    """A scenario and the states of its trials."""
 
     scenario: Scenario
-    standing: ScenarioStates
+    trials: ScenarioStates
     tracer: PassageTracer
     inspected: set[str] = field(default_factory=set)
-    """The checkpoints at which no memory is looked into any more, by label."""
+    """Labels of the checkpoints at which no memory is inspected any more."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _WorkerRun:
-    """A run this worker takes part in."""
+    """A run that this worker takes part in."""
 
-    brief: RunSpec
+    spec: RunSpec
     planned: dict[str, ScenarioCard]
-    staff: Components | None = None
-    courts: list[Budget] = field(default_factory=list)
+    components: Components | None = None
+    budgets: list[Budget] = field(default_factory=list)
+    """The budgets of the tasks under way."""
     loaded: OrderedDict[str, _LoadedScenario] = field(default_factory=OrderedDict)
-    adjourned: BudgetSpent | JudgeGone | None = None
+    stop_reason: BudgetSpent | JudgeGone | None = None
 
 
 class Worker:
-    """Takes part in runs. Each staff is called together when its first assignment comes."""
+    """Takes part in runs; the components of a run are built for its first task."""
 
     def __init__(self) -> None:
-        self._engagements: dict[str, _WorkerRun] = {}
-        self._calling = anyio.Lock()
+        self._runs: dict[str, _WorkerRun] = {}
+        self._building = anyio.Lock()
 
-    def prepare(self, brief: RunSpec) -> None:
-        """Hear of a run."""
-        planned = {card.id: card for card in brief.plan.scenarios}
-        self._engagements[brief.run] = _WorkerRun(brief=brief, planned=planned)
+    def prepare(self, spec: RunSpec) -> None:
+        """Remember a run."""
+        planned = {card.id: card for card in spec.plan.scenarios}
+        self._runs[spec.run] = _WorkerRun(spec=spec, planned=planned)
 
-    async def perform(
-        self, run: str, assignment: Task, terms: TaskLimits, tell: Callable[[WorkerMessage], None]
-    ) -> None:
-        """Carry out one assignment; `tell` hears of every event at once, and why it ended early.
+    async def perform(self, run: str, task: Task, limits: TaskLimits, send: Send) -> None:
+        """Do one task; every event is sent at once, and so is the reason if it ends early.
 
         Nothing but a cancellation is raised.
         """
-        tell(TaskStarted())
+        send(TaskStarted())
         try:
-            await self._perform(self._engagements[run], assignment, terms, tell)
+            await self._perform(self._runs[run], task, limits, send)
         except BenchError as error:
-            tell(TaskFailure.from_error(error))
+            send(TaskFailure.from_error(error))
         except BaseExceptionGroup as group:
-            tell(_describe_failure(group))
-        except Exception:  # noqa: BLE001 - a bug is told to whoever reports it
-            tell(TaskFailure(kind="bug", message=traceback.format_exc()))
+            fault = find_single_fault(group)
+            send(_describe_bug(group) if fault is None else TaskFailure.from_error(fault))
+        except Exception as error:  # noqa: BLE001 - a bug is reported by the driver
+            send(_describe_bug(error))
 
     def stop(self, run: str, reason: TaskFailure) -> None:
         """Begin nothing new for the run; what is under way may finish."""
-        engagement, error = self._engagements.get(run), reason.to_error()
-        if engagement is None or not isinstance(error, BudgetSpent | JudgeGone):
+        found, error = self._runs.get(run), reason.to_error()
+        if found is None or not isinstance(error, BudgetSpent | JudgeGone):
             return
-        engagement.adjourned = error
-        for court in engagement.courts:
-            court.stop(error)
+        found.stop_reason = error
+        for budget in found.budgets:
+            budget.stop(error)
 
     async def close(self) -> None:
-        """Let every staff go."""
-        for engagement in self._engagements.values():
-            if engagement.staff is not None:
-                staff, engagement.staff = engagement.staff, None
-                await staff.close()
+        """Close the components of every run."""
+        for run in self._runs.values():
+            if run.components is not None:
+                components, run.components = run.components, None
+                await components.close()
 
-    async def _perform(
-        self,
-        engagement: _WorkerRun,
-        assignment: Task,
-        terms: TaskLimits,
-        tell: Callable[[WorkerMessage], None],
-    ) -> None:
-        staff = await self._build_components(engagement)
-        court = Budget(
-            terms.at_once,
-            spent=terms.spent,
-            allowed_usd=terms.allowed_usd,
-            allowed_tokens=terms.allowed_tokens,
-            max_calls=terms.max_calls,
-            pays_reader=is_paid(staff.reader),
+    async def _perform(self, run: _WorkerRun, task: Task, limits: TaskLimits, send: Send) -> None:
+        components = await self._build_components(run)
+        budget = Budget(
+            limits.at_once,
+            spent=limits.spent,
+            allowed_usd=limits.allowed_usd,
+            allowed_tokens=limits.allowed_tokens,
+            max_calls=limits.max_calls,
+            pays_reader=is_paid(components.reader),
         )
-        if engagement.adjourned is not None:
-            court.stop(engagement.adjourned)
-        engagement.courts.append(court)
+        if run.stop_reason is not None:
+            budget.stop(run.stop_reason)
+        run.budgets.append(budget)
         try:
-            duty = _TaskRun(engagement, staff, court, terms, tell)
-            await duty.execute(assignment)
+            await _TaskRun(run, components, budget, limits.at_once, send).execute(task)
         finally:
-            engagement.courts.remove(court)
+            run.budgets.remove(budget)
 
-    async def _build_components(self, engagement: _WorkerRun) -> Components:
-        async with self._calling:
-            if engagement.staff is None:
-                staff = engagement.brief.hire()
+    async def _build_components(self, run: _WorkerRun) -> Components:
+        async with self._building:
+            if run.components is None:
+                components = run.spec.factory()
                 try:
-                    staff.refuse_others(engagement.brief.plan)
+                    components.refuse_others(run.spec.plan)
                 except BaseException:
-                    await staff.close()
+                    await components.close()
                     raise
-                engagement.staff = staff
-            return engagement.staff
+                run.components = components
+            return run.components
 
 
+@dataclass(frozen=True, slots=True)
 class _TaskRun:
-    """One assignment under way."""
+    """One task under way."""
 
-    def __init__(
-        self,
-        engagement: _WorkerRun,
-        staff: Components,
-        court: Budget,
-        terms: TaskLimits,
-        tell: Callable[[WorkerMessage], None],
-    ) -> None:
-        self._engagement = engagement
-        self._plan = engagement.brief.plan
-        self._staff = staff
-        self._court = court
-        self._terms = terms
-        self._tell = tell
+    run: _WorkerRun
+    components: Components
+    budget: Budget
+    at_once: int
+    send: Send
 
-    async def execute(self, assignment: Task) -> None:
-        """Do what is asked."""
-        loaded = self._load_scenario(assignment.scenario)
-        match assignment:
+    async def execute(self, task: Task) -> None:
+        """Feed, ask or judge."""
+        loaded = self._load_scenario(task.scenario)
+        trials = loaded.trials
+        match task:
             case AskTask():
-                await self._ask(loaded, assignment)
-            case FeedTask():
-                rows = loaded.standing.row
-                due = [
-                    loaded.standing.checkpoint_plans[rows[label]]
-                    for label in assignment.checkpoints
+                batches = [
+                    OpenTrials(
+                        trials.checkpoint_plans[trials.row[batch.checkpoint]],
+                        batch.repeat,
+                        list(batch.items),
+                    )
+                    for batch in task.batches
                 ]
-                await feed_and_pack(
-                    self._make_scenario_run(loaded), due, assignment, self._report_snapshot
-                )
+                run = self._make_scenario_run(loaded)
+                if task.snapshot is None:
+                    await run_lifecycle(run, batches)
+                else:
+                    await ask_snapshot(run, batches, Path(task.snapshot))
+            case FeedTask():
+                due = [trials.checkpoint_plans[trials.row[label]] for label in task.checkpoints]
+                run = self._make_scenario_run(loaded)
+                await feed_and_pack(run, due, task, self._report_snapshot)
             case GradeTask() | ReviewTask():
-                await self._judge(loaded, assignment)
+                await self._judge(loaded, task)
 
-    async def _ask(self, loaded: _LoadedScenario, assignment: AskTask) -> None:
-        papers = [_find_open_trials(loaded.standing, left) for left in assignment.papers]
-        if assignment.saved is None:
-            await run_lifecycle(self._make_scenario_run(loaded), papers)
+    async def _judge(self, loaded: _LoadedScenario, task: GradeTask | ReviewTask) -> None:
+        plan = self.run.spec.plan
+        grader = Grader(
+            ExhibitFactory(loaded.scenario, loaded.trials, window=plan.judge_memory_window),
+            plan=plan,
+            judges=self.components.judges,
+            budget=self.budget,
+            record=self._record,
+        )
+        if isinstance(task, GradeTask):
+            empty = AnswerQueue()
+            empty.close()
+            await grader.run(task.answers, empty, tuple, self.at_once)
         else:
-            await ask_snapshot(self._make_scenario_run(loaded), papers, Path(assignment.saved))
-
-    async def _judge(self, loaded: _LoadedScenario, assignment: GradeTask | ReviewTask) -> None:
-        plan, bench = self._plan, self._staff.bench
-        exhibits = ExhibitFactory(loaded.scenario, loaded.standing, window=plan.judge_memory_window)
-        grading = Grader(exhibits, plan=plan, bench=bench, court=self._court, record=self._record)
-        if isinstance(assignment, GradeTask):
-            over = AnswerQueue()
-            over.close()
-            await grading.run(assignment.answers, over, tuple, self._terms.at_once)
-        else:
-            await grading.review(assignment.verdicts, self._terms.at_once)
-        self._court.check()
+            await grader.review(task.verdicts, self.at_once)
+        self.budget.check()
 
     def _make_scenario_run(self, loaded: _LoadedScenario) -> ScenarioRun:
-        staff = self._staff
+        components, plan = self.components, self.run.spec.plan
         return ScenarioRun(
-            plan=self._plan,
+            plan=plan,
             scenario=loaded.scenario,
-            standing=loaded.standing,
-            system=staff.system,
+            trials=loaded.trials,
+            system=components.system,
             record=self._record,
-            docket=_RelayQueue(),
-            court=self._court,
-            desk=ReplyFinisher(
-                loaded.tracer, plan=self._plan, reader=staff.reader, court=self._court
+            queue=_RelayQueue(),
+            budget=self.budget,
+            finisher=ReplyFinisher(
+                loaded.tracer, plan=plan, reader=components.reader, budget=self.budget
             ),
-            meter=staff.meter,
-            parallelism=self._terms.at_once,
+            meter=components.meter,
+            parallelism=self.at_once,
             inspected=loaded.inspected,
         )
 
     def _load_scenario(self, scenario: str) -> _LoadedScenario:
-        kept = self._engagement.loaded
+        kept = self.run.loaded
         found = kept.get(scenario)
         if found is None:
-            loaded = self._staff.load_planned(self._engagement.planned[scenario])
-            card, plan = self._engagement.planned[scenario], self._plan
-            standing = ScenarioStates(
+            card, plan = self.run.planned[scenario], self.run.spec.plan
+            loaded = self.components.load_planned(card)
+            trials = ScenarioStates(
                 loaded.items, plan_checkpoints(loaded.items, card.last_day, plan), plan.repeats
             )
-            # Before anything is asked: a judge who cannot prepare could grade none of it.
+            # Before anything is asked: if the judge cannot prepare, no answer can be judged.
             if not plan.unjudged:
-                self._staff.bench.study(loaded)
+                self.components.judges.study(loaded)
             tracer = PassageTracer(loaded.fed_episodes)
-            found = kept[scenario] = _LoadedScenario(
-                scenario=loaded, standing=standing, tracer=tracer
-            )
-            while len(kept) > _KEPT:
+            found = kept[scenario] = _LoadedScenario(scenario=loaded, trials=trials, tracer=tracer)
+            while len(kept) > _MAX_LOADED:
                 kept.popitem(last=False)
         kept.move_to_end(scenario)
         return found
 
     def _record(self, event: Event) -> None:
-        self._tell(encode_event(event) + b"\n")
+        self.send(encode_event(event) + b"\n")
 
     def _report_snapshot(self, checkpoint: str, place: Path) -> None:
-        self._tell(SnapshotReady(checkpoint=checkpoint, place=str(place)))
+        self.send(SnapshotReady(checkpoint=checkpoint, place=str(place)))
 
 
-def _find_open_trials(standing: ScenarioStates, left: TrialBatch) -> OpenTrials:
-    return standing.checkpoint_plans[standing.row[left.checkpoint]], left.repeat, list(left.items)
-
-
-def _describe_failure(group: BaseExceptionGroup[BaseException]) -> TaskFailure:
-    """The failure several tasks met together; the whole group's traceback if a bug is there."""
-    faults, others = group.split(BenchError)
-    leaf: BaseException | None = faults if others is None else None
-    while isinstance(leaf, BaseExceptionGroup):
-        leaf = leaf.exceptions[0]
-    if isinstance(leaf, BenchError):
-        return TaskFailure.from_error(leaf)
-    return TaskFailure(kind="bug", message="".join(traceback.format_exception(group)))
+def _describe_bug(error: BaseException) -> TaskFailure:
+    return TaskFailure(kind="bug", message="".join(traceback.format_exception(error)))

@@ -1,4 +1,4 @@
-"""What a driver has a worker do, and what it hears back."""
+"""The tasks that a driver sends to workers, and the messages that come back."""
 
 import pickle
 import struct
@@ -25,29 +25,29 @@ from recall_bench.running.components import ComponentFactory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """A run as a worker has to know it: sent once, before the first assignment."""
+    """What a worker has to know of a run; sent once, before the first task."""
 
     run: str
-    """Names the run among those that share a crew."""
+    """Names the run among those that share a pool."""
     plan: Plan
-    hire: ComponentFactory
+    factory: ComponentFactory
 
 
 class TrialBatch(Record, frozen=True, kw_only=True):
-    """Questions of one checkpoint and repeat that are still to be put."""
+    """The questions of one checkpoint and repeat that are still to be asked."""
 
     checkpoint: str
     repeat: int
     items: tuple[int, ...]
-    """As indexes into the scenario's items, in asked order."""
+    """Indexes into the scenario's items, in the order they are asked."""
 
 
 class AskTask(Record, frozen=True, kw_only=True):
-    """Put these questions of a scenario, by the plan's lifecycle."""
+    """Ask these questions of a scenario, in the way of the plan's lifecycle."""
 
     scenario: str
-    papers: tuple[TrialBatch, ...]
-    saved: str | None = None
+    batches: tuple[TrialBatch, ...]
+    snapshot: str | None = None
     """The folder of a packed snapshot to ask copies of; None feeds a memory."""
 
 
@@ -59,7 +59,7 @@ class FeedTask(Record, frozen=True, kw_only=True):
     place: str
     """A folder that all workers can read; each snapshot gets a folder in it."""
     ahead: int
-    """So many snapshots may wait there before feeding pauses."""
+    """How many snapshots may wait there before feeding pauses."""
 
 
 class GradeTask(Record, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class GradeTask(Record, frozen=True, kw_only=True):
 
 
 class ReviewTask(Record, frozen=True, kw_only=True):
-    """Put these verdicts before the appellate judge."""
+    """Have the appellate judge review these verdicts."""
 
     scenario: str
     verdicts: tuple[tuple[Answered, Verdict], ...]
@@ -80,45 +80,44 @@ Task = AskTask | FeedTask | GradeTask | ReviewTask
 
 
 class TaskLimits(Record, frozen=True, kw_only=True):
-    """Within what an assignment has to keep."""
+    """The limits of one task."""
 
     at_once: int = 1
-    """How many questions, or verdicts, it may have under way."""
+    """Questions or verdicts at a time."""
     max_calls: int | None = None
-    """How many calls in all, feeding among them; None is no limit."""
+    """Calls at a time, feeding included; None is no limit."""
     spent: Usage = Usage()
-    """What the whole run has cost so far,"""
+    """What the whole run has spent so far."""
     allowed_usd: float | None = None
-    """and may cost,"""
     allowed_tokens: int | None = None
 
 
 class TaskStarted(Record, frozen=True):
-    """The worker has heard of the assignment and is at it."""
+    """The worker has begun the task."""
 
 
 class SnapshotReady(Record, frozen=True, kw_only=True):
-    """A snapshot lies ready."""
+    """A snapshot can be asked."""
 
     checkpoint: str
     place: str
 
 
 class TaskFailure(Record, frozen=True, kw_only=True):
-    """Why an assignment ended early."""
+    """Why a task ended early."""
 
     kind: str
     message: str
     exit_code: int | None = None
-    """None if it was no failure we raise on purpose: the message is its traceback."""
+    """None for a bug: the message is its traceback."""
 
     @classmethod
     def from_error(cls, error: BenchError) -> "TaskFailure":
-        """What can be sent of an error of ours."""
+        """Describe an error so that it can be sent."""
         return cls(kind=type(error).__name__, message=str(error), exit_code=error.exit_code)
 
     def to_error(self) -> Exception:
-        """It once more, to be raised here."""
+        """Rebuild the error, to be raised in the driver."""
         if self.exit_code is None:
             return WorkerBug(self.message)
         found = _KINDS.get(self.kind, BenchError)(self.message)
@@ -127,9 +126,9 @@ class TaskFailure(Record, frozen=True, kw_only=True):
 
 
 class WorkerLost(Exception):
-    """A worker died, or its machine left, with an assignment under way.
+    """A worker died, or its machine left, during a task.
 
-    `has_begun` says whether it was at it already: if not, the assignment did it no harm.
+    `has_begun` says whether the task had begun: if not, the task did not kill the worker.
     """
 
     def __init__(self, message: str, *, has_begun: bool = False) -> None:
@@ -142,7 +141,7 @@ class NotShared(UsageError):
 
 
 class WorkerBug(Exception):
-    """A worker met a fault of the harness; its traceback is the message."""
+    """A worker met a bug of the harness; the message is its traceback."""
 
 
 _KINDS: dict[str, type[BenchError]] = {
@@ -160,7 +159,7 @@ _KINDS: dict[str, type[BenchError]] = {
 }
 
 WorkerMessage = TaskStarted | bytes | SnapshotReady | TaskFailure
-"""The start, journal lines with their ends, a snapshot that lies ready, or why it ended early."""
+"""The start, journal lines with their line ends, a snapshot, or why the task ended early."""
 
 OnMessage = Callable[[bytes | SnapshotReady], None]
 
@@ -169,7 +168,7 @@ _LENGTH = struct.Struct(">I")
 HEADER_BYTES = _LENGTH.size
 
 WorkerHello = tuple[str, list[str]]
-"""`hello` and where to look for modules: the first frame to a worker."""
+"""`hello` and the module search path: the first frame to a worker."""
 WorkerCommand = (
     WorkerHello
     | tuple[str, RunSpec]
@@ -178,27 +177,27 @@ WorkerCommand = (
     | tuple[str, str, TaskFailure]
     | tuple[str]
 )
-"""`brief`, `perform` with a ticket and the run's name, `cancel` it, `adjourn`, or `stop`."""
+"""`prepare`, `perform` with a ticket and the run's name, `cancel` with a ticket, `stop`, `close`."""
 
 WorkerReply = tuple[int, WorkerMessage | None]
-"""The ticket of an assignment, and what is told of it; None when it is over."""
+"""The ticket of a task and a message about it; None when the task is over."""
 
 READY = 0
-"""The ticket under which a worker says that it is there."""
+"""The ticket with which a worker reports that it has started."""
 
 
 def encode_frame(message: WorkerCommand | WorkerReply) -> bytes:
-    """One message, ready to be written."""
+    """Encode one message with its length in front."""
     content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(content)) + content
 
 
 def decode_length(header: bytes) -> int:
-    """How many bytes follow."""
+    """Decode the length of the frame that follows."""
     return int(_LENGTH.unpack(header)[0])
 
 
 def decode_frame(content: bytes) -> tuple[object, ...]:
-    """The message that the bytes spell. They come from our own processes alone."""
+    """Decode a message; the bytes come from our own processes only."""
     message: tuple[object, ...] = pickle.loads(content)  # noqa: S301 - we wrote it ourselves
     return message

@@ -35,10 +35,10 @@ class _TicketRequest:
 
 
 class FairSemaphore:
-    """So many tickets. Who came first is served first, so that nobody waits for ever.
+    """A FIFO semaphore of which several tickets can be taken at once.
 
-    Who wants several takes those that are left when its turn comes, and waits for no more: others
-    may hold theirs for as long as a memory lives.
+    A request for several gets those that are free at its turn and does not wait for more: others
+    may hold theirs for as long as a memory exists.
     """
 
     def __init__(self, tickets: int) -> None:
@@ -48,7 +48,7 @@ class FairSemaphore:
 
     @asynccontextmanager
     async def hold(self, count: int) -> AsyncIterator[int]:
-        """Hold so many tickets while the block lasts, or fewer, but at least one."""
+        """Hold up to `count` tickets, at least one, while the block lasts."""
         taken = await self._take(count)
         try:
             yield taken
@@ -80,82 +80,80 @@ class FairSemaphore:
 
 
 class CallLimits:
-    """A pool for each system and each provider, made when it is first needed."""
+    """Limits the calls of all workers together, to each system and each provider."""
 
     def __init__(self, max_calls: int | None) -> None:
         self.max_calls = max_calls
-        self._pools: dict[str, FairSemaphore] = {}
-        self._shards: dict[str, anyio.CapacityLimiter] = {}
+        self._semaphores: dict[str, FairSemaphore] = {}
+        self._units: dict[str, anyio.CapacityLimiter] = {}
 
-    def limit_units(self, whom: str, most: int) -> anyio.CapacityLimiter:
-        """The places for shards that a system stands, whichever of several runs they belong to."""
-        return self._shards.setdefault(whom, anyio.CapacityLimiter(most))
+    def limit_units(self, callee: str, most: int) -> anyio.CapacityLimiter:
+        """Return the limiter of work units at a time, shared by all runs of a system."""
+        return self._units.setdefault(callee, anyio.CapacityLimiter(most))
 
     @asynccontextmanager
-    async def allow_feeding(self, whom: str) -> AsyncIterator[None]:
-        """The right to feed a memory of this system whose copies are asked meanwhile.
-
-        So few have it at a time that one call is always left for asking.
-        """
+    async def allow_feeding(self, callee: str) -> AsyncIterator[None]:
+        """Allow feeding a memory whose copies are asked meanwhile; one call is left for asking."""
         if self.max_calls is None:
             yield
             return
-        pool = self._pools.setdefault(f"feeding {whom}", FairSemaphore(max(1, self.max_calls - 1)))
-        async with pool.hold(1):
+        semaphore = self._semaphores.setdefault(
+            f"feeding {callee}", FairSemaphore(max(1, self.max_calls - 1))
+        )
+        async with semaphore.hold(1):
             yield
 
     @asynccontextmanager
-    async def allow_calls(self, whom: Sequence[str], count: int) -> AsyncIterator[int]:
-        """The right to have so many calls under way to each of these; at least one.
+    async def allow_calls(self, callees: Sequence[str], count: int) -> AsyncIterator[int]:
+        """Allow up to `count` calls at a time to each callee, at least one; yields how many.
 
-        Pools are taken in one order by everybody, so that no two wait for each other.
+        Semaphores are taken in one order everywhere, so that no two tasks wait for each other.
         """
         if self.max_calls is None:
             yield count
             return
         async with AsyncExitStack() as stack:
-            for name in sorted(set(whom)):
-                pool = self._pools.setdefault(name, FairSemaphore(self.max_calls))
-                count = await stack.enter_async_context(pool.hold(count))
+            for name in sorted(set(callees)):
+                semaphore = self._semaphores.setdefault(name, FairSemaphore(self.max_calls))
+                count = await stack.enter_async_context(semaphore.hold(count))
             yield count
 
 
 _MAX_FAILED_STARTS = 3
-"""After so many workers in a row that died before they did anything, no other is tried."""
+"""The pool gives up after this many workers per slot died before they did anything."""
 
 
 class WorkerHandle(Protocol):
-    """A worker as its driver sees it. Several assignments may be under way at once."""
+    """A worker as its driver sees it; several tasks may be under way at once."""
 
-    async def prepare(self, brief: RunSpec) -> None:
-        """Tell it of a run."""
+    async def prepare(self, spec: RunSpec) -> None:
+        """Send it a run."""
         ...
 
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
-        """Have it carry out an assignment.
-
-        Returns when it has; raises what the worker raised, or WorkerLost.
-        """
+    async def perform(
+        self, run: str, task: Task, limits: TaskLimits, on_message: OnMessage
+    ) -> None:
+        """Have a task done; raises what the worker raised, or WorkerLost."""
         ...
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
-        """Have it begin nothing new for a run."""
+        """Let it begin nothing new for a run."""
         ...
 
     async def close(self) -> None:
-        """Let it end what it must, and go. Raises nothing, even if it is gone already."""
+        """Let it close its memories and end; raises nothing, even if it is gone already."""
         ...
 
 
 StartWorker = Callable[[int], Awaitable[WorkerHandle]]
-"""Starts the worker with this number, which is never given again; WorkerLost if it cannot."""
+"""Starts the worker with this number, which is used once; WorkerLost if it cannot."""
 
 
 class Lane(StrEnum):
-    """What a worker does one of at a time.
+    """A kind of task; a worker does one task of each kind at a time.
 
-    The lanes of a worker go on beside each other, so that feeding waits for no asking and a slow
-    judge idles no system.
+    The lanes are independent, so that feeding does not wait for asking, nor asking for a slow
+    judge.
     """
 
     FEED = "feed"
@@ -163,9 +161,9 @@ class Lane(StrEnum):
     GRADE = "grade"
 
     @classmethod
-    def pick(cls, assignment: Task) -> Self:
-        """The lane an assignment belongs in."""
-        match assignment:
+    def pick(cls, task: Task) -> Self:
+        """Return the lane of a task."""
+        match task:
             case FeedTask():
                 return cls("feed")
             case AskTask():
@@ -175,7 +173,7 @@ class Lane(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class RunningTask:
-    """An assignment under way."""
+    """A task under way."""
 
     what: str
     lane: Lane
@@ -186,14 +184,14 @@ class RunningTask:
 
 @dataclass(slots=True)
 class _PoolSlot:
-    """A worker and what the crew knows of it."""
+    """A worker and what it has been sent."""
 
     number: int
-    colleague: WorkerHandle
-    briefed: set[str] = field(default_factory=set)
-    briefing: anyio.Lock = field(default_factory=anyio.Lock)
+    worker: WorkerHandle
+    prepared: set[str] = field(default_factory=set)
+    preparing: anyio.Lock = field(default_factory=anyio.Lock)
     last: dict[Lane, tuple[str, str]] = field(default_factory=dict)
-    """Which run and scenario it was last busy with."""
+    """The run and scenario of its last task, by lane."""
     is_lost: bool = False
 
 
@@ -201,39 +199,39 @@ class _PoolSlot:
 class _LaneRequest:
     wanted: tuple[str, str]
     given: anyio.Event = field(default_factory=anyio.Event)
-    hand: _PoolSlot | None = None
+    slot: _PoolSlot | None = None
 
 
 class WorkerPool:
-    """So many workers, hired when the block is entered and let go when it is left.
+    """Workers that are started when the block is entered and closed when it is left.
 
-    One that dies is replaced. Runs may share a crew: each assignment goes to the next worker
-    that is free, rather to one that knows its scenario.
+    A worker that dies is replaced. Runs may share a pool: each task goes to a free worker, if
+    possible to one that has loaded its scenario.
     """
 
-    def __init__(self, hire: StartWorker, size: int) -> None:
+    def __init__(self, start: StartWorker, size: int) -> None:
         self.size = size
         self.why_fewer: Exception | None = None
-        """Why not so many could be hired, where they could not."""
+        """Why the pool has fewer workers than it should."""
         self.lost = 0
         """How many workers died."""
         self.doing: dict[int, RunningTask] = {}
         self.took: dict[Lane, deque[float]] = {lane: deque(maxlen=200) for lane in Lane}
-        """How long the last assignments of each lane took, in seconds."""
-        self._hire = hire
+        """Seconds that the last tasks of each lane took."""
+        self._start = start
         self._numbers = itertools.count(1)
         self._tickets = itertools.count(1)
-        self._hands: dict[int, _PoolSlot] = {}
+        self._slots: dict[int, _PoolSlot] = {}
         self._free: dict[Lane, list[_PoolSlot]] = {lane: [] for lane in Lane}
         self._waiting: dict[Lane, deque[_LaneRequest]] = {lane: deque() for lane in Lane}
         self._group: TaskGroup | None = None
         self._broken: Exception | None = None
-        self._in_vain = 0
+        self._failed_in_a_row = 0
 
     @property
     def present(self) -> int:
-        """How many workers are there now."""
-        return len(self._hands)
+        """How many workers are alive now."""
+        return len(self._slots)
 
     async def __aenter__(self) -> Self:
         self._group = anyio.create_task_group()
@@ -256,53 +254,53 @@ class WorkerPool:
         finally:
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as leaving:
-                    for hand in self._hands.values():
-                        leaving.start_soon(_close_worker, hand.colleague)
+                    for slot in self._slots.values():
+                        leaving.start_soon(_close_worker, slot.worker)
 
     async def perform(
-        self, brief: RunSpec, assignment: Task, terms: Callable[[], TaskLimits], told: OnMessage
+        self, spec: RunSpec, task: Task, limits: Callable[[], TaskLimits], on_message: OnMessage
     ) -> None:
-        """Have the next free worker carry it out, on the terms of that moment.
+        """Have the next free worker do the task, within the limits of that moment.
 
-        Raises what the worker raised, WorkerLost if it died over it, what asking for the terms
-        raised, and what keeps the crew from having any worker at all.
+        Raises what the worker or `limits` raised, WorkerLost if the worker died, and the reason if
+        the pool can have no worker at all.
         """
 
         def note_message(message: bytes | SnapshotReady) -> None:
-            self._in_vain = 0
-            told(message)
+            self._failed_in_a_row = 0
+            on_message(message)
 
-        lane = Lane.pick(assignment)
-        hand = await self._take_slot(lane, (brief.run, assignment.scenario))
+        lane = Lane.pick(task)
+        slot = await self._take_slot(lane, (spec.run, task.scenario))
         ticket, started = next(self._tickets), time.monotonic()
         self.doing[ticket] = RunningTask(
-            what=describe_task(assignment), lane=lane, worker=hand.number, since=started
+            what=describe_task(task), lane=lane, worker=slot.number, since=started
         )
         try:
-            async with hand.briefing:
-                if brief.run not in hand.briefed:
-                    await hand.colleague.prepare(brief)
-                    hand.briefed.add(brief.run)
-            await hand.colleague.perform(brief.run, assignment, terms(), note_message)
-            self._in_vain = 0
+            async with slot.preparing:
+                if spec.run not in slot.prepared:
+                    await slot.worker.prepare(spec)
+                    slot.prepared.add(spec.run)
+            await slot.worker.perform(spec.run, task, limits(), note_message)
+            self._failed_in_a_row = 0
             self.took[lane].append(time.monotonic() - started)
         except WorkerLost:
-            self._replace_dead(hand)
+            self._replace_dead(slot)
             raise
         finally:
             del self.doing[ticket]
-            hand.last[lane] = (brief.run, assignment.scenario)
-            self._release(hand, lane)
+            slot.last[lane] = (spec.run, task.scenario)
+            self._release(slot, lane)
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
-        """Have every worker begin nothing new for a run."""
+        """Let every worker begin nothing new for a run."""
         async with anyio.create_task_group() as group:
-            for hand in self._hands.values():
-                if run in hand.briefed:
-                    group.start_soon(hand.colleague.stop, run, reason)
+            for slot in self._slots.values():
+                if run in slot.prepared:
+                    group.start_soon(slot.worker.stop, run, reason)
 
     def find_stragglers(self, times: float = 3.0, least_s: float = 10.0) -> list[RunningTask]:
-        """What takes several times as long as such assignments usually do, longest first."""
+        """Find tasks that take several times as long as usual, longest first."""
         now, found = time.monotonic(), []
         for doing in list(self.doing.values()):
             took = self.took[doing.lane]
@@ -312,15 +310,15 @@ class WorkerPool:
         return sorted(found, key=lambda doing: doing.since)
 
     async def _take_slot(self, lane: Lane, wanted: tuple[str, str]) -> _PoolSlot:
-        while (hand := await self._wait_for_slot(lane, wanted)).is_lost:
-            # It died between being handed over and being taken.
+        while (slot := await self._wait_for_slot(lane, wanted)).is_lost:
+            # It died between being released and being taken.
             continue
-        return hand
+        return slot
 
     async def _wait_for_slot(self, lane: Lane, wanted: tuple[str, str]) -> _PoolSlot:
         free = self._free[lane]
         if free:
-            chosen = next((hand for hand in free if hand.last.get(lane) == wanted), free[0])
+            chosen = next((slot for slot in free if slot.last.get(lane) == wanted), free[0])
             free.remove(chosen)
             return chosen
         if self._broken is not None:
@@ -330,75 +328,75 @@ class WorkerPool:
         try:
             await waiting.given.wait()
         except BaseException:
-            if waiting.hand is not None:
-                self._release(waiting.hand, lane)
+            if waiting.slot is not None:
+                self._release(waiting.slot, lane)
             elif waiting in self._waiting[lane]:
                 self._waiting[lane].remove(waiting)
             raise
-        if waiting.hand is None:
+        if waiting.slot is None:
             raise self._broken or SystemGone("there is no worker left")
-        return waiting.hand
+        return waiting.slot
 
-    def _release(self, hand: _PoolSlot, lane: Lane) -> None:
-        """Hand a worker to who has waited longest, or to one of the first who wants it most."""
-        if hand.is_lost:
+    def _release(self, slot: _PoolSlot, lane: Lane) -> None:
+        """Give a worker to the oldest request, or to an early one for the scenario it has loaded."""
+        if slot.is_lost:
             return
         queue = self._waiting[lane]
         if not queue:
-            self._free[lane].append(hand)
+            self._free[lane].append(slot)
             return
         first = itertools.islice(queue, 2 * self.size)
-        chosen = next((each for each in first if each.wanted == hand.last.get(lane)), queue[0])
+        chosen = next((each for each in first if each.wanted == slot.last.get(lane)), queue[0])
         queue.remove(chosen)
-        chosen.hand = hand
+        chosen.slot = slot
         chosen.given.set()
 
     async def _start_worker(self) -> None:
-        """Hire one worker; tell those who wait if there will be none."""
+        """Start one worker; fail the waiting requests if there can be none."""
         number = next(self._numbers)
         try:
-            colleague = await self._hire(number)
+            worker = await self._start(number)
         except WorkerLost as lost:
-            self._in_vain += 1
-            if self._in_vain >= _MAX_FAILED_STARTS * max(self.size, 2):
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= _MAX_FAILED_STARTS * max(self.size, 2):
                 self._fail_waiting(SystemGone(f"workers die as soon as they start: {lost}"))
             elif self._group is not None:
                 self._group.start_soon(self._start_worker)
             return
-        except Exception as error:  # noqa: BLE001 - raised by whoever waits for a worker
+        except Exception as error:  # noqa: BLE001 - raised in the tasks that wait
             self._fail_waiting(error)
             return
-        hand = self._hands[number] = _PoolSlot(number, colleague)
+        slot = self._slots[number] = _PoolSlot(number, worker)
         for lane in Lane:
-            self._release(hand, lane)
+            self._release(slot, lane)
 
-    def _replace_dead(self, hand: _PoolSlot) -> None:
-        """Count a dead worker once, and hire another."""
-        if hand.is_lost:
+    def _replace_dead(self, slot: _PoolSlot) -> None:
+        """Count a dead worker once, and start another."""
+        if slot.is_lost:
             return
-        hand.is_lost = True
+        slot.is_lost = True
         self.lost += 1
-        self._in_vain += 1
-        self._hands.pop(hand.number, None)
+        self._failed_in_a_row += 1
+        self._slots.pop(slot.number, None)
         for free in self._free.values():
-            if hand in free:
-                free.remove(hand)
+            if slot in free:
+                free.remove(slot)
         if self._group is not None:
-            self._group.start_soon(_close_worker, hand.colleague)
-        if self._in_vain >= _MAX_FAILED_STARTS * max(self.size, 2):
+            self._group.start_soon(_close_worker, slot.worker)
+        if self._failed_in_a_row >= _MAX_FAILED_STARTS * max(self.size, 2):
             self._fail_waiting(
                 SystemGone(
-                    f"{self._in_vain} workers died one after another, and none of them had "
-                    "anything to show; the same command tries again"
+                    f"{self._failed_in_a_row} workers died one after another without any result; "
+                    "the same command tries again"
                 )
             )
         elif self._group is not None:
             self._group.start_soon(self._start_worker)
 
     def _fail_waiting(self, error: Exception) -> None:
-        """Nobody can be hired: whoever waits, or comes later, is told why."""
-        if self._hands and not isinstance(error, SystemGone):
-            # Some are at work, so it is one worker's trouble: the others go on.
+        """Fail all requests, waiting and later ones, unless other workers are alive."""
+        if self._slots and not isinstance(error, SystemGone):
+            # Other workers run, so this is the trouble of one.
             self.why_fewer = self.why_fewer or error
             return
         self._broken = self._broken or error
@@ -407,20 +405,20 @@ class WorkerPool:
                 queue.popleft().given.set()
 
 
-async def _close_worker(colleague: WorkerHandle) -> None:
+async def _close_worker(worker: WorkerHandle) -> None:
     with anyio.CancelScope(shield=True):
-        await colleague.close()
+        await worker.close()
 
 
-def describe_task(assignment: Task) -> str:
-    """An assignment in a word or two, for people who watch."""
-    match assignment:
-        case AskTask(papers=papers):
-            first = papers[0]
+def describe_task(task: Task) -> str:
+    """Describe a task in a few words, for the progress display."""
+    match task:
+        case AskTask(batches=batches):
+            first = batches[0]
             place = f"@{first.checkpoint}#{first.repeat}"
-            more = f" and {len(papers) - 1} more" if len(papers) > 1 else ""
-            return f"{assignment.scenario}{place}{more}"
+            more = f" and {len(batches) - 1} more" if len(batches) > 1 else ""
+            return f"{task.scenario}{place}{more}"
         case FeedTask():
-            return f"{assignment.scenario}, feeding"
+            return f"{task.scenario}, feeding"
         case _:
-            return f"{assignment.scenario}, judging"
+            return f"{task.scenario}, judging"

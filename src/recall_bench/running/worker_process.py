@@ -1,6 +1,6 @@
-"""The other end of `processes`: a worker that lives on its standard input and output.
+"""The worker's side of `process_worker`: serves a driver on standard input and output.
 
-It ends when told to, and when its driver is gone. What its system prints goes to standard error.
+It ends on command, and when its driver is gone. What the system prints goes to standard error.
 """
 
 import os
@@ -32,7 +32,7 @@ from recall_bench.running.worker_messages import (
 )
 
 _STOP_TIMEOUT_S = 20.0
-"""How long it may take to close memories once the driver is gone."""
+"""How long closing memories may take once the driver is gone."""
 
 Send = Callable[[int, WorkerMessage | None], None]
 
@@ -40,25 +40,25 @@ Send = Callable[[int, WorkerMessage | None], None]
 def main() -> None:
     """Serve the driver at the other end of the pipes."""
     for number in STOP_SIGNALS:
-        # Who ends a whole group of processes means the driver, which tells its workers. Ignored
-        # for good it would be for every program that a system starts, too.
+        # A signal to the process group is meant for the driver, which ends its workers. SIG_IGN
+        # would be inherited by every program that a system starts.
         signal.signal(number, lambda *_: None)
-    orders, replies = _take_pipes()
+    commands, replies = _take_pipes()
     try:
-        anyio.run(_serve, orders, partial(_send, replies))
+        anyio.run(_serve, commands, partial(_send, replies))
     except* BrokenPipeError:
-        # The driver is gone, and with it whoever could be told.
+        # The driver is gone.
         sys.exit(1)
 
 
 def _take_pipes() -> tuple[BinaryIO, int]:
-    """Our ends of the pipes, moved out of the way of whatever the system under test prints."""
-    orders, replies = os.dup(0), os.dup(1)
+    """Take over stdin and stdout, so that the system under test cannot use them."""
+    commands, replies = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return os.fdopen(orders, "rb"), replies
+    return os.fdopen(commands, "rb"), replies
 
 
 def _send(replies: int, ticket: int, message: WorkerMessage | None) -> None:
@@ -67,31 +67,31 @@ def _send(replies: int, ticket: int, message: WorkerMessage | None) -> None:
         left = left[os.write(replies, left) :]
 
 
-async def _serve(orders: BinaryIO, send: Send) -> None:
+async def _serve(commands: BinaryIO, send: Send) -> None:
     worker = Worker()
     scopes: dict[int, anyio.CancelScope] = {}
     try:
         async with anyio.create_task_group() as group:
             while True:
-                read = partial(_read_command, orders)
-                order = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
-                if order is None or order[0] == "stop":
+                read = partial(_read_command, commands)
+                command = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+                if command is None or command[0] == "close":
                     group.cancel_scope.cancel()
                     return
-                _handle_command(order, worker, group, _TaskChannel(send, scopes))
+                _handle_command(command, worker, group, _TaskChannel(send, scopes))
     finally:
         with anyio.CancelScope(shield=True):
             await worker.close()
 
 
-def _read_command(orders: BinaryIO) -> tuple[object, ...] | None:
-    """The next order; None once the driver is gone."""
-    header = orders.read(HEADER_BYTES)
+def _read_command(commands: BinaryIO) -> tuple[object, ...] | None:
+    """Read the next command; None once the driver is gone."""
+    header = commands.read(HEADER_BYTES)
     size = decode_length(header) if len(header) == HEADER_BYTES else 0
-    content = orders.read(size)
+    content = commands.read(size)
     if size and len(content) == size:
         return decode_frame(content)
-    # Nobody is there to end a process whose system never lets go of the loop.
+    # Ends the process even if its system never yields to the event loop.
     last_resort = threading.Timer(_STOP_TIMEOUT_S, os._exit, [1])
     last_resort.daemon = True
     last_resort.start()
@@ -99,32 +99,32 @@ def _read_command(orders: BinaryIO) -> tuple[object, ...] | None:
 
 
 def _handle_command(
-    order: tuple[object, ...], worker: Worker, group: TaskGroup, to: "_TaskChannel"
+    command: tuple[object, ...], worker: Worker, group: TaskGroup, to: "_TaskChannel"
 ) -> None:
-    match order:
+    match command:
         case ("hello", path):
             sys.path[:] = cast("list[str]", path)
             to.send(READY, None)
-        case ("brief", brief):
-            worker.prepare(cast("RunSpec", brief))
-        case ("perform", ticket, run, assignment, terms):
+        case ("prepare", spec):
+            worker.prepare(cast("RunSpec", spec))
+        case ("perform", ticket, run, task, limits):
             group.start_soon(
                 _run_task,
                 worker,
                 cast("int", ticket),
-                (cast("str", run), cast("Task", assignment), cast("TaskLimits", terms)),
+                (cast("str", run), cast("Task", task), cast("TaskLimits", limits)),
                 to,
             )
         case ("cancel", ticket):
             if (scope := to.scopes.get(cast("int", ticket))) is not None:
                 scope.cancel()
-        case ("adjourn", run, reason):
+        case ("stop", run, reason):
             worker.stop(cast("str", run), cast("TaskFailure", reason))
 
 
 @dataclass(frozen=True, slots=True)
 class _TaskChannel:
-    """How the driver is told, and how it breaks off what is under way, by ticket."""
+    """Sends messages to the driver, and holds the cancel scope of each task, by ticket."""
 
     send: Send
     scopes: dict[int, anyio.CancelScope]

@@ -1,7 +1,7 @@
-"""Where what a system hands in is cut to the budget, traced, and read if it is no answer yet."""
+"""What becomes of a system's reply: passages cut to the budget and traced, then read if needed."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.budget import Budget, name_provider
@@ -9,14 +9,14 @@ from recall_bench.core.errors import ModelBusy, ReaderFault
 from recall_bench.core.memory import Answer, Delivery, Passage, Reader, RetrievalReply
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
-from recall_bench.core.retry import BusyError, limit_time, retry
+from recall_bench.core.retry import OnBusy, ignore_busy, limit_time, retry
 from recall_bench.core.scenario import Question
 from recall_bench.core.usage import Usage
 from recall_bench.core.words import CHARACTERS_A_TOKEN, estimate_tokens
 
 MAX_CUT_TRACED = 100
-"""So many passages beyond the budget are traced: a paraphrase takes milliseconds each, systems may
-return thousands, and what stands further below what anybody read was hardly found."""
+"""The most passages beyond the budget that are traced: tracing a paraphrase takes milliseconds,
+and systems may return thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,36 +30,35 @@ class FinishedReply:
 
 
 class ReplyFinisher:
-    """One scenario's desk, the same for every system.
+    """Turns replies of one scenario into answers, the same way for every system.
 
-    A reader, where there is one, answers from whatever passages a system returned. Without one a
-    system has to answer itself, unless no answer is judged.
+    A reader, if there is one, answers from the passages that a system returned. Without a reader
+    the system has to answer itself, unless no answer is judged.
     """
 
     def __init__(
-        self, tracer: PassageTracer, *, plan: Plan, reader: Reader | None, court: Budget
+        self, tracer: PassageTracer, *, plan: Plan, reader: Reader | None, budget: Budget
     ) -> None:
         self._tracer = tracer
         self._plan = plan
         self._reader = reader
-        self._court = court
+        self._budget = budget
 
     def refuse_if_spent(self) -> None:
-        """Raise BudgetSpent before a question is put whose reading cannot be paid."""
+        """Raise BudgetSpent before a question is asked whose reading cannot be paid for."""
         if is_paid(self._reader):
-            self._court.refuse_if_spent()
+            self._budget.refuse_if_spent()
 
     async def finish_reply(
         self,
         question: Question,
         reply: Answer | RetrievalReply,
         until: int,
-        told: Callable[[BusyError], None],
+        on_busy: OnBusy = ignore_busy,
     ) -> FinishedReply:
-        """The answer to record, from a system that was fed up to day `until`.
+        """Return the answer to record, from a system that was fed up to day `until`.
 
-        A ReaderFault if there is nobody to read it, or if reading fails; `told` hears of each
-        time that the reader was busy.
+        ReaderFault if an answer has to be read and there is no reader, or reading fails.
         """
         offered = reply.passages
         kept = tuple(
@@ -69,52 +68,58 @@ class ReplyFinisher:
             offered, kept, self._trace_cut_days(offered[len(kept) :], until)
         )
         if isinstance(reply, Answer) and (self._reader is None or not kept):
-            return FinishedReply(_replace_passages(reply, kept), delivery)
-        if self._reader is None and self._plan.unjudged:
-            found = Answer(text="", passages=kept, tool_calls=reply.tool_calls, usage=reply.usage)
-            return FinishedReply(found, delivery)
+            own = reply if reply.passages == kept else reply.replace(passages=kept)
+            return FinishedReply(own, delivery)
         if self._reader is None:
-            raise ReaderFault(
-                f"{self._plan.system.name} returned passages and no answer; let its adapter say "
-                "answers = False, or name a --reader"
-            )
+            if not self._plan.unjudged:
+                raise ReaderFault(
+                    f"{self._plan.system.name} returned passages and no answer; let its adapter "
+                    "say answers = False, or name a --reader"
+                )
+            return FinishedReply(_make_answer("", kept, reply), delivery)
         started = time.perf_counter()
-        read = await self._read(self._reader, question, kept, told)
-        seconds = time.perf_counter() - started
-        answer = Answer(
-            text=read.text, passages=kept, tool_calls=reply.tool_calls, usage=reply.usage
+        read = await read_passages(
+            self._reader,
+            question,
+            kept,
+            timeout_s=self._plan.judge_timeout_s,
+            budget=self._budget,
+            on_busy=on_busy,
         )
-        return FinishedReply(answer, delivery, seconds, read.usage)
+        seconds = time.perf_counter() - started
+        return FinishedReply(_make_answer(read.text, kept, reply), delivery, seconds, read.usage)
 
     def _trace_cut_days(self, cut: Sequence[Passage], until: int) -> tuple[int, ...]:
         traced = (self._tracer.trace(passage, until).day for passage in cut[:MAX_CUT_TRACED])
         return tuple(sorted({day for day in traced if day is not None}))
 
-    async def _read(
-        self,
-        reader: Reader,
-        question: Question,
-        kept: tuple[Passage, ...],
-        told: Callable[[BusyError], None],
-    ) -> Answer:
-        timeout_s = self._plan.judge_timeout_s
 
-        async def read_once() -> Answer:
-            overrun = ModelBusy(f"no answer within {timeout_s:g} s")
-            async with self._court.calls.limit(
-                name_provider(reader.card.model or reader.card.name)
-            ):
-                return await limit_time(timeout_s, reader.read(question, kept), overrun)
+async def read_passages(
+    reader: Reader,
+    question: Question,
+    passages: tuple[Passage, ...],
+    *,
+    timeout_s: float,
+    budget: Budget,
+    on_busy: OnBusy = ignore_busy,
+) -> Answer:
+    """Let the reader answer from the passages, and charge the budget; ReaderFault if it cannot."""
+    provider = name_provider(reader.card.model or reader.card.name)
 
-        try:
-            answer = await retry(read_once, told)
-        except ModelBusy as busy:
-            raise ReaderFault(
-                f"the reader {reader.card.name} cannot be had: {busy}; the same command goes on"
-            ) from busy
-        if answer.usage is not None:
-            self._court.record_usage(answer.usage, "the reader's")
-        return answer
+    async def read_once() -> Answer:
+        overrun = ModelBusy(f"no answer within {timeout_s:g} s")
+        async with budget.calls.limit(provider):
+            return await limit_time(timeout_s, reader.read(question, passages), overrun)
+
+    try:
+        answer = await retry(read_once, on_busy)
+    except ModelBusy as busy:
+        raise ReaderFault(
+            f"the reader {reader.card.name} cannot be reached: {busy}; the same command goes on"
+        ) from busy
+    if answer.usage is not None:
+        budget.record_usage(answer.usage, "the reader's")
+    return answer
 
 
 def is_paid(reader: Reader | None) -> bool:
@@ -123,9 +128,9 @@ def is_paid(reader: Reader | None) -> bool:
 
 
 def cut_to_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
-    """The first passages that the plan's budget has room for, each whole.
+    """Yield the first passages that fit into the plan's budget, each whole.
 
-    The first of all is cut, between two words, if it takes more than the budget by itself.
+    The very first is cut between two words if it exceeds the budget by itself.
     """
     left = plan.max_context_tokens
     for number, passage in enumerate(passages[: plan.top_k]):
@@ -142,7 +147,7 @@ def cut_to_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
 
 
 def _cut_text(text: str, characters: int) -> str:
-    """At most so many characters of the text, up to the end of a word if one ends there."""
+    """Cut the text to this many characters, at the end of a word where possible."""
     start = text[:characters]
     if start[-1].isspace() or text[characters].isspace():
         return start.rstrip()
@@ -164,5 +169,5 @@ def _describe_delivery(
     )
 
 
-def _replace_passages(answer: Answer, kept: tuple[Passage, ...]) -> Answer:
-    return answer if answer.passages == kept else answer.replace(passages=kept)
+def _make_answer(text: str, kept: tuple[Passage, ...], reply: Answer | RetrievalReply) -> Answer:
+    return Answer(text=text, passages=kept, tool_calls=reply.tool_calls, usage=reply.usage)

@@ -1,0 +1,92 @@
+"""The engine of a run in one process."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from recall_bench.core.event import Answered, Declared
+from recall_bench.core.passage_tracer import PassageTracer
+from recall_bench.core.plan import Plan
+from recall_bench.core.trial_states import TrialState, TrialStates
+from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.running.components import RunContext
+from recall_bench.running.grader import Grader
+from recall_bench.running.lifecycle import run_lifecycle
+from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun
+from recall_bench.running.scheduler import Scheduler
+from recall_bench.systems.reply import ReplyFinisher
+
+
+async def run_plan(plan: Plan, states: TrialStates, context: RunContext) -> None:
+    """Ask, judge and review everything that is still owed, in this process."""
+    scheduler = Scheduler(plan, states, context)
+    engine = LocalEngine(scheduler)
+    await scheduler.run(engine)
+    scheduler.finish(engine)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Feeds, asks and judges in this process."""
+
+    scheduler: Scheduler
+    scenarios_at_once: int = 1
+    sees_costs_late: bool = False
+
+    def open(self, scenario: str, queue: AnswerQueue) -> "LocalScenario":
+        """Load the scenario, let the judges study it, and declare its questions."""
+        scheduler = self.scheduler
+        plan, states, context = scheduler.plan, scheduler.states, scheduler.context
+        loaded = context.load(scenario)
+        if not plan.unjudged:
+            context.judges.study(loaded)
+        if scenario not in states.scenarios:
+            now, days = datetime.now(UTC), tuple(each.day for each in loaded.fed_episodes)
+            context.record(Declared(at=now, scenario=scenario, items=loaded.items, days=days))
+        budget = scheduler.budget
+        run = ScenarioRun(
+            plan=plan,
+            scenario=loaded,
+            trials=states.scenarios[scenario],
+            system=context.system,
+            record=context.record,
+            queue=queue,
+            budget=budget,
+            finisher=ReplyFinisher(
+                PassageTracer(loaded.fed_episodes), plan=plan, reader=context.reader, budget=budget
+            ),
+            meter=context.meter,
+            parallelism=context.parallelism,
+            skip_catchup=context.skip_catchup,
+        )
+        return LocalScenario(scheduler, run)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalScenario:
+    """One scenario, fed, asked and judged in this process."""
+
+    scheduler: Scheduler
+    run: ScenarioRun
+
+    async def ask(self) -> None:
+        """Feed and ask everything that is still open."""
+        open_trials = self.scheduler.backlog.list_open_trials(self.run.scenario.id)
+        await run_lifecycle(self.run, open_trials)
+
+    async def judge(self, leftovers: Iterable[Answered]) -> None:
+        """Judge leftovers and answers as they come, then review what is due."""
+        run, context, backlog = self.run, self.scheduler.context, self.scheduler.backlog
+        scenario = run.scenario.id
+        grader = Grader(
+            ExhibitFactory(run.scenario, run.trials, window=run.plan.judge_memory_window),
+            plan=run.plan,
+            judges=context.judges,
+            budget=run.budget,
+            record=run.record,
+        )
+        overflow = partial(context.find_answers, scenario, frozenset({TrialState.ANSWERED}))
+        await grader.run(leftovers, run.queue, overflow, context.parallelism)
+        if due := backlog.find_due_reviews(scenario):
+            await grader.review(backlog.list_first_verdicts(scenario, due), context.parallelism)

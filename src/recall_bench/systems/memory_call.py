@@ -1,0 +1,65 @@
+"""One call to a memory under test: with a timeout, and repeated while the system is busy.
+
+Runs and `doctor` share this code, so that a system is treated the same everywhere.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from recall_bench.core.budget import SYSTEM, CallLimiter
+from recall_bench.core.errors import SystemFault, SystemTimeout
+from recall_bench.core.memory import Answer, Memory, RetrievalReply
+from recall_bench.core.retry import Attempts, OnBusy, ignore_busy, limit_time, retry
+from recall_bench.core.scenario import Question
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReply:
+    """What a memory replied, or how it failed."""
+
+    content: Answer | RetrievalReply | SystemFault
+    seconds: float
+    """The time of the last attempt."""
+
+
+async def ask_memory(
+    memory: Memory,
+    question: Question,
+    *,
+    timeout_s: float | None,
+    calls: CallLimiter,
+    on_busy: OnBusy = ignore_busy,
+) -> MemoryReply:
+    """Ask one question; a failure of the system is a value, SystemGone is raised.
+
+    Without a timeout the memory may take as long as it wants.
+    """
+    started = 0.0
+    try:
+        async for attempt in Attempts(on_busy):
+            with attempt:
+                async with calls.limit(SYSTEM):
+                    started = time.perf_counter()
+                    if timeout_s is None:
+                        reply = await memory.answer(question)
+                    else:
+                        overrun = SystemTimeout(f"no answer within {timeout_s:g} s")
+                        reply = await limit_time(timeout_s, memory.answer(question), overrun)
+                    return MemoryReply(reply, time.perf_counter() - started)
+    except SystemFault as fault:
+        return MemoryReply(fault, time.perf_counter() - started)
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def call_system(stage: str, call: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
+    """Return the result of a call such as open, ingest or settle; SystemTimeout if it is late."""
+
+    async def call_once() -> T:
+        overrun = SystemTimeout(f"{stage} took longer than {timeout_s:g} s")
+        return await limit_time(timeout_s, call(), overrun)
+
+    return await retry(call_once)
