@@ -13,8 +13,8 @@ import pytest
 from recall_bench.cli.main import COMMANDS
 from recall_bench.core import errors
 from tests.commands import Invoke
-from tests.evaluation.chats import write_locomo
 from tests.gardener import ADAPTER, write_persona
+from tests.running.evaluation.eval_datasets import write_locomo
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])

@@ -11,8 +11,13 @@ import pytest
 from recall_bench.cli.eval import show_page
 from tests.commands import Invoke
 from tests.conftest import shared_data
-from tests.evaluation.chats import WHERE, locomo_conversations, write_persona, write_personamem
-from tests.evaluation.commanding import Adapters, Run, figures, numbers, report, runner
+from tests.running.evaluation.eval_commands import Adapters, Run, figures, numbers, report, runner
+from tests.running.evaluation.eval_datasets import (
+    WHERE,
+    locomo_conversations,
+    write_persona,
+    write_personamem,
+)
 
 
 @pytest.fixture

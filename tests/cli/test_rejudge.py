@@ -12,7 +12,8 @@ from recall_bench.runs.journal import JOURNAL, Journal
 from recall_bench.runs.recorded_answers import RecordedRun
 from tests.commands import Invoke, Shown
 from tests.gardener import question, write_persona
-from tests.killing import done_twice, in_child, views
+from tests.running.child_runs import in_child
+from tests.running.result_views import done_twice, views
 
 HARSH = """
 def judge(exhibit):

@@ -1,0 +1,106 @@
+"""Cells that share a crew come to what they would come to alone, and share one purse."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.usage import Usage
+from recall_bench.running.matrix_cells import CellStage, SharedBudget
+from recall_bench.running.matrix_file import MatrixLimits
+from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
+from tests.running.matrix.conftest import Write
+from tests.running.matrix.test_one_by_one import JUDGE, quiet
+from tests.running.result_views import views
+
+
+def done(path: Path, **flags: object) -> MatrixResult:
+    matrix, cells = open_matrix(path, flags)
+    return run_matrix(matrix, cells, watcher=quiet)
+
+
+def shared(path: Path, into: Path, **flags: object) -> MatrixResult:
+    return done(path, into=into, executor="processes", workers=2, **flags)
+
+
+def test_together_they_come_to_the_same_as_one_after_another(
+    write: Write, broken: Path, tmp_path: Path
+) -> None:
+    path = write(f"systems: [bm25, {broken.name}, hybrid]")
+
+    together, alone = shared(path, tmp_path / "together"), done(path, into=tmp_path / "alone")
+
+    assert [each.exit_code for each in together.outcomes] == [0, 5, 0]
+    assert [each.reason for each in together.outcomes] == [each.reason for each in alone.outcomes]
+    for one, other in zip(together.outcomes, alone.outcomes, strict=True):
+        assert views(one.cell.folder) == views(other.cell.folder)
+
+
+def test_what_is_finished_is_left_alone_and_the_rest_goes_on(write: Write, tmp_path: Path) -> None:
+    shared(write("systems: [bm25]"), tmp_path / "runs")
+    journal = tmp_path / "runs/default/42/bm25/journal.jsonl"
+    before = journal.read_bytes()
+
+    found = shared(write("systems: [bm25, hybrid]"), tmp_path / "runs")
+
+    assert [each.was_finished for each in found.outcomes] == [True, False]
+    assert journal.read_bytes() == before
+
+
+def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: Path) -> None:
+    """Forty-five verdicts at a quarter each; each worker may have one verdict under way."""
+    (tmp_path / "judge.py").write_text(JUDGE)
+    path = write("models: {judge: judge.py}\nsystems: [bm25, hybrid, recency]")
+
+    found = shared(path, tmp_path / "runs", max_cost_usd=3.0)
+
+    folders = [each.cell.folder for each in found.outcomes]
+    spent = SharedBudget.from_folders(MatrixLimits(max_cost_usd=0), folders).total.cost_usd
+    assert {each.exit_code for each in found.outcomes} == {8}
+    assert 3.0 <= spent <= 3.0 + 2 * 0.25
+    assert any(
+        re.search(r"cost \$3\.\d+ and --max-cost allows \$3\.0000", each.reason or "")
+        for each in found.outcomes
+    )
+
+    found = shared(path, tmp_path / "runs", max_cost_usd=100.0)
+
+    assert found.exit_code == 0
+    assert SharedBudget.from_folders(
+        MatrixLimits(max_cost_usd=0), folders
+    ).total.cost_usd == pytest.approx(45 * 0.25)
+    assert [each.stage for each in found.outcomes] == [CellStage.DONE] * 3
+
+
+def test_a_cell_knows_what_the_others_have_spent() -> None:
+    one, two = Path("one"), Path("two")
+    budget = SharedBudget(MatrixLimits(max_cost_usd=10), {one: Usage(cost_usd=3)})
+
+    budget.record(two, Usage(cost_usd=4))
+
+    assert budget.sum_others(two).cost_usd == 3
+    assert budget.sum_others(one).cost_usd == 4
+
+
+def test_a_matrix_of_no_systems_is_refused(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        shared(write("systems: []"), tmp_path / "runs")
+
+
+@pytest.mark.parametrize("executor", ["processes", "ray"])
+def test_what_an_executor_cannot_do_is_refused_before_any_cell_is_begun(
+    write: Write, tmp_path: Path, executor: str
+) -> None:
+    path = write(
+        f"executor: {executor}\nsystems: [bm25, hybrid]\n"
+        "settings:\n  - {name: kept, lifecycle: growing, skipCatchupIngest: true}"
+    )
+
+    with pytest.raises(BenchError) as refused:
+        done(path)
+
+    assert refused.value.exit_code == 2
+    assert "bm25: --skip-catchup-ingest: a memory that was kept" in str(refused.value)
+    assert "hybrid: --skip-catchup-ingest" in str(refused.value)
+    assert not list((tmp_path / "runs").rglob("journal.jsonl"))

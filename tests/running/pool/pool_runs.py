@@ -1,0 +1,211 @@
+"""Runs in the hands of a crew whose workers live in this process, or in several of their own."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from recall_bench.core.errors import BenchError
+from recall_bench.core.event import Event
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import TrialStates
+from recall_bench.running.assembly import assemble
+from recall_bench.running.execution import build_result, execute_async
+from recall_bench.running.executor import SharedPool
+from recall_bench.running.job import Job
+from recall_bench.running.worker import Worker
+from recall_bench.running.worker_messages import (
+    HEADER_BYTES,
+    OnMessage,
+    RunSpec,
+    Task,
+    TaskFailure,
+    TaskLimits,
+    TaskStarted,
+    WorkerLost,
+    WorkerMessage,
+    decode_frame,
+    encode_frame,
+)
+from recall_bench.running.worker_pool import CallLimits, StartWorker, WorkerPool
+from recall_bench.runs.journal import read_events
+from recall_bench.runs.run_result import RunResult
+from tests.running.result_views import views
+
+_CODE = re.compile(rb'"code": ?\[[^]]*\]')
+
+Watching = Callable[[Event, TrialStates], None]
+
+
+def sent(*what: object) -> tuple[object, ...]:
+    """What arrives at the other end of a pipe."""
+    return decode_frame(encode_frame(what)[HEADER_BYTES:])  # type: ignore[arg-type]
+
+
+class Beside:
+    """A worker in this process. What it is sent is pickled all the same."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.worker = Worker()
+        self.is_closed = False
+        self.performed: list[Task] = []
+
+    async def prepare(self, brief: RunSpec) -> None:
+        (there,) = sent(brief)
+        assert isinstance(there, RunSpec)
+        self.worker.prepare(there)
+
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
+        self.performed.append(assignment)
+        there: tuple[Any, ...] = sent(assignment, terms)
+        raised: list[TaskFailure] = []
+
+        def tell(message: WorkerMessage) -> None:
+            (heard,) = sent(message)
+            if isinstance(heard, TaskFailure):
+                raised.append(heard)
+            elif not isinstance(heard, TaskStarted):
+                self.tells(told, heard)
+
+        await self.worker.perform(run, there[0], there[1], tell)
+        if raised:
+            raise raised[0].to_error()
+
+    def tells(self, told: OnMessage, message: Any) -> None:
+        told(message)
+
+    async def stop(self, run: str, reason: TaskFailure) -> None:
+        self.worker.stop(run, reason)
+
+    async def close(self) -> None:
+        self.is_closed = True
+        await self.worker.close()
+
+
+class Frail(Beside):
+    """Dies over what it is doing after some messages, and takes everything with it."""
+
+    def __init__(self, number: int, lives_for: int) -> None:
+        super().__init__(number)
+        self._left = lives_for
+        self._is_dead = False
+        self._scopes: set[anyio.CancelScope] = set()
+
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
+        if not self._is_dead:
+            with anyio.CancelScope() as scope:
+                self._scopes.add(scope)
+                try:
+                    await super().perform(run, assignment, terms, told)
+                finally:
+                    self._scopes.discard(scope)
+        if self._is_dead:
+            raise WorkerLost(f"worker {self.number} died", has_begun=True)
+
+    def tells(self, told: OnMessage, message: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            # Nothing that a dead worker says is heard any more.
+            self._is_dead = True
+            for scope in self._scopes:
+                scope.cancel()
+            return
+        told(message)
+
+
+@dataclass
+class Hired:
+    """Hires workers of this process, and knows them."""
+
+    all: list[Beside] = field(default_factory=list)
+    make: Callable[[int], Beside] = Beside
+
+    async def __call__(self, number: int) -> Beside:
+        await anyio.lowlevel.checkpoint()
+        worker = self.make(number)
+        self.all.append(worker)
+        return worker
+
+
+def frail(seed: int, deaths: int, most: int = 40) -> Hired:
+    """The first so many workers die, each after some messages by lot; the others do not."""
+    chance = random.Random(seed)
+
+    def make(number: int) -> Beside:
+        return Frail(number, chance.randrange(most)) if number <= deaths else Beside(number)
+
+    return Hired(make=make)
+
+
+def settings(into: Path, **given: Any) -> Settings:
+    """Settings for a small run without pictures."""
+    return Settings(**{"heatmap_png": False, "skip_preflight": True, **given}, into=into)
+
+
+def spread(
+    job: Job, hire: StartWorker, workers: int = 2, observe: Watching | None = None
+) -> RunResult:
+    """Carry out a job with a crew."""
+    stopped_by: list[BenchError] = []
+    watch = observe or (lambda event, standings: None)
+
+    async def run() -> None:
+        async with WorkerPool(hire, workers) as crew:
+            team = SharedPool(crew, CallLimits(job.settings.max_calls))
+            try:
+                await job.run(watch, team.make_runner(job))
+            except BenchError as error:
+                stopped_by.append(error)
+
+    async def bounded() -> None:
+        with anyio.fail_after(60):
+            await run()
+
+    anyio.run(bounded)
+    return build_result(job, stopped_by[0] if stopped_by else None)
+
+
+def alone(job: Job) -> RunResult:
+    """Carry out a job in this process."""
+    return build_result(job, anyio.run(execute_async, job, None))
+
+
+def run_spread(
+    into: Path, workers: int = 2, hire: StartWorker | None = None, **given: Any
+) -> RunResult:
+    """A run with a crew of this process."""
+    return spread(assemble(settings(into, **given)), hire or Hired(), workers)
+
+
+def run_alone(into: Path, **given: Any) -> RunResult:
+    """The same run, as a single process does it."""
+    return alone(assemble(settings(into, **given)))
+
+
+def outcome(folder: Path) -> dict[str, bytes]:
+    """Every result file, wall times and the code's digest aside: others may be editing it."""
+    return {name: _CODE.sub(b"", content) for name, content in views(folder).items()}
+
+
+def asked_again(log: Path) -> dict[str, int]:
+    """By line of a log that a system writes, how often it is there, if more than once."""
+    counted = Counter(log.read_text().splitlines())
+    return {line: times for line, times in counted.items() if times > 1}
+
+
+def kinds(folder: Path) -> Counter[str]:
+    """How many events of each kind are on record."""
+    return Counter(type(event).__name__ for event in read_events(folder / "journal.jsonl"))
+
+
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until something holds; fails if it never does."""
+    with anyio.fail_after(seconds):
+        while not condition():  # noqa: ASYNC110 - whatever it is, it tells nobody
+            await anyio.sleep(0.01)

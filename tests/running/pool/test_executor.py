@@ -1,0 +1,106 @@
+"""Who carries out a job is found from its settings, and what cannot be is said at once."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import Lifecycle
+from recall_bench.core.settings import Executor, Settings
+from recall_bench.running.assembly import assemble
+from recall_bench.running.executor import choose_runner, collect_environment
+from recall_bench.testing import ScriptedSystem
+from tests.gardener import write_persona
+from tests.running.pool.pool_runs import settings
+
+
+def run_in_child(before: str, *words: object, after: str = "") -> tuple[int, str]:
+    """The command in a process where something was done first; its code, and what it said."""
+    script = (
+        f"import sys\n{before}\nfrom recall_bench.cli.main import main\n"
+        f"sys.argv[0] = 'recall-bench'\ntry:\n    main()\nfinally:\n    {after or 'pass'}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_without_ray_it_says_what_to_install_and_writes_nothing(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+
+    code, err = run_in_child(
+        "sys.modules['ray'] = None",
+        *("run", "--data", tmp_path / "data", "--adapter", "bm25", "--executor", "ray"),
+        *("--into", tmp_path / "run"),
+    )
+
+    assert code == 2, err
+    assert "Traceback" not in err
+    assert "--executor ray: needs Ray; pip install 'recall-bench[ray]'" in err
+    assert not (tmp_path / "run" / "journal.jsonl").exists()
+
+
+@pytest.mark.parametrize("executor", ["local", "processes"])
+def test_nothing_else_imports_ray(tmp_path: Path, executor: str) -> None:
+    write_persona(tmp_path / "data")
+    without = "assert not any(name.split('.')[0] == 'ray' for name in sys.modules)"
+
+    code, err = run_in_child(
+        "import recall_bench.running.executor",
+        *("run", "--data", tmp_path / "data", "--adapter", "bm25", "--executor", executor),
+        *("--workers", 1, "--ranges", "3d", "--no-heatmap-png", "--into", tmp_path / "run"),
+        after=without,
+    )
+
+    assert code == 0, err
+
+
+def test_an_object_of_this_process_cannot_be_sent_to_others(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    own = ScriptedSystem(lambda lived, question: "")
+    own.card = SystemCard(name="mine", version="1")
+    given = {"data": tmp_path / "data", "executor": Executor.PROCESSES, "ranges": ("3d",)}
+
+    with pytest.raises(UsageError, match="mine is an object of this process; name its code"):
+        choose_runner(assemble(settings(tmp_path / "run", **given), own))
+
+
+def test_a_memory_that_was_kept_is_for_one_process(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    job = assemble(
+        settings(
+            tmp_path / "run",
+            data=tmp_path / "data",
+            adapter="bm25",
+            ranges=("3d",),
+            executor=Executor.PROCESSES,
+            lifecycle=Lifecycle.GROWING,
+            skip_catchup_ingest=True,
+        )
+    )
+
+    with pytest.raises(UsageError, match="say --executor local"):
+        choose_runner(job)
+
+
+def test_workers_elsewhere_are_given_our_variables_and_those_that_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RECALL_BENCH_CACHE", "/shared/cache")
+    monkeypatch.setenv("SOME_KEY", "secret")
+    monkeypatch.setenv("ANOTHER", "thing")
+
+    found = collect_environment(Settings(worker_env=("SOME_KEY",)))
+
+    assert found["RECALL_BENCH_CACHE"] == "/shared/cache"
+    assert found["SOME_KEY"] == "secret"
+    assert "ANOTHER" not in found
+    with pytest.raises(UsageError, match="--worker-env: NOT_THERE is not set here"):
+        collect_environment(Settings(worker_env=("NOT_THERE",)))

@@ -1,0 +1,176 @@
+"""A real Ray cluster of two nodes on this machine, of which one is taken away."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.gardener import write_persona
+from tests.running.pool.command_process import Command, answered, lines, until, write_system
+from tests.running.pool.pool_runs import asked_again, outcome, run_alone
+from tests.running.result_views import done_twice
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install recall-bench[ray]"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Ray's clusters are for POSIX systems"),
+]
+
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+RANGES = ("3d", "5d", "8d", "10d")
+TRIALS = 3 * (3 + 5 + 8 + 10)
+HERE = """
+import sys
+ray = sys.modules.get("ray")
+if ray is not None and ray.is_initialized():
+    log("nodes", ray.get_runtime_context().get_node_id())
+time.sleep(0.05)
+"""
+
+
+class Nodes:
+    """Two nodes, the second of which can be taken away."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.running.pool.ray_nodes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=Path(__file__).parents[3],
+        )
+        self.address = self._said()
+
+    def _said(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        """Take the second node away, with everything that runs there."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("kill\n")
+        self._process.stdin.flush()
+        assert self._said() == "killed"
+
+    def close(self) -> None:
+        """End what is left."""
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    found = Nodes()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> dict[str, bytes]:
+    """What a single process makes of three gardens, forked."""
+    for name in ("gardener", "grower", "hedger"):
+        write_persona(tmp_path / "data", name)
+    run_alone(
+        tmp_path / "one",
+        adapter=str(write_system(tmp_path / "system")),
+        data=tmp_path / "data",
+        ranges=RANGES,
+        lifecycle="fresh",
+    )
+    (tmp_path / "system" / "asked").unlink()
+    write_system(tmp_path / "system", HERE)
+    return outcome(tmp_path / "one")
+
+
+def run(tmp_path: Path, *words: object) -> Command:
+    return Command(
+        *("run", "--adapter", tmp_path / "system" / "system.py", "--data", tmp_path / "data"),
+        *("--ranges", ",".join(RANGES), "--lifecycle", "fresh", "--no-heatmap-png"),
+        *("--into", tmp_path / "run", "--executor", "ray", *words),
+        **LOOPBACK,
+    )
+
+
+def nodes_used(tmp_path: Path) -> int:
+    return len(set(lines(tmp_path / "system" / "nodes")))
+
+
+def test_two_nodes_give_what_one_process_gives(
+    tmp_path: Path, nodes: Nodes, whole: dict[str, bytes]
+) -> None:
+    code, err = run(tmp_path, "--ray-address", nodes.address, "--workers", 4).ended()
+
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert outcome(tmp_path / "run") == whole
+    assert done_twice(tmp_path / "run") == []
+    assert asked_again(tmp_path / "system" / "asked") == dict.fromkeys(
+        lines(tmp_path / "system" / "asked"), 3
+    ), "three gardens hear the same questions, and each of them once"
+    assert nodes_used(tmp_path) == 2
+
+
+def test_a_node_that_leaves_half_way_changes_nothing(
+    tmp_path: Path, nodes: Nodes, whole: dict[str, bytes]
+) -> None:
+    folder = tmp_path / "run"
+
+    command = run(tmp_path, "--ray-address", nodes.address, "--workers", 4)
+    command.until(lambda: answered(folder) >= 20 and nodes_used(tmp_path) == 2)
+    nodes.kill()
+    code, err = command.ended(120)
+
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert outcome(folder) == whole
+    assert done_twice(folder) == []
+    # Two workers were lost, and each had one question under way, or told of a few too late.
+    assert TRIALS <= len(lines(tmp_path / "system" / "asked")) <= TRIALS + 2 * 3
+
+
+def test_a_cluster_of_its_own_goes_on_where_processes_were_killed(
+    tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    folder = tmp_path / "run"
+    first = run(tmp_path, "--executor", "processes", "--workers", 2)
+    first.until(lambda: answered(folder) >= 20)
+    first.signalled(signal.SIGKILL)
+    first.ended()
+
+    code, err = run(tmp_path, "--workers", 2).ended()
+
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert nodes_used(tmp_path) == 1
+    assert outcome(folder) == whole
+    assert done_twice(folder) == []
+    assert len(lines(tmp_path / "system" / "asked")) <= TRIALS + 2 * 3
+
+
+def test_an_address_where_nobody_listens_is_told_in_one_sentence(
+    tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    code, err = run(tmp_path, "--ray-address", "127.0.0.1:9").ended()
+
+    assert code == 4, err
+    assert "Traceback" not in err
+    assert "error: a Ray cluster is not reached at 127.0.0.1:9" in err
+
+
+def test_an_interrupted_driver_leaves_the_cluster_as_it_was(
+    tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    command = run(tmp_path, "--workers", 2)
+    command.until(lambda: answered(tmp_path / "run") >= 5)
+    command.signalled(signal.SIGTERM)
+    code, err = command.ended()
+
+    assert code == 143, err
+    assert "Traceback" not in err
+    until(lambda: len(lines(tmp_path / "system" / "closed")) >= 2)

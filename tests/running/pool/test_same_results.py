@@ -1,0 +1,227 @@
+"""One process, a crew and several processes: the same plan has the same result."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.core.plan import Lifecycle
+from recall_bench.core.settings import Executor
+from recall_bench.running.assembly import assemble
+from recall_bench.running.rejudge_assembly import assemble_rejudge
+from tests.gardener import write_persona
+from tests.running.evaluation.eval_datasets import assembled as assembled_evaluation
+from tests.running.evaluation.eval_datasets import request_for, write_locomo
+from tests.running.pool.pool_runs import (
+    Hired,
+    alone,
+    frail,
+    kinds,
+    outcome,
+    run_alone,
+    run_spread,
+    settings,
+    spread,
+)
+from tests.running.result_views import done_twice
+
+FIRST = """
+async def judge(exhibit):
+    fails = int(exhibit.item.id[-3:]) % 3 == 0
+    return {"correctness": 0 if fails else 3, "completeness": 2, "grounded": 1}
+"""
+SECOND = """
+async def judge(exhibit):
+    number = int(exhibit.item.id[-3:])
+    return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
+"""
+
+OWN_FILES = '''
+from pathlib import Path
+
+class Adapter:
+    """Keeps its days in files, and fails at some questions."""
+
+    name, version = "files", "1"
+
+    def __init__(self, state_dir):
+        self.folder = Path(state_dir)
+
+    def setup(self):
+        pass
+
+    def teardown(self):
+        pass
+
+    def ingest_day(self, day, content, metadata):
+        (self.folder / f"{day}.txt").write_text(content)
+
+    def finalize_ingestion(self):
+        pass
+
+    def query(self, question):
+        if "kale" in question or "dill" in question:
+            raise ValueError("I do not like that one")
+        lines = [line for path in sorted(self.folder.iterdir())
+                 for line in path.read_text().splitlines()]
+        wanted = set(question.lower().strip("?").split())
+        return max(lines, key=lambda line: len(wanted & set(line.lower().strip(".").split())))
+'''
+
+GARDEN: dict[str, Any] = {"adapter": "bm25", "ranges": ("3d", "5d", "8d", "10d")}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for name in ("gardener", "grower", "hedger"):
+        write_persona(tmp_path / "data", name)
+    return tmp_path / "data"
+
+
+def compared(tmp_path: Path, workers: int = 2, hire: Hired | None = None, **given: Any) -> Path:
+    """The same with one process and with a crew; the folder of the latter."""
+    one = run_alone(tmp_path / "one", **given)
+    crew = run_spread(tmp_path / "crew", workers, hire, **given)
+    assert crew.exit_code == one.exit_code
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+    assert not (tmp_path / "crew" / ".exchange").exists()
+    return tmp_path / "crew"
+
+
+@pytest.mark.parametrize("workers", [1, 9])
+@pytest.mark.parametrize("lifecycle", list(Lifecycle))
+def test_every_lifecycle_with_repeats_and_a_sample(
+    tmp_path: Path, data: Path, lifecycle: Lifecycle, workers: int
+) -> None:
+    given = GARDEN | {"lifecycle": lifecycle, "repeats": 2, "sample": 2, "data": data}
+
+    folder = compared(tmp_path, workers, **given)
+
+    assert done_twice(folder) == []
+
+
+@pytest.mark.parametrize("lifecycle", list(Lifecycle))
+@pytest.mark.parametrize("seed", range(2))
+def test_every_lifecycle_with_workers_that_die(
+    tmp_path: Path, data: Path, lifecycle: Lifecycle, seed: int
+) -> None:
+    """Two of them: a third might be one too many for whatever was on all three."""
+    hired = frail(seed, deaths=2)
+    given = GARDEN | {"lifecycle": lifecycle, "repeats": 2, "data": data}
+
+    folder = compared(tmp_path, 3, hired, **given)
+
+    assert done_twice(folder) == []
+    assert len(hired.all) == 5, "somebody did not die"
+
+
+def test_reviews_by_an_appellate_judge(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "first.py").write_text(FIRST)
+    (tmp_path / "second.py").write_text(SECOND)
+    judges = {
+        "judge": str(tmp_path / "first.py"),
+        "appellate_judge": str(tmp_path / "second.py"),
+        "parallelism": 3,
+    }
+
+    folder = compared(tmp_path, 2, frail(4, deaths=2), **GARDEN | judges | {"data": data})
+
+    assert done_twice(folder) == []
+    assert b'"primary"' in (folder / "journal.jsonl").read_bytes()
+
+
+def test_a_system_that_fails_at_some_questions(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "files.py").write_text(OWN_FILES)
+    given = GARDEN | {"adapter": str(tmp_path / "files.py"), "data": data, "repeats": 2}
+
+    folder = compared(tmp_path, 2, **given)
+
+    assert kinds(folder)["NotAnswered"] > 4
+    assert (folder / "failures.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("fault", ["CrashesOnSeventh", "RemembersQuestions"])
+def test_a_system_with_a_fault(tmp_path: Path, data: Path, fault: str) -> None:
+    given = GARDEN | {"adapter": f"recall_bench.testing:{fault}", "data": data}
+
+    compared(tmp_path, 2, error_budget=1.0, repeats=2, **given)
+
+
+def test_a_system_that_cannot_be_copied(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "single.py").write_text(
+        "from recall_bench.testing.honest import Honest\n"
+        "class Adapter(Honest):\n    can_snapshot = False\n"
+    )
+
+    compared(tmp_path, 2, **GARDEN | {"adapter": str(tmp_path / "single.py"), "data": data})
+
+
+def test_a_part_of_a_plan(tmp_path: Path, data: Path) -> None:
+    given = GARDEN | {"lifecycle": Lifecycle.FRESH, "repeats": 2, "data": data, "shard": "2/3"}
+
+    compared(tmp_path, 2, **given)
+
+
+def test_answers_that_are_judged_again(tmp_path: Path, data: Path) -> None:
+    run_alone(tmp_path / "run", **GARDEN, data=data)
+    (tmp_path / "first.py").write_text(FIRST)
+    judge = {"judge": str(tmp_path / "first.py")}
+
+    for name in ("one", "crew"):
+        job = assemble_rejudge(tmp_path / "run", {**judge, "into": tmp_path / name, "data": data})
+        ended = alone(job) if name == "one" else spread(job, Hired())
+        assert ended.exit_code == 0
+
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_a_public_dataset(tmp_path: Path, skips: bool) -> None:
+    data = write_locomo(tmp_path / "locomo10.json")
+
+    for name in ("one", "crew"):
+        request = request_for(
+            "locomo", data, tmp_path / name, adapter="bm25", skip_qa=skips, floors=False
+        )
+        job = assembled_evaluation(request).job
+        ended = alone(job) if name == "one" else spread(job, Hired())
+        assert ended.exit_code == 0
+        assert kinds(job.folder)["Judged"] == (0 if skips else 7)
+
+    assert outcome(tmp_path / "crew" / "run") == outcome(tmp_path / "one" / "run")
+
+
+def test_one_process_goes_on_where_a_crew_stopped_and_the_other_way_round(
+    tmp_path: Path, data: Path
+) -> None:
+    given = GARDEN | {"lifecycle": Lifecycle.FORKED, "repeats": 2, "data": data}
+    run_alone(tmp_path / "one", **given)
+    whole = (tmp_path / "one" / "journal.jsonl").read_bytes().splitlines(keepends=True)
+
+    for kept in (60,):
+        for name in ("one", "crew"):
+            folder = tmp_path / f"{name}-{kept}"
+            source = tmp_path / "one" if name == "crew" else tmp_path / f"crew-of-{kept}"
+            if name == "one":
+                run_spread(source, **given)
+                whole_here = (source / "journal.jsonl").read_bytes().splitlines(keepends=True)
+            else:
+                whole_here = whole
+            folder.mkdir()
+            (folder / "journal.jsonl").write_bytes(b"".join(whole_here[:kept]))
+            go_on = run_spread if name == "crew" else run_alone
+            assert go_on(folder, **given).exit_code == 0
+            assert outcome(folder) == outcome(tmp_path / "one")
+            assert done_twice(folder) == []
+
+
+def test_several_processes(tmp_path: Path, data: Path) -> None:
+    """All lifecycles at once, in real processes: the same, and nothing is asked twice."""
+    for lifecycle in Lifecycle:
+        given = GARDEN | {"lifecycle": lifecycle, "repeats": 2, "data": data}
+        run_alone(tmp_path / lifecycle, **given)
+        into = tmp_path / f"{lifecycle}-spread"
+        job = assemble(settings(into, executor=Executor.PROCESSES, workers=2, **given))
+        assert alone(job).exit_code == 0
+        assert outcome(into) == outcome(tmp_path / lifecycle)
+        assert done_twice(into) == []

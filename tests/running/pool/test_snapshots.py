@@ -1,0 +1,132 @@
+"""Snapshots on their way from who feeds to who asks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.core.plan import Lifecycle
+from recall_bench.running.worker_messages import (
+    AskTask,
+    FeedTask,
+    OnMessage,
+    SnapshotReady,
+    Task,
+    TaskLimits,
+)
+from tests.gardener import write_persona
+from tests.running.pool.pool_runs import Beside, Frail, Hired, outcome, run_alone, run_spread
+from tests.running.result_views import done_twice
+
+RANGES = tuple(f"{days}d" for days in range(3, 11))
+
+SLOW = """
+import time
+
+class Adapter:
+    name, version, can_snapshot = "slow", "1", True
+
+    def setup(self):
+        self.lines = []
+
+    def ingest_day(self, day, content, metadata):
+        self.lines += content.splitlines()
+
+    def query(self, question):
+        time.sleep(0.01)
+        wanted = set(question.lower().strip("?").split())
+        best = max(self.lines, key=lambda line: len(wanted & set(line.lower().strip(".").split())))
+        return f"{best} That is all I know from {len(self.lines)} lines."
+"""
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> dict[str, Any]:
+    for name in ("gardener", "grower"):
+        write_persona(tmp_path / "data", name)
+    (tmp_path / "slow.py").write_text(SLOW)
+    return {
+        "data": tmp_path / "data",
+        "ranges": RANGES,
+        "lifecycle": Lifecycle.FORKED,
+        "adapter": str(tmp_path / "slow.py"),
+    }
+
+
+class Blind(Beside):
+    """A worker on a machine where the folder of the run is not."""
+
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
+        if isinstance(assignment, FeedTask):
+            assignment = assignment.replace(place="/nowhere/at/all")
+        elif isinstance(assignment, AskTask) and assignment.snapshot is not None:
+            assignment = assignment.replace(snapshot="/nowhere/at/all")
+        await super().perform(run, assignment, terms, told)
+
+
+@pytest.mark.parametrize("blind", [{1, 2, 3}, {1}, {2, 3}])
+def test_workers_that_cannot_see_the_folder_feed_for_themselves(
+    tmp_path: Path, given: dict[str, Any], blind: set[int]
+) -> None:
+    hired = Hired(make=lambda number: Blind(number) if number in blind else Beside(number))
+    run_alone(tmp_path / "one", **given)
+
+    ended = run_spread(tmp_path / "crew", 3, hired, **given)
+
+    assert ended.exit_code == 0
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+    assert done_twice(tmp_path / "crew") == []
+    assert not (tmp_path / "crew" / ".exchange").exists()
+
+
+class Counting(Beside):
+    """Notes how many snapshots lie ready each time that another does."""
+
+    def __init__(self, number: int = 0) -> None:
+        super().__init__(number)
+        self.lay: list[int] = []
+
+    def tells(self, told: OnMessage, message: Any) -> None:
+        if isinstance(message, SnapshotReady):
+            self.lay.append(len(list(Path(message.place).parent.iterdir())))
+        super().tells(told, message)
+
+
+def test_feeding_pauses_when_enough_snapshots_wait(tmp_path: Path, given: dict[str, Any]) -> None:
+    """A crew of one lets three wait for each scenario."""
+    counting = Counting()
+
+    assert run_spread(tmp_path / "crew", 1, Hired(make=lambda _: counting), **given).exit_code == 0
+
+    assert len(counting.lay) == 2 * len(RANGES)
+    assert max(counting.lay) == 3
+
+
+class DiesFeeding(Frail):
+    """Dies over feeding when so many snapshots were told."""
+
+    def tells(self, told: OnMessage, message: Any) -> None:
+        if isinstance(message, SnapshotReady):
+            super().tells(told, message)
+        elif not self._is_dead:
+            told(message)
+
+
+def test_a_second_feeder_leaves_the_snapshots_of_the_first_alone(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """Those of the first are still to be asked when the second saves its own."""
+
+    def make(number: int) -> Beside:
+        return DiesFeeding(number, 2) if number <= 2 else Beside(number)
+
+    given["repeats"] = 3
+    run_alone(tmp_path / "one", **given)
+    hired = Hired(make=make)
+
+    ended = run_spread(tmp_path / "crew", 2, hired, **given)
+
+    assert ended.exit_code == 0
+    assert len(hired.all) == 4
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+    assert done_twice(tmp_path / "crew") == []
