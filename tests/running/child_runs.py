@@ -4,7 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-import recall_bench
 from recall_bench.core import user_code
 from recall_bench.core.event import Event
 from recall_bench.runs.journal import Journal
@@ -18,7 +17,7 @@ def warm_up(into: Path, **given: object) -> None:
     """Import and load what a run needs before the forks, by running one."""
     import recall_bench.cli.console
     import recall_bench.cli.run
-    import recall_bench.cli.run_display  # noqa: F401 - for the forks
+    import recall_bench.cli.run_display
 
     assert recall_bench.run(into=into, heatmap_png=False, **given).exit_code == 0
 
