@@ -349,5 +349,5 @@ def test_the_terminal_shows_every_version_and_how_it_differs(log: Path) -> None:
     assert lines[1] == "     PERFECT 45.0% of 20 (25.8% to 65.8%); 9 perfect, 11 over, 0 under"
     assert lines[4].endswith("10 perfect, 9 over, 1 under, 1 error, 0 skip")
     assert lines[5].startswith("     +5.0 points (")
-    assert lines[5].endswith("1 better and 0 worse of 20 tests, p = 1.000; 1 left out")
+    assert lines[5].endswith("1 better and 0 worse of 20 tests, p = 1.00; 1 left out")
     assert render_log([]) == "no version has been tested yet"

@@ -26,7 +26,7 @@ from recall_bench.generate.world.sources import WorldSources
 
 if TYPE_CHECKING:
     from recall_bench.datasets.lint.lint_report import LintReport
-    from recall_bench.generate.verification.findings import VerificationReport as ProofReport
+    from recall_bench.generate.verification.findings import VerificationReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class WorldReport:
 
     persona: str
     arcs: str
-    proof: "ProofReport"
+    proof: "VerificationReport"
     lint: "LintReport"
 
     @property

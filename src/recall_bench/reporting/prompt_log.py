@@ -22,6 +22,7 @@ from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.selection import CLASSES, SelectionOutcome
+from recall_bench.reporting.formats import format_p
 from recall_bench.reporting.selection_report import SelectionReport
 from recall_bench.reporting.selection_summary import SelectionShare
 
@@ -375,9 +376,8 @@ def _render_facts(entry: PromptLogEntry) -> Iterator[str]:
         yield f"prompts: {', '.join(named)}"
     if entry.models:
         yield f"models: {', '.join(map(_format_code, entry.models))}"
-    others = {
-        key: value for key, value in entry.config.items() if key not in _list_separate_keys(entry)
-    }
+    shown = {name for name in ("models", "prompts") if getattr(entry, name)}
+    others = {key: value for key, value in entry.config.items() if key not in shown}
     if others:
         yield f"settings: {_format_settings(others)}"
     times = f", each asked {entry.repeats} times" if entry.repeats > 1 else ""
@@ -395,10 +395,6 @@ def _render_facts(entry: PromptLogEntry) -> Iterator[str]:
         yield f"**{_escape_markdown(_describe_validity(entry))}**"
 
 
-def _list_separate_keys(entry: PromptLogEntry) -> set[str]:
-    return {name for name in ("models", "prompts") if getattr(entry, name)}
-
-
 def _describe_difference(entry: PromptLogEntry) -> str:
     if entry.since is None:
         return "no earlier version here has the same tests"
@@ -412,7 +408,7 @@ def _describe_difference(entry: PromptLogEntry) -> str:
     return (
         f"{100 * change.value:+.1f} points{sure} since {_format_minute(since.at)}, {since.label}: "
         f"{change.better} better and {change.worse} worse of {change.tests} tests, "
-        f"{_format_p(change.p)}{apart}{moved}"
+        f"{format_p(change.p, sign=True)}{apart}{moved}"
     )
 
 
@@ -420,10 +416,6 @@ def _describe_validity(entry: PromptLogEntry) -> str:
     return (
         f"these figures are {entry.validity}: {_clean_line(entry.reason or 'no reason was given')}"
     )
-
-
-def _format_p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _format_share(share: SelectionShare | None) -> str:
@@ -442,13 +434,10 @@ def _format_minute(at: datetime) -> str:
 
 def _format_settings(config: Mapping[str, object]) -> str:
     return ", ".join(
-        f"{_escape_markdown(key)} {_format_code(_format_setting(value))}"
+        f"{_escape_markdown(key)} "
+        f"{_format_code(value if isinstance(value, str) else msgspec.json.encode(value).decode())}"
         for key, value in sorted(config.items())
     )
-
-
-def _format_setting(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _clean_line(text: str) -> str:

@@ -18,9 +18,8 @@ from recall_bench.datasets.selection.result_file import (
 )
 from recall_bench.datasets.selection.suite import Suite
 from recall_bench.metrics.selection import EVAL_VERSION, SelectionOutcome
-from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.formats import format_card, format_milliseconds, format_quantity
 from recall_bench.reporting.selection_summary import (
-    MemoryGroup,
     ScoredTest,
     SelectionMean,
     SelectionShare,
@@ -96,8 +95,8 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
     found = report.summary
     repeats = f", {report.repeats} repeats" if report.repeats > 1 else ""
     yield (
-        f"{format_card(report.selector)}: {_format_count(found.tests, 'test')}, "
-        f"{_format_count(report.memories, 'memory', 'memories')}{repeats}"
+        f"{format_card(report.selector)}: {format_quantity(found.tests, 'test')}, "
+        f"{report.memories} {'memory' if report.memories == 1 else 'memories'}{repeats}"
     )
     if report.validity != "valid":
         yield f"These figures are {report.validity}: {report.reason}."
@@ -135,13 +134,11 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
         yield f"  {count} × {fault}: {first.test}: {first.message}"
 
 
-def _format_count(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def _render_costs(found: SelectionSummary) -> Iterator[str]:
     if found.p50_s is not None and found.p95_s is not None:
-        times = f"{_format_ms(found.p50_s)} (half), {_format_ms(found.p95_s)} (95 %)"
+        times = (
+            f"{format_milliseconds(found.p50_s)} (half), {format_milliseconds(found.p95_s)} (95 %)"
+        )
         yield f"  {'a selection took':<24}{times}"
     if found.usage is not None:
         yield (
@@ -159,15 +156,11 @@ def _render_near_misses(found: SelectionSummary) -> Iterator[str]:
         if groups:
             yield ""
             yield title
-            yield from map(_render_group, groups[:5])
+            yield from (f"  {each.tests:>3} × {' + '.join(each.names)}" for each in groups[:5])
     if found.unknown:
         yield ""
         yield "Named and not on disk:"
         yield from (f"  {count:>3} × {name}" for name, count in list(found.unknown.items())[:5])
-
-
-def _render_group(group: MemoryGroup) -> str:
-    return f"  {group.tests:>3} × {' + '.join(group.names)}"
 
 
 def _format_share(share: SelectionShare | None) -> str:
@@ -187,10 +180,6 @@ def _format_interval(interval: tuple[float, float] | None, *, percent: bool) -> 
         return ""
     low, high = interval
     return f"  ({low:.1%} to {high:.1%})" if percent else f"  ({low:.3f} to {high:.3f})"
-
-
-def _format_ms(seconds: float) -> str:
-    return f"{1000 * seconds:,.1f} ms"
 
 
 ENDING = ".result"

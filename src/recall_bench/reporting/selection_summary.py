@@ -231,7 +231,9 @@ def summarise_tests(
         memories_underrecalled=sum(len(row.missing) for row in classed),
         unknown=dict(Counter(name for row in classed for name in row.unknown).most_common()),
         often_extra=_count_often((name,) for row in classed for name in row.extra),
-        extra_together=_count_often(_list_pairs(classed)),
+        extra_together=_count_often(
+            pair for row in classed for pair in combinations(sorted(row.extra), 2)
+        ),
         often_missing=_count_often((name,) for row in classed for name in row.missing),
         steady=_compute_steady(classed),
         p50_s=_find_quantile(seconds, 0.5),
@@ -239,10 +241,6 @@ def summarise_tests(
         usage=_sum_usage(scored, wasted),
         faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
     )
-
-
-def _list_pairs(rows: Sequence[ScoredTest]) -> Iterator[tuple[str, ...]]:
-    return (pair for row in rows for pair in combinations(sorted(row.extra), 2))
 
 
 def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | None:
@@ -267,22 +265,14 @@ def _compute_share(
 def _compute_mean(
     rows: Sequence[ScoredTest], value: Callable[[ScoredTest], float | None]
 ) -> SelectionMean | None:
-    having = [(row, found) for row in rows if (found := value(row)) is not None]
+    having = [(row, number) for row in rows if (number := value(row)) is not None]
     if not having:
         return None
-    values = [found for _, found in having]
-    return SelectionMean(
-        value=fmean(values),
-        of=len(values),
-        interval=_bootstrap_interval([row for row, _ in having], values),
-    )
-
-
-def _bootstrap_interval(
-    rows: Sequence[ScoredTest], values: Sequence[float]
-) -> tuple[float, float] | None:
-    found = estimate_mean(values, [row.test for row in rows], ["suite"] * len(rows))
-    return None if found is None else found.interval
+    values = [number for _, number in having]
+    tests = [row.test for row, _ in having]
+    found = estimate_mean(values, tests, ["suite"] * len(values))
+    interval = None if found is None else found.interval
+    return SelectionMean(value=fmean(values), of=len(values), interval=interval)
 
 
 def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:

@@ -210,12 +210,9 @@ def _parse_decimal(digits: str) -> Decimal:
 
 
 def _parse_money(match: re.Match[str], _today: date) -> Key:
-    scale = _SCALES[(match["short"] or match["long"]).lower()] if _is_scale_given(match) else 0
+    word = match["short"] or match["long"]
+    scale = _SCALES[word.lower()] if word else 0
     return Amount(match["currency"], _parse_decimal(match["sum"]).scaleb(scale))
-
-
-def _is_scale_given(match: re.Match[str]) -> bool:
-    return bool(match["short"] or match["long"])
 
 
 def _parse_code(match: re.Match[str], _today: date) -> Key | None:

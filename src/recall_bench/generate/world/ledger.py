@@ -4,7 +4,6 @@ It is bitemporal: a fact says when it is true and when it is learned, and the tw
 something is found out late.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from recall_bench.generate.world.fact_values import FactValue
@@ -109,8 +108,3 @@ class Thread:
     def list_facts(self, slot: str) -> list[LedgerFact]:
         """The slot's facts in the order in which they were true."""
         return self.facts.get(slot, [])
-
-    def iterate_current(self) -> Iterator[tuple[str, LedgerFact]]:
-        """Each stated slot with its latest fact."""
-        for slot, facts in self.facts.items():
-            yield slot, facts[-1]

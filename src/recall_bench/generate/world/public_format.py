@@ -8,7 +8,7 @@ from recall_bench.generate.world.context import FillContext, get_template
 from recall_bench.generate.world.ledger import Thread
 from recall_bench.generate.world.question_draft import LedgerQuestion
 from recall_bench.generate.world.simulation import Simulation
-from recall_bench.generate.world.sources import FactSlot, ProcessStep, WorldSources
+from recall_bench.generate.world.sources import FactSlot, WorldSources
 
 
 class LexiconWriter:
@@ -83,22 +83,14 @@ class LexiconWriter:
         for process in self._sources.routine.processes:
             for number, step in enumerate(process.steps):
                 if step.when is not None and step.when.cue:
-                    found.append(
-                        (f"{process.id}.{step.id}", _build_step(step, is_first=number == 0))
-                    )
+                    entry: dict[str, object] = {"cues": step.when.cue, "first": number == 0}
+                    found.append((f"{process.id}.{step.id}", entry))
         for arc in self._sources.story.arcs:
             for number, directive in enumerate(arc.directives):
                 if directive.when is not None and directive.when.cue:
-                    entry: dict[str, object] = {
-                        "cues": directive.when.cue,
-                        "first": number == 0,
-                    }
+                    entry = {"cues": directive.when.cue, "first": number == 0}
                     found.append((f"{arc.id}.d{number:02}", entry))
         return found
-
-
-def _build_step(step: ProcessStep, *, is_first: bool) -> dict[str, object]:
-    return {"cues": step.when.cue if step.when else [], "first": is_first}
 
 
 _MEASURED: dict[str, str] = {

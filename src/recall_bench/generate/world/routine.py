@@ -271,7 +271,13 @@ class RoutineSimulator:
             run.thread.first_step = step.id
         heading = render_variant(context, step.heading).text
         prose = render_parts(context, step.text)
-        run.steps = [later for later in run.steps if not _is_contrary(later, step)]
+        # A later step must not reveal what was to be forgotten, nor forget what is public.
+        run.steps = [
+            later
+            for later in run.steps
+            if not (set(later.reveals) & set(step.forgets))
+            and not (set(later.forgets) & set(step.reveals))
+        ]
         self._schedule_next(run, day, chance)
         return DayBlock(
             session=session,
@@ -325,8 +331,3 @@ class RoutineSimulator:
 
 def _hash_name(name: str) -> bytes:
     return blake2b(name.encode(), digest_size=8).digest()
-
-
-def _is_contrary(later: ProcessStep, step: ProcessStep) -> bool:
-    """Whether a later step would reveal what was to be forgotten, or forget what is public."""
-    return bool(set(later.reveals) & set(step.forgets) or set(later.forgets) & set(step.reveals))
