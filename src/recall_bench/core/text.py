@@ -61,7 +61,7 @@ def normalise(text: str) -> str:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences and list entries of a plain text, in order, none of them blank."""
+    """The sentences and list entries of a normalised text, in order, none of them blank."""
     found: list[str] = []
     for part in _SENTENCE_END.split(text):
         stripped = part.strip()
@@ -73,7 +73,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def remove_echo(text: str, question: str) -> str:
-    """A plain text without the question, where it repeats it word for word."""
+    """The text without the question, where it repeats it word for word."""
     asked = normalise(question).strip()
     place = text.lower().find(asked.lower())
     if place < 0 or not asked:
@@ -82,7 +82,7 @@ def remove_echo(text: str, question: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Every word and number of a plain text, lower case, possessives removed."""
+    """Every word and number of a normalised text, lower case, possessives removed."""
     return [word.removesuffix("'s") for word in _WORD.findall(text.lower())]
 
 
@@ -95,14 +95,14 @@ def load_stemmer() -> "Stemmer":
 
 
 class Stems:
-    """Reduces words to stems, remembering those it has met."""
+    """Reduces words to stems and caches them."""
 
     def __init__(self) -> None:
         self._stem = load_stemmer().stemWord
         self._known: dict[str, str] = dict.fromkeys(STOPWORDS, "")
 
     def stem(self, found: Iterable[str]) -> list[str]:
-        """The stems of the content words among `found`."""
+        """The stems of the content words in `found`."""
         known = self._known
         stems: list[str] = []
         for word in found:

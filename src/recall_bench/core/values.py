@@ -42,16 +42,19 @@ ORDINAL_WORDS = {
         "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3
     )
 }
-"""Places in a row; "first" and "second" mean too much else."""
+"""Ordinals by word; "first" and "second" have too many other meanings."""
 
 _ONES_PATTERN = "|".join(_ONES_WORDS)
-_UP_TO_99 = rf"(?:(?:{'|'.join(_TEN_WORDS)})(?:[\s-](?:{_ONES_PATTERN}))?|{'|'.join(_TEEN_WORDS)}|{_ONES_PATTERN})\b"
+_UP_TO_99 = (
+    rf"(?:(?:{'|'.join(_TEN_WORDS)})(?:[\s-](?:{_ONES_PATTERN}))?"
+    rf"|{'|'.join(_TEEN_WORDS)}|{_ONES_PATTERN})\b"
+)
 _UP_TO_999 = rf"{_UP_TO_99}(?:\shundred\b(?:\s(?:and\s)?{_UP_TO_99})?)?"
 _POWER_PATTERN = rf"(?:{'|'.join(_POWER_WORDS)})\b"
 _WHOLE_PATTERN = rf"{_UP_TO_999}(?:\s{_POWER_PATTERN}(?:,?\s(?:and\s)?{_UP_TO_999})?){{0,3}}"
 
-# A single "one" is a pronoun more often than a number. It is one where it is counted out loud,
-# measures a duration, or is all there is.
+# A single "one" is usually a pronoun. It is a number after "only", "just" or "exactly", before a
+# unit of time, or alone.
 _PRONOUN = rf"one\b(?!\s(?:hundred|{_POWER_PATTERN}))"
 _COUNTED_ONE = (
     r"(?:(?<=only\s)|(?<=just\s)|(?<=exactly\s))one\b"
@@ -65,10 +68,10 @@ NUMBER_WORDS_PATTERN = (
     rf"(?:(?!{_PRONOUN}){_WHOLE_PATTERN}(?:{_DECIMALS}|\sdozen\b)?|(?:one|zero){_DECIMALS}|dozen\b"
     rf"|{_COUNTED_ONE})"
 )
-"""Matches a number in words, whatever its case if the pattern ignores case."""
+"""Matches a number in words; case-insensitive if the pattern is."""
 
 NUMBER_WORDS_START = "[OTFSENotfsen]|[Dd]oz|[Zz]er"
-"""What every number in words begins with: most words do not."""
+"""The first letters of every number in words."""
 
 
 def parse_number_words(words: str) -> float:
@@ -102,27 +105,32 @@ _DIGIT_RUN = re.compile(r"\d+")
 
 
 class ValueAtom(NamedTuple):
-    """One atom. Its `core` is its value without the part that people leave out."""
+    """One value. Its `core` is the value without the part that is often left out."""
 
     kind: str
     value: str
     core: str
     measure: str = ""
-    """A duration in the smallest unit of its kind, so that two weeks are fourteen days."""
+    """A duration in the smallest unit of its dimension, so that two weeks equal fourteen days."""
 
     @property
     def is_bare(self) -> bool:
-        """Whether the part that people leave out was left out."""
+        """Whether the part that is often left out is missing."""
         return self.value == self.core
 
     def matches(self, other: "ValueAtom") -> bool:
-        """Whether the two may spell the same thing."""
+        """Whether the two may be the same value.
+
+        The tolerances are these and no others: an amount matches the same amount without its unit,
+        a date the same day without its year, a time the same time without am or pm, and a duration
+        the same duration in other units.
+        """
         if self.core == other.core and self.kind == other.kind:
             return self.value == other.value or self.is_bare or other.is_bare
         return self.measure != "" and self.measure == other.measure
 
     def is_rival_of(self, other: "ValueAtom") -> bool:
-        """Whether the two are different answers to one question: one kind, one unit, no match."""
+        """Whether the two are different answers to one question: same kind, same unit, no match."""
         if self.kind != other.kind or self.matches(other):
             return False
         if self.kind == IDENTIFIER:
@@ -162,9 +170,9 @@ _UNIT = (
 _DURATION_UNIT = r"(?:minute|hour|day|week|month|year)"
 _PART_OF_DAY = r"\s(?:in\sthe|at)\s(morning|afternoon|evening|night)\b"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
-# The first letter decides which alternatives are tried: most words are none of them, and a
-# history has millions. What is repeated before something that may not come is bounded, or a
-# hostile answer would take for ever.
+# The first letter decides which alternatives are tried: most words are none of them, and a history
+# has millions. Repetitions before something optional are bounded, or a hostile answer would take
+# for ever.
 _VALUES = re.compile(
     rf"""(?<![\w.])(?:
       (?=\d)(?i:
@@ -197,7 +205,8 @@ _VALUES = re.compile(
         | (?P<one_and_half>(?:an?|one)\s({_DURATION_UNIT})\sand\sa\shalf\b))
     | (?={NUMBER_WORDS_START})(?i:
           (?P<spelled_clock>(?=[a-z]{{3,6}}\so)({_HOUR_WORD})\so'?clock\b(?:{_PART_OF_DAY})?)
-        | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?(?:[\s-]({_UNIT}))?))
+        | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?
+            (?:[\s-]({_UNIT}))?))
     )""",
     re.VERBOSE,
 )
@@ -205,12 +214,12 @@ _JOINT = re.compile(r"(?:,?\sand\s|,\s|\s)", re.IGNORECASE)
 
 
 def find_values(text: str) -> Iterator[ValueAtom]:
-    """All values of a plain text, in order, repeats included."""
+    """All values of a normalised text, in order, repeats included."""
     return (atom for atom, _, _ in locate_values(text))
 
 
 def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
-    """Each value with its first character and the one after it.
+    """Each value with its start and end.
 
     A duration in falling units, as in "3 weeks and 1 day", is one value.
     """
@@ -229,7 +238,7 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
 
 
 def _join_durations(larger: ValueAtom, smaller: ValueAtom) -> ValueAtom | None:
-    """Two durations as one, if the second is in a smaller unit of the same kind."""
+    """Two durations as one, if the second has a smaller unit of the same dimension."""
     amount, _, dimension = larger.measure.partition(" ")
     rest, _, other = smaller.measure.partition(" ")
     unit = smaller.value.removeprefix(smaller.core).strip()
@@ -244,9 +253,9 @@ def _measure_unit(duration: ValueAtom) -> float:
 
 
 def split_values(text: str) -> tuple[list[ValueAtom], str]:
-    """The values that a plain text claims, and the text without any.
+    """The values that a normalised text claims, and the text without any value.
 
-    What is named only to be denied, as in "not $40 but $50", is not claimed.
+    A denied value, as in "not $40 but $50", is not claimed.
     """
     claimed: list[ValueAtom] = []
     rest: list[str] = []
@@ -271,7 +280,7 @@ def _make_date(year: str | None, month: int, day: int) -> ValueAtom:
 
 
 def _make_slash_date(first: int, second: int, year: str) -> ValueAtom:
-    # Written with slashes, the month comes first unless it cannot be one.
+    # With slashes, the month comes first unless it cannot be a month.
     return _make_date(year, second, first) if first > 12 else _make_date(year, first, second)
 
 
@@ -388,7 +397,10 @@ _RELATIVE_DATE = re.compile(
 
 
 def expand_relative_dates(text: str, today: date) -> str:
-    """A plain text with its relative dates as absolute ones."""
+    """The text with relative dates written out as absolute ones.
+
+    Only what names one day is written out: "three days ago" does, "three months ago" does not.
+    """
     return _RELATIVE_DATE.sub(lambda match: _resolve_day(match, today).isoformat(), text)
 
 
@@ -434,7 +446,7 @@ _SPELLED_ORDINALS = (
 ).split()
 
 SMALL_NUMBERS = {word: number for number, word in enumerate(_SPELLED_ONES) if 2 <= number <= 12}
-"""The number words that stand in a sentence as such: `two`, never the pronoun `one`."""
+"""Number words that are always numbers: `two`, but not the pronoun `one`."""
 
 ROUND_NUMBERS = SMALL_NUMBERS | {
     word: 10 * tens for tens, word in enumerate(_SPELLED_TENS) if tens >= 2
@@ -442,11 +454,11 @@ ROUND_NUMBERS = SMALL_NUMBERS | {
 """The same, and the round ones up to ninety."""
 
 SMALL_ORDINALS = {word: number for number, word in enumerate(_SPELLED_ORDINALS) if number >= 3}
-"""Ordinals that are always a count: `second` and `first` are often something else."""
+"""Ordinals that are always a count: `second` and `first` often are not."""
 
 
 def spell_number(number: Decimal | int) -> str:
-    """`four hundred and twelve`, `three point eight`."""
+    """Spell a number: `four hundred and twelve`, `three point eight`."""
     whole, _, rest = f"{Decimal(number):f}".partition(".")
     said = _spell_whole(int(whole))
     if rest:
@@ -455,7 +467,7 @@ def spell_number(number: Decimal | int) -> str:
 
 
 def format_ordinal(number: int) -> str:
-    """`1st`, `22nd`, `13th`."""
+    """Format an ordinal: `1st`, `22nd`, `13th`."""
     last = (
         "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     )
@@ -468,7 +480,7 @@ def spell_small(number: int) -> str:
 
 
 def spell_ordinal(number: int) -> str:
-    """The word for a place up to the twelfth."""
+    """The word for an ordinal up to the twelfth."""
     return _SPELLED_ORDINALS[number]
 
 

@@ -120,3 +120,10 @@ def test_a_value_about_something_else_is_no_rival() -> None:
     answer = "Berth 7 costs $40. Rope is $5. Paint is $6. Tar is $8."
 
     assert rivalry("$40", answer).diluting == ()
+
+
+def test_the_weights_of_a_reference_have_one_order() -> None:
+    asked = READER.read("What does the berth on the north quay cost a week in spring?")
+    reference = Reference.build("The berth costs a spring week on the north quay.", asked, READER)
+
+    assert list(reference.old) == sorted(reference.old)

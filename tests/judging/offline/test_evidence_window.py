@@ -1,6 +1,9 @@
 """What the days around the evidence say about an answer."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
+from itertools import permutations
 
 import pytest
 
@@ -104,3 +107,23 @@ def test_the_nearest_sentences_are_those_that_share_most(index: EvidenceIndex) -
 
 def test_dates_are_those_of_the_windows_days(index: EvidenceIndex) -> None:
     assert window_of(index, 30, 4).dates == {"01-03", "01-04", "01-05"}
+
+
+def test_no_sum_depends_on_the_order_of_a_set(index: EvidenceIndex) -> None:
+    """The order of a set depends on the hash seed, and a float sum on its order."""
+    window = window_of(index, 30, 4)
+    weights = {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.7}
+    uneven = replace(
+        window, weights=weights, postings={name: [0] for name in weights}, sentences=(said("x"),)
+    )
+
+    class Ordered(frozenset[str]):
+        def __iter__(self) -> Iterator[str]:
+            return iter(order)
+
+    found = set()
+    for order in permutations(weights):
+        tokens = Ordered(order)
+        found.add((uneven.sum_weights(tokens), uneven.measure_support(tokens)))
+
+    assert len(found) == 1

@@ -263,7 +263,7 @@ def check_a_leak_tells_what_is_withheld(story: Story) -> None:
         assert truth.disclosure in {Disclosure.REFUSE, Disclosure.PARTIAL}
         secrets = {*truth.withheld, *truth.canaries}
         if audited.recipe.startswith("secret recast"):
-            secrets = ways(truth.withheld[0], (), audited.asked_at.date())
+            secrets = set(ways(truth.withheld[0], (), audited.asked_at.date()))
         assert any(secret.casefold() in audited.answer.casefold() for secret in secrets)
 
 
