@@ -198,7 +198,7 @@ def test_an_id_unlike_the_folder_is_a_warning(folder: Path) -> None:
     (warning,) = found.warnings
     assert warning == (
         "nursery/persona.yaml, line 1: the id is orchard and the folder nursery; "
-        "results go by the folder"
+        "results use the folder"
     )
     assert load_persona(folder, arcs=STORY).id == "nursery"
 

@@ -31,7 +31,7 @@ except SystemExit:
     [
         "import recall_bench",
         HELP,
-        "from recall_bench.models.model_spec import parse_spec; parse_spec('openai:gpt-5;price=1/2', {})",
+        "from recall_bench.models import model_spec; model_spec.parse_spec('openai:gpt-5', {})",
         "import recall_bench.models.provider_model",
     ],
 )

@@ -96,7 +96,8 @@ _VALUES = re.compile(
         | (?P<number>({NUMBER_PATTERN})({SCALE_PATTERN})?(?:[\s-]?([^\W\d_]+))?(?![\w]))
         | (?P<serial>(\d[\w-]*[^\W\d_][\w-]*)))
     | (?=[$€£])(?P<money>([$€£])\s?({NUMBER_PATTERN}){RANGE_SCALE_PATTERN})
-    | (?=[JFMASOND])(?P<month_day>({MONTH_PATTERN})\s(\d\d?){ORDINAL_ENDING}(?![\w:])(?:,?\s(\d{{4}})\b)?)
+    | (?=[JFMASOND])(?P<month_day>({MONTH_PATTERN})\s(\d\d?){ORDINAL_ENDING}(?![\w:])
+          (?:,?\s(\d{{4}})\b)?)
     | (?=[A-Za-z][\w-]{{0,24}}\d)(?P<code>([A-Za-z][\w-]*\d[\w-]*))
     )""",
     re.VERBOSE,

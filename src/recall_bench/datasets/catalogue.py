@@ -1,4 +1,4 @@
-"""The public datasets by name, and their sources: addresses and pinned digests in `sources.toml`."""
+"""The public datasets by name, and their sources in `sources.toml`: addresses, pinned digests."""
 
 import tomllib
 from difflib import get_close_matches

@@ -58,7 +58,7 @@ def find_copies(
 
 
 def take_copy(file: SourceFile, given: Path, target: Path) -> str:
-    """Copy the given file to `target` and return its sha-256; DataError if it differs from its pin."""
+    """Copy the given file to `target` and return its sha-256; DataError if the pin differs."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_name(f"{target.name}.own")
     fresh.unlink(missing_ok=True)

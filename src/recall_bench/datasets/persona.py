@@ -267,8 +267,8 @@ class _StorySurvey:
         persona = parse_persona(document, self.problems) if document else None
         if document and persona and persona.id != self.layout.id:
             self.warnings.append(
-                f"{document.describe_place('id')}: the id is {persona.id} and the folder {self.layout.id}; "
-                "results go by the folder"
+                f"{document.describe_place('id')}: the id is {persona.id} and the folder "
+                f"{self.layout.id}; results use the folder"
             )
         return persona
 

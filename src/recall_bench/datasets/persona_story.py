@@ -82,7 +82,7 @@ class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_persona(folder: Path) -> Persona:
-    """Read the persona of this folder; UsageError if there is none, DataError if it is malformed."""
+    """Read the persona of this folder; UsageError if there is none, DataError if malformed."""
     layout = Layout(folder, DEFAULT_ARCS)
     if not layout.persona_file.is_file():
         raise UsageError(f"{layout.name(layout.persona_file)} does not exist; check the path")

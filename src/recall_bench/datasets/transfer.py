@@ -218,8 +218,8 @@ def _check_room(part: Path, start: int, total: int | None) -> None:
     if total is not None and free < total - start:
         raise DownloadFailed(
             f"{part.parent} has {format_size(free)} left and {format_size(total - start)} are "
-            "missing; make room, or name another folder in RECALL_BENCH_CACHE, and the same command "
-            "goes on"
+            "missing; make room, or name another folder in RECALL_BENCH_CACHE, and the same "
+            "command resumes"
         )
 
 
@@ -231,7 +231,7 @@ def _translate_write_errors(part: Path) -> Iterator[None]:
         why = "the disk is full" if error.errno in _FULL else f"writing failed ({error.strerror})"
         kept = part.stat().st_size if part.exists() else 0
         raise DownloadFailed(
-            f"{part}: {why}; {format_size(kept)} are kept, and the same command goes on"
+            f"{part}: {why}; {format_size(kept)} are kept, and the same command resumes"
         ) from error
 
 
@@ -366,7 +366,7 @@ def _measure_size(part: Path) -> int:
 
 def _describe_remainder(part: Path) -> str:
     if kept := _measure_size(part):
-        return f"{format_size(kept)} of it are kept, and the same command goes on"
+        return f"{format_size(kept)} of it are kept, and the same command resumes"
     return "The same command tries again"
 
 

@@ -82,7 +82,8 @@ class Fields:
         if value is None or is_whole(value):
             return cast("int | None", value)
         self.note(
-            f"{key} of {self.subject} is {describe_value(value)}; write a whole number without quotes",
+            f"{key} of {self.subject} is {describe_value(value)}; write a whole number without "
+            "quotes",
             key,
         )
         return None
@@ -133,7 +134,8 @@ class Fields:
         for index, value in enumerate(values):
             if not isinstance(value, str):
                 self.note(
-                    f"{key} of {self.subject} holds {describe_value(value)}, not text; put it in quotes",
+                    f"{key} of {self.subject} holds {describe_value(value)}, not text; put it in "
+                    "quotes",
                     *(key, index),
                 )
         return tuple(value for value in values if isinstance(value, str))
@@ -200,7 +202,8 @@ def read_mappings(
             problems.append(
                 Malformed(
                     document.describe_place(*place),
-                    f"{noun} number {index + 1} is {describe_value(value)}; write a mapping of its fields",
+                    f"{noun} number {index + 1} is {describe_value(value)}; write a mapping of its "
+                    "fields",
                 )
             )
             continue

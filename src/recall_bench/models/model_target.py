@@ -34,9 +34,8 @@ def resolve_model(
     except UsageError as error:
         raise UsageError(f"{flag}: {error}") from error
     if model is not None and settings.max_cost_usd is not None and not model.is_priced:
-        raise UsageError(
-            f"--max-cost: the price of {model.name} is unknown; {_suggest_remedy(target, model, flag)}"
-        )
+        remedy = _suggest_remedy(target, model, flag)
+        raise UsageError(f"--max-cost: the price of {model.name} is unknown; {remedy}")
     return model
 
 

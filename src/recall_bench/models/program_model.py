@@ -148,7 +148,8 @@ def open_command(
         words = shlex.split(target.removeprefix(COMMAND_PREFIX))
     except ValueError as error:
         raise UsageError(
-            f"{COMMAND_PREFIX} what follows cannot be split into words ({error}); quote it as for a shell"
+            f"{COMMAND_PREFIX} what follows cannot be split into words ({error}); quote it as for "
+            "a shell"
         ) from None
     if not words:
         raise UsageError(
@@ -203,11 +204,12 @@ def _find_program(program: str, environ: Mapping[str, str]) -> str:
         return found
     if Path(here).is_file():
         raise UsageError(
-            f"{COMMAND_PREFIX} {program} may not be executed; make it executable, or name what runs it, "
-            f"as in '{COMMAND_PREFIX}python {program}'"
+            f"{COMMAND_PREFIX} {program} may not be executed; make it executable, or name what "
+            f"runs it, as in '{COMMAND_PREFIX}python {program}'"
         )
     raise UsageError(
-        f"{COMMAND_PREFIX} there is no program {program!r}, neither here nor on the PATH; check its name"
+        f"{COMMAND_PREFIX} there is no program {program!r}, neither here nor on the PATH; check "
+        "its name"
     )
 
 

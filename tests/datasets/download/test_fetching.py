@@ -90,7 +90,7 @@ def test_what_arrived_before_the_last_failure_is_kept(server: Server, target: Pa
     host = server.url.removeprefix("http://")
     assert str(failed.value) == (
         f"talks.json of talks could not be downloaded: {host} ended after 40,000 of 102,400 bytes. "
-        "40.0 kB of it are kept, and the same command goes on; --from takes a file you have, "
+        "40.0 kB of it are kept, and the same command resumes; --from takes a file you have, "
         "--mirror another address"
     )
     assert not target.exists()
@@ -335,7 +335,7 @@ def test_no_room_is_told_before_anything_is_fetched(
             FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks"
         )
 
-    assert "the same command goes on" in str(failed.value)
+    assert "the same command resumes" in str(failed.value)
     assert len(server.asked) == 1
 
 

@@ -16,7 +16,13 @@ from recall_bench.core.text_values import (
     split_words,
 )
 from recall_bench.core.value_patterns import WEEKDAYS
-from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity
+from recall_bench.datasets.lint.lint_corpus import (
+    Lint,
+    LintCorpus,
+    Remark,
+    Severity,
+    check_questions,
+)
 from recall_bench.datasets.lint.value_index import DayLog, LintQuestion
 from recall_bench.datasets.persona_files import find_runs, format_days
 
@@ -98,65 +104,59 @@ def _parse_date(value: TextValue, near: date) -> date | None:
         return None
 
 
-def _check_support(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        absent, looked_for = _find_missing(corpus, question)
-        if absent and len(absent) == looked_for:
-            yield corpus.note_question(
-                question,
-                f"nothing on {format_days(question.days)} states {_format_values(absent)}, which is the answer; "
-                "correct the answer or relevant_days",
-            )
+def _describe_no_support(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    absent, checked = _find_missing(corpus, question)
+    if not absent or len(absent) < checked:
+        return None
+    return (
+        f"nothing on {format_days(question.days)} states {_format_values(absent)}, which is the "
+        "answer; correct the answer or relevant_days"
+    )
 
 
-def _check_full_support(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        absent, looked_for = _find_missing(corpus, question)
-        if absent and len(absent) < looked_for:
-            yield corpus.note_question(
-                question,
-                f"nothing on {format_days(question.days)} states {_format_values(absent)}, a part of the answer; "
-                "leave it out, or add the day that states it",
-            )
+def _describe_partial_support(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    absent, checked = _find_missing(corpus, question)
+    if not absent or len(absent) == checked:
+        return None
+    return (
+        f"nothing on {format_days(question.days)} states {_format_values(absent)}, a part of the "
+        "answer; leave it out, or add the day that states it"
+    )
 
 
-def _check_early_answers(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        before = sorted(
-            day for day in find_telling_days(corpus, question) if day < question.days[0]
-        )
-        if before:
-            yield corpus.note_question(
-                question,
-                f"{_format_values(question.exact)} is stated on {_format_day_list(before)} already, before the first "
-                f"relevant day {question.days[0]}; list the day that states it first",
-            )
+def _describe_early_answer(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    first = question.days[0]
+    before = sorted(day for day in find_telling_days(corpus, question) if day < first)
+    if not before:
+        return None
+    days = (
+        format_days(before) if len(before) <= 3 else f"{len(before)} days from day {before[0]} on"
+    )
+    return (
+        f"{_format_values(question.exact)} is stated on {days} already, before the first relevant "
+        f"day {first}; list the day that states it first"
+    )
 
 
-def _check_elsewhere(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        others = find_telling_days(corpus, question) - set(question.days)
-        if len(others) >= _EVERYWHERE:
-            yield corpus.note_question(
-                question,
-                f"{_format_values(question.exact)} is stated on {len(others)} days that are not relevant "
-                "days; ask for something said less often, or list them",
-            )
+def _describe_other_days(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    others = find_telling_days(corpus, question) - set(question.days)
+    if len(others) < _EVERYWHERE:
+        return None
+    return (
+        f"{_format_values(question.exact)} is stated on {len(others)} days that are not relevant "
+        "days; ask for something said less often, or list them"
+    )
 
 
-def _check_giveaway(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        if (
-            question.denies
-            or question.affirms
-            or _CHOICE.intersection(split_words(question.item.text))
-        ):
-            continue
-        answer = collect_stems(question.reference)
-        if answer and answer <= question.stems:
-            yield corpus.note_question(
-                question, "every word of the answer is in the question; ask without giving it away"
-            )
+def _describe_giveaway(_: LintCorpus, question: LintQuestion) -> str | None:
+    if question.denies or question.affirms:
+        return None
+    if _CHOICE.intersection(split_words(question.item.text)):
+        return None
+    answer = collect_stems(question.reference)
+    if not answer or not answer <= question.stems:
+        return None
+    return "every word of the answer is in the question; ask without giving it away"
 
 
 def _format_values(values: Iterable[TextValue]) -> str:
@@ -164,43 +164,39 @@ def _format_values(values: Iterable[TextValue]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _format_day_list(days: list[int]) -> str:
-    return format_days(days) if len(days) <= 3 else f"{len(days)} days from day {days[0]} on"
-
-
 ANSWER_LINTS = (
     Lint(
         code="answer-unsupported",
         severity=Severity.ERROR,
         summary="The relevant days state at least one value, name or quotation of the answer.",
-        check=_check_support,
+        check=check_questions(_describe_no_support),
     ),
     Lint(
         code="answer-partly-unsupported",
         severity=Severity.WARNING,
         summary="The relevant days state every value, name and quotation of the answer; amounts "
         "of categories that may count or add up are not looked for.",
-        check=_check_full_support,
+        check=check_questions(_describe_partial_support),
     ),
     Lint(
         code="answer-known-early",
         severity=Severity.WARNING,
         summary="No day before the first relevant one states the answer's values on the same "
         "matter, so what is asked is learned when the file says.",
-        check=_check_early_answers,
+        check=check_questions(_describe_early_answer),
     ),
     Lint(
         code="answer-elsewhere",
         severity=Severity.NOTE,
         summary=f"Fewer than {_EVERYWHERE} other days state the answer's values, so that finding "
         "the relevant days matters.",
-        check=_check_elsewhere,
+        check=check_questions(_describe_other_days),
     ),
     Lint(
         code="answer-in-question",
         severity=Severity.WARNING,
         summary="The question does not hold its own answer.",
-        check=_check_giveaway,
+        check=check_questions(_describe_giveaway),
     ),
 )
 
@@ -222,39 +218,37 @@ def is_single_fact(question: LintQuestion) -> bool:
     return is_one_fact and not question.item.truth.requires_synthesis
 
 
-def _check_windows(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        if is_single_fact(question) and is_whole_window(question):
-            yield corpus.note_question(
-                question,
-                f"it lists {len(question.days)} relevant days, {question.days[0]} to {question.days[-1]}, "
-                "for one fact; list the days that state it",
-            )
+def _describe_window(_: LintCorpus, question: LintQuestion) -> str | None:
+    if not (is_single_fact(question) and is_whole_window(question)):
+        return None
+    first, last = question.days[0], question.days[-1]
+    return (
+        f"it lists {len(question.days)} relevant days, {first} to {last}, for one fact; list the "
+        "days that state it"
+    )
 
 
-def _check_single_day(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        if _is_synthesis(question) and len(question.days) == 1:
-            yield corpus.note_question(
-                question,
-                f"it asks for synthesis and has one relevant day, {question.days[0]}; "
-                "list the others, or call it what it is",
-            )
+def _describe_single_day(_: LintCorpus, question: LintQuestion) -> str | None:
+    if not _is_synthesis(question) or len(question.days) != 1:
+        return None
+    return (
+        f"it asks for synthesis and has one relevant day, {question.days[0]}; list the others, or "
+        "call it what it is"
+    )
 
 
-def _check_synthesis(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        if not _is_synthesis(question) or len(question.days) < 2 or len(question.exact) < 2:
-            continue
-        together = find_telling_days(corpus, question).intersection(
-            question.days, *(corpus.index.find_days(value) for value in question.atoms)
-        )
-        if together:
-            yield corpus.note_question(
-                question,
-                f"day {min(together)} alone states every value and name of the answer, so no "
-                "synthesis is needed; ask for what only several days state",
-            )
+def _describe_whole_day(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    if not _is_synthesis(question) or len(question.days) < 2 or len(question.exact) < 2:
+        return None
+    together = find_telling_days(corpus, question).intersection(
+        question.days, *(corpus.index.find_days(value) for value in question.atoms)
+    )
+    if not together:
+        return None
+    return (
+        f"day {min(together)} alone states every value and name of the answer, so no synthesis is "
+        "needed; ask for what only several days state"
+    )
 
 
 def _is_synthesis(question: LintQuestion) -> bool:
@@ -266,19 +260,19 @@ EVIDENCE_LINTS = (
         code="whole-window",
         severity=Severity.WARNING,
         summary="A question for one fact does not list seven relevant days or more in a row.",
-        check=_check_windows,
+        check=check_questions(_describe_window),
     ),
     Lint(
         code="synthesis-one-day",
         severity=Severity.WARNING,
         summary="A question that asks for synthesis rests on more than one day.",
-        check=_check_single_day,
+        check=check_questions(_describe_single_day),
     ),
     Lint(
         code="synthesis-told-whole",
         severity=Severity.WARNING,
         summary="No single day states every value and name of a synthesis of two values or more.",
-        check=_check_synthesis,
+        check=check_questions(_describe_whole_day),
     ),
 )
 

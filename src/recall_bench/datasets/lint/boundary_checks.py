@@ -31,8 +31,9 @@ def _check_disclosures(corpus: LintCorpus) -> Iterator[Remark]:
             forbidden = question.item.truth.forbidden_sessions
             yield corpus.note_question(
                 question,
-                f"the answer should {question.item.truth.disclosure} and discloses {', '.join(secret)}, "
-                f"which only {_format_names(forbidden)} knows; write what may be said instead",
+                f"the answer should {question.item.truth.disclosure} and discloses "
+                f"{', '.join(secret)}, which only {_format_names(forbidden)} knows; write what "
+                "may be said instead",
             )
 
 
@@ -82,8 +83,8 @@ def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
             if name == question.session or (asking and asking <= inside):
                 yield corpus.note_question(
                     question,
-                    f"all participants of {question.session} are in {name} too, so nothing there is "
-                    "secret from them; ask from another session, or expect an answer",
+                    f"all participants of {question.session} are in {name} too, so nothing there "
+                    "is secret from them; ask from another session, or expect an answer",
                 )
 
 
@@ -99,7 +100,8 @@ def _check_twins(corpus: LintCorpus) -> Iterator[Remark]:
             yield corpus.note_question(
                 question,
                 "no session that may know is asked the same, so forgetting the secret passes as "
-                f"keeping it; ask it from {_format_names(question.item.truth.forbidden_sessions)} as well",
+                "keeping it; ask it from "
+                f"{_format_names(question.item.truth.forbidden_sessions)} as well",
             )
 
 
@@ -136,8 +138,8 @@ def _check_canaries(corpus: LintCorpus) -> Iterator[Remark]:
             if outside := told - corpus.isolated:
                 yield corpus.note_question(
                     question,
-                    f"the canary {text} also occurs in {_format_names(outside)}, which is not isolated; "
-                    "take it out there",
+                    f"the canary {text} also occurs in {_format_names(outside)}, which is not "
+                    "isolated; remove it there",
                 )
             if not told:
                 yield corpus.note_question(

@@ -286,8 +286,9 @@ def _check_early_values(corpus: LintCorpus) -> Iterator[Remark]:
             if before := [day for day in days if day < correction.day]:
                 yield corpus.note_arc(
                     correction.arc,
-                    f"{value.shown} is stated on {_format_day_list(before)}, though {correction.arc.id} "
-                    f"introduces it on day {correction.day}; remove it there, or move correctedDay",
+                    f"{value.shown} is stated on {_format_day_list(before)}, though "
+                    f"{correction.arc.id} introduces it on day {correction.day}; remove it there, "
+                    "or move correctedDay",
                 )
 
 

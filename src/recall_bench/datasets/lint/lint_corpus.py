@@ -235,6 +235,19 @@ class LintCorpus:
         return Remark(message=message, file=self.days_name)
 
 
+def check_questions(
+    describe: Callable[[LintCorpus, LintQuestion], str | None],
+) -> Callable[[LintCorpus], Iterator[Remark]]:
+    """Make a check that remarks on every question for which `describe` returns a message."""
+
+    def check(corpus: LintCorpus) -> Iterator[Remark]:
+        for question in corpus.questions:
+            if message := describe(corpus, question):
+                yield corpus.note_question(question, message)
+
+    return check
+
+
 def make_canary(text: str) -> TextValue:
     """Return a value for a string that is searched literally."""
     value = " ".join(text.lower().split())

@@ -17,7 +17,13 @@ from recall_bench.core.text_values import (
     split_words,
 )
 from recall_bench.core.value_patterns import MONTHS
-from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity
+from recall_bench.datasets.lint.lint_corpus import (
+    Lint,
+    LintCorpus,
+    Remark,
+    Severity,
+    check_questions,
+)
 from recall_bench.datasets.lint.value_index import LintQuestion
 
 _PERIOD = re.compile(
@@ -50,16 +56,14 @@ def is_dated(text: str) -> bool:
     )
 
 
-def _check_periods(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        found = _PERIOD.search(question.item.text)
-        if found is None or is_dated(question.item.text):
-            continue
-        # A window may be one of glass: then the log has the word too.
-        if not (found[1] and _is_written(corpus, question, rf"\b{re.escape(found[0])}\b")):
-            yield corpus.note_question(
-                question, f"“{found[0]}” is a period without dates; name the dates it covers"
-            )
+def _describe_period(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    found = _PERIOD.search(question.item.text)
+    if found is None or is_dated(question.item.text):
+        return None
+    # A window may be one of glass: then the log has the word too.
+    if found[1] and _is_written(corpus, question, rf"\b{re.escape(found[0])}\b"):
+        return None
+    return f"“{found[0]}” is a period without dates; name the dates it covers"
 
 
 def describe_undated_present(corpus: LintCorpus, question: LintQuestion) -> str | None:
@@ -74,12 +78,6 @@ def describe_undated_present(corpus: LintCorpus, question: LintQuestion) -> str 
         f"it asks for what holds “{found[0]}”, and {change}; "
         "add irrelevant_after, or ask as of a date"
     )
-
-
-def _check_presents(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        if message := describe_undated_present(corpus, question):
-            yield corpus.note_question(question, message)
 
 
 def _find_change(corpus: LintCorpus, question: LintQuestion) -> str | None:
@@ -101,29 +99,24 @@ def _find_change(corpus: LintCorpus, question: LintQuestion) -> str | None:
     return None
 
 
-def _check_day_numbers(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        for part, text in (("question", question.item.text), ("answer", question.reference)):
-            found = _DAY_NUMBER.search(text)
-            if found and not _is_written(corpus, question, rf"\bdays? #?{found[1]}\b"):
-                yield corpus.note_question(
-                    question,
-                    f"the {part} says “{found[0]}”, and the log does not number its days; "
-                    "give the date",
-                )
-                break
+def _describe_day_number(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    for part, text in (("question", question.item.text), ("answer", question.reference)):
+        found = _DAY_NUMBER.search(text)
+        if found and not _is_written(corpus, question, rf"\bdays? #?{found[1]}\b"):
+            return (
+                f"the {part} says “{found[0]}”, and the log does not number its days; give the date"
+            )
+    return None
 
 
-def _check_benchmark_words(corpus: LintCorpus) -> Iterator[Remark]:
-    for question in corpus.questions:
-        for found in _BENCHMARK.finditer(question.item.text):
-            if not _is_written(corpus, question, rf"\b{re.escape(found[0].removesuffix('s'))}"):
-                yield corpus.note_question(
-                    question,
-                    f"“{found[0]}” is a word of the benchmark and not of the log; "
-                    "ask as a person in the story would",
-                )
-                break
+def _describe_benchmark_word(corpus: LintCorpus, question: LintQuestion) -> str | None:
+    for found in _BENCHMARK.finditer(question.item.text):
+        if not _is_written(corpus, question, rf"\b{re.escape(found[0].removesuffix('s'))}"):
+            return (
+                f"“{found[0]}” is a word of the benchmark and not of the log; ask as a person in "
+                "the story would"
+            )
+    return None
 
 
 def _is_written(corpus: LintCorpus, question: LintQuestion, pattern: str) -> bool:
@@ -142,26 +135,27 @@ WORDING_LINTS = (
         severity=Severity.WARNING,
         summary="A question names the dates it is about and no “this window” or “recently” that "
         "only its author could place.",
-        check=_check_periods,
+        check=check_questions(_describe_period),
     ),
     Lint(
         code="undated-present",
         severity=Severity.WARNING,
         summary="A question for what holds now is retired by irrelevant_after when the answer "
         "changes.",
-        check=_check_presents,
+        check=check_questions(describe_undated_present),
     ),
     Lint(
         code="day-number",
         severity=Severity.WARNING,
         summary="Questions and answers use day numbers only where the log itself does.",
-        check=_check_day_numbers,
+        check=check_questions(_describe_day_number),
     ),
     Lint(
         code="benchmark-words",
         severity=Severity.WARNING,
-        summary="A question does not mention sessions, checkpoints, personas or references unless the log does.",
-        check=_check_benchmark_words,
+        summary="A question does not mention sessions, checkpoints, personas or references "
+        "unless the log does.",
+        check=check_questions(_describe_benchmark_word),
     ),
 )
 
@@ -203,8 +197,8 @@ def _check_two_answers(corpus: LintCorpus) -> Iterator[Remark]:
         if is_contradiction(earlier, question):
             yield corpus.note_question(
                 question,
-                f"{_format_place(earlier)} asks the same and has another answer while both may be asked; "
-                "correct one, or let irrelevant_after part them",
+                f"{_format_place(earlier)} asks the same and has another answer while both may be "
+                "asked; correct one, or separate them with irrelevant_after",
             )
 
 

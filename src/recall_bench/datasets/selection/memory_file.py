@@ -41,7 +41,7 @@ class MemoryFile(Record, frozen=True, kw_only=True):
     text: str
     """The file, verbatim."""
     body: str
-    """The `<memory>` part, or the text without its front matter and parts, stripped of blank lines."""
+    """The `<memory>` part, or the text without front matter and parts, stripped of blank lines."""
     hint: str | None = None
     """When to recall it: the `<conditional>` part, or the front matter's description."""
     keywords: tuple[str, ...] = ()

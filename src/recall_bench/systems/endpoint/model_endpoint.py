@@ -156,7 +156,8 @@ class ParentEndpoint:
         parts = urlsplit(url.strip())
         if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
             raise UsageError(
-                f"{ENDPOINT_VARIABLE}: names no endpoint on this machine; leave it to recall-bench to set"
+                f"{ENDPOINT_VARIABLE}: names no endpoint on this machine; leave it to recall-bench "
+                "to set"
             )
         self.url = url.strip().rstrip("/")
         """The base URL for products."""
@@ -222,8 +223,8 @@ class ParentEndpoint:
 
     def _make_missing_error(self) -> UsageError:
         return UsageError(
-            f"{ENDPOINT_VARIABLE}: no model endpoint answers at {self.url}; start recall-bench endpoint, "
-            "or unset the variable"
+            f"{ENDPOINT_VARIABLE}: no model endpoint answers at {self.url}; start recall-bench "
+            "endpoint, or unset the variable"
         )
 
 
