@@ -91,7 +91,7 @@ def test_other_questions_are_refused_and_intersected_without_them(
     assert "before and after differ in questions of gardener" in refused.err
     assert len(refused.err.splitlines()) == 1
     assert shown.code == 0
-    assert "2 of A and 2 of B: trials about a question that reads otherwise" in shown.out
+    assert "2 of A and 2 of B: trials about a question that differs" in shown.out
     assert "13 trials of 9 questions" in shown.out
 
 

@@ -225,7 +225,7 @@ def _list_tests(part: ContrastPart, scale: float, digits: int) -> tuple[str, ...
 def _render_notes(report: ComparisonReport) -> Iterator[str]:
     parts = [part for each in report.contrasts for part in (each.overall, *each.categories)]
     yield from wrap_text(
-        "n: different questions; each is one piece of evidence, however often it was put. +/=/−: "
+        "n: different questions; each is one piece of evidence, however often it was asked. +/=/−: "
         "questions whose figure went up, stayed and went down. seen: the smallest true difference "
         "that data like these show four times in five."
     )

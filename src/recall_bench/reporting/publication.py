@@ -107,7 +107,7 @@ def _load_stories(
         # does without the days.
         if data is not None and folder.plan.imported is None:
             raise
-        return {}, f"the days that evidence points into are not shown: {missing}"
+        return {}, f"the days of the evidence are not shown: {missing}"
 
 
 def _draw_heatmaps(

@@ -218,7 +218,7 @@ def render_failures(found: Attribution) -> Iterator[str]:
     leaves = sorted((leaf for leaf in found.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
     if leaves:
         yield ""
-        yield f"{'put down to':<{_LEAF_WIDTH}}{'trials':>8}{'questions':>11}{'share':>9}"
+        yield f"{'cause':<{_LEAF_WIDTH}}{'trials':>8}{'questions':>11}{'share':>9}"
     for leaf in leaves:
         part = leaf.trials / found.misses
         bar = "█" * round(part * _BAR_WIDTH)
@@ -298,7 +298,7 @@ def _render_contender(measure: CostMeasure, each: Contender) -> list[str]:
     if each.dominated_by:
         words += f" · dominated by {', '.join(each.dominated_by)}"
     if each.in_doubt:
-        words += f" (intervals overlap with {', '.join(each.in_doubt)}: compare tells)"
+        words += f" (intervals overlap with {', '.join(each.in_doubt)}; use compare)"
     return format_fact("", f"{clean_text(each.name)[:_RUN_WIDTH]}: {words}")
 
 
@@ -344,7 +344,7 @@ def _render_section(title: str, lines: Iterable[str]) -> list[str]:
 
 def _render_notes(report: RunReport) -> list[str]:
     return wrap_text(
-        "n: different questions; each is one piece of evidence, however often it was put. In "
+        "n: different questions; each is one piece of evidence, however often it was asked. In "
         f"brackets: 95 % intervals, by drawing questions again, or personas where there are five "
         f"or more (seed {report.seed}). {SMALL_MARK}: fewer than {FEW_QUESTIONS} questions; the "
         "interval holds less often than it says."

@@ -258,14 +258,14 @@ def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
     if contrast.is_identical:
         return (
             f"{second} and {first} are identical: each of the {contrast.owed:,} trials that both "
-            "owe came to the same"
+            "owe has the same result"
         )
     found = contrast.overall.comparison
     if is_significant(found):
         sentence = _describe_winner(contrast, first, second)
     else:
         sentence = (
-            f"no difference between {first} and {second} can be told: {describe_difference(found)}"
+            f"no difference between {first} and {second} is shown: {describe_difference(found)}"
         )
         sentence += _describe_limit(found)
     if found.difference.is_small:
@@ -317,9 +317,9 @@ def _describe_winner(contrast: Contrast, first: str, second: str) -> str:
 
 def _describe_limit(found: PairedComparison) -> str:
     if not found.wins + found.losses:
-        return "; no question came to other points"
+        return "; every question has the same points"
     if found.detectable is None:
-        return "; so few questions could not have shown any difference"
+        return "; with so few questions no difference can be shown"
     return f"; a difference below {found.detectable:.2f} could not have been seen reliably"
 
 

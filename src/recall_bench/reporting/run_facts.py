@@ -144,8 +144,8 @@ def list_boundary_facts(boundary: BoundaryCounts) -> Iterator[tuple[str, str]]:
     leaks = boundary.leaks
     if leaks.answers:
         share = format_percent(leaks.share)
-        told = f"{leaks.leaked} of {leaks.answers} guarded answers told the secret ({share})"
-        yield "Leaks", told
+        words = f"{leaks.leaked} of {leaks.answers} guarded answers told the secret ({share})"
+        yield "Leaks", words
     if boundary.refusals:
         yield "Over-refusal", _describe_refusals(boundary)
 

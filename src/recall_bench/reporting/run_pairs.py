@@ -197,11 +197,11 @@ _CONDITION_FACETS: _Facets = {
 }
 
 
-NO_PERSONA = "of a persona that the other run has not"
-NO_QUESTION = "about a question that the other run has not"
-CHANGED_QUESTION = "about a question that reads otherwise in the other run"
-NO_CHECKPOINT = "at a checkpoint that the other run does not come to, or after other days"
-NO_REPEAT = "put more often than in the other run"
+NO_PERSONA = "of a persona that the other run does not have"
+NO_QUESTION = "about a question that the other run does not have"
+CHANGED_QUESTION = "about a question that differs in the other run"
+NO_CHECKPOINT = "at a checkpoint that the other run does not have, or after other days"
+NO_REPEAT = "repeated more often than in the other run"
 NOT_ASKED = "not asked in the other run"
 """Reasons to leave a trial out, the first that holds. The last is due to a sample, to group
 categories, or to a system that does not see who asks."""

@@ -115,7 +115,7 @@ def test_a_protocols_scores_have_no_points_to_lose(tmp_path: Path) -> None:
     found = count_causes(table(story))
 
     assert (found.misses, sum(each.points_lost for each in found.leaves)) == (1, 0)
-    assert any("no mark for what is made up" in note for note in found.notes)
+    assert any("no grounding mark" in note for note in found.notes)
 
 
 def test_whether_a_day_was_stored_is_said_to_be_unknown_where_it_is(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_whether_a_day_was_stored_is_said_to_be_unknown_where_it_is(tmp_path: Pa
 
     assert [note for note in notes() if "stored_days" in note] == [
         (
-            "1 miss put down to retrieval may as well be days never stored: the system does not "
+            "1 miss attributed to retrieval may as well be days never stored: the system does not "
             "say what it holds (a Python adapter says it by stored_days)."
         )
     ]
@@ -144,10 +144,7 @@ def test_a_system_that_shows_nothing_is_said_to(tmp_path: Path) -> None:
 
     assert counts(found) == {FailureLeaf.UNTRACED: 1}
     assert found.notes == (
-        (
-            "1 miss could not be traced, for the system does not show what it found, or nobody can "
-            "tell where that is from."
-        ),
+        ("1 miss could not be traced: the system returns no passages, or their source is unknown."),
     )
 
 

@@ -140,7 +140,7 @@ def test_what_nobody_judged_or_the_stub_did_is_not_kept(tmp_path: Path) -> None:
     unjudged = write_run(tmp_path / "unjudged", questions(3), {})
 
     for run in (stub, unjudged):
-        with pytest.raises(UsageError, match="none of its answers was judged for what it makes"):
+        with pytest.raises(UsageError, match="no answer was judged for grounding"):
             canaries("update", run, "--file", tmp_path / "canaries.json")
     assert not (tmp_path / "canaries.json").exists()
 

@@ -179,8 +179,8 @@ def test_what_the_system_says_counts_where_we_counted_nothing(story: Story) -> N
     assert found.points[0].query_usage == Usage(calls=2, input_tokens=30, output_tokens=9)
     assert found.points[0].ingest_usage is None
     assert found.measures[CostMeasure.TOKENS] == 15
-    assert CostMeasure.MONEY not in found.measures, "what feeding took nobody says"
-    assert any("feeding" in note for note in found.notes)
+    assert CostMeasure.MONEY not in found.measures, "the usage of ingestion is unknown"
+    assert any("ingestion" in note for note in found.notes)
 
 
 def test_answers_that_do_not_say_leave_the_rest_unknown(story: Story) -> None:
@@ -190,7 +190,7 @@ def test_answers_that_do_not_say_leave_the_rest_unknown(story: Story) -> None:
     found = told(story)
 
     assert CostMeasure.TOKENS not in found.measures
-    assert any(note.endswith("spent on them: 1") for note in found.notes)
+    assert any(note.endswith("usage report: 1") for note in found.notes)
 
 
 def test_the_readers_spending_is_not_taken_for_the_systems(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_money_with_an_unknown_price_is_unknown(story: Story) -> None:
     found = told(story)
 
     assert CostMeasure.MONEY not in found.measures
-    assert any("price of 2 calls" in note for note in found.notes)
+    assert any("2 calls have no known price" in note for note in found.notes)
 
 
 def test_judges_are_no_cost_of_the_system(tmp_path: Path) -> None:

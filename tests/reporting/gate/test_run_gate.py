@@ -423,7 +423,7 @@ def test_identical_runs_lost_nothing_and_need_no_proof(tmp_path: Path) -> None:
     gate = check_run(later(second), first, GateRules(margin=1, prove=True))
 
     assert gate.verdict is CheckOutcome.PASSED
-    assert only(gate, "margin").said == "every trial came to the same, so nothing was lost"
+    assert only(gate, "margin").said == "every trial has the same result, so nothing was lost"
     assert gate.strength == "unknown: none of 24 questions differs from another"
 
 

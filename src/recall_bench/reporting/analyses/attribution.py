@@ -244,13 +244,13 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
         lambda row: row.evidence_lost is None,
-        text="put down to retrieval may as well be days never stored: the system does not say what"
+        text="attributed to retrieval may as well be days never stored: the system does not say what"
         " it holds (a Python adapter says it by stored_days)",
     ),
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
         _is_partly_traceable,
-        text="put down to retrieval had passages that could not be traced to a day, and the right"
+        text="attributed to retrieval had passages that could not be traced to a day, and the right"
         " one may be among them",
     ),
     AttributionDoubt(
@@ -261,7 +261,7 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.CUT,),
         lambda row: row.reading_s is None,
-        text="put down to the budget had answers that the system wrote itself, and it may have read"
+        text="attributed to the budget had answers that the system wrote itself, and it may have read"
         " more than was kept",
     ),
     AttributionDoubt(
@@ -272,19 +272,18 @@ DOUBTS = (
     AttributionDoubt(
         tuple(FailureLeaf),
         lambda row: row.state is TrialState.MEASURED,
-        text="have a score and no mark for what is made up, so that is noticed only where there was"
-        " nothing to tell",
+        text="have a score and no grounding mark, so a fabrication is noticed only where there was"
+        " no answer",
     ),
     AttributionDoubt(
         (FailureLeaf.UNTRACED,),
         lambda row: not row.item.truth.evidence,
-        text="could not be traced, for their questions name no evidence",
+        text="could not be traced: their questions name no evidence",
     ),
     AttributionDoubt(
         (FailureLeaf.UNTRACED,),
         lambda row: bool(row.item.truth.evidence),
-        text="could not be traced, for the system does not show what it found, or nobody can tell"
-        " where that is from",
+        text="could not be traced: the system returns no passages, or their source is unknown",
     ),
 )
 """In the order in which they are listed."""

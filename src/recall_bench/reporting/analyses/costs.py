@@ -124,24 +124,26 @@ class RunSpending:
 
 def read_spending(folder: RunFolder, rows: Iterable[TrialRow]) -> RunSpending:
     """What was spent; nothing by a system that only computes, without a model as its reader."""
-    heard = _read_journal(folder)
+    log = _read_journal(folder)
     plan = folder.plan
-    is_free = plan.system.computes and not heard.is_metered
-    said, silent = _sum_reports(rows)
+    is_free = plan.system.computes and not log.is_metered
+    reported, silent = _sum_reports(rows)
     reads = plan.reader is not None and plan.reader.model is not None
     query: Usages | None = None
-    if heard.is_metered:
-        query = _merge_usages(heard.query, heard.reading)
-    elif said:
-        query = said
+    if log.is_metered:
+        query = _merge_usages(log.query, log.reading)
+    elif reported:
+        query = reported
     elif is_free and not reads:
         query = {}
     return RunSpending(
-        ingest=heard.ingest if heard.is_metered or is_free else None,
+        ingest=log.ingest if log.is_metered or is_free else None,
         query=query,
-        is_reader_alone=reads and bool(said) and not (heard.is_metered or heard.is_told or is_free),
-        silent=silent if said and not heard.is_metered else 0,
-        bytes=heard.bytes,
+        is_reader_alone=reads
+        and bool(reported)
+        and not (log.is_metered or log.is_reported or is_free),
+        silent=silent if reported and not log.is_metered else 0,
+        bytes=log.bytes,
     )
 
 
@@ -179,7 +181,7 @@ class _SpendingLog:
     reading: Usages = field(default_factory=dict)
     bytes: dict[str, dict[str, int | None]] = field(default_factory=dict)
     is_metered: bool = False
-    is_told: bool = False
+    is_reported: bool = False
     """Whether the system itself reports its usage."""
 
     def note(self, line: _SpendingLine) -> None:
@@ -190,22 +192,22 @@ class _SpendingLog:
             case _SpendingLine(type="inspected", checkpoint=str(label), scenario=str(scenario)):
                 self.bytes.setdefault(label, {})[scenario] = line.bytes
             case _SpendingLine(type="answered", trial=_SpendingTrial(checkpoint=label)):
-                self.is_told |= line.answer is not None and line.answer.usage is not None
+                self.is_reported |= line.answer is not None and line.answer.usage is not None
                 if line.reading_usage is not None:
                     _add_usage(self.reading, label, line.reading_usage)
 
 
 def _read_journal(folder: RunFolder) -> _SpendingLog:
-    path, heard = folder.path / JOURNAL, _SpendingLog()
+    path, log = folder.path / JOURNAL, _SpendingLog()
     # Answers are most of a journal; they are read only if system and reader both report usage.
     wanted = _PAYER_EVENTS if _is_paid_twice(folder.plan) else _SPENDING_EVENTS
     try:
         for _, line in read_lines(path):
             if line.startswith(wanted):
-                heard.note(_SPENDING_DECODER.decode(line))
+                log.note(_SPENDING_DECODER.decode(line))
     except (msgspec.DecodeError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
-    return heard
+    return log
 
 
 def _is_paid_twice(plan: Plan) -> bool:
@@ -302,20 +304,20 @@ class _CostedRun:
         spent, notes = self.spending, []
         if spent.query is None:
             notes.append(
-                "nobody says what the system spends on models; --endpoint counts what it spends "
-                "there, or its answers can say so (usage)"
+                "model usage of the system is unknown; --endpoint meters what it spends "
+                "there, or its answers can report it (usage)"
             )
         elif spent.is_reader_alone:
             notes.append(
-                "tokens and money of answers are the reader's alone; what the system spends "
-                "itself, --endpoint counts"
+                "tokens and money of answers are the reader's alone; --endpoint meters what "
+                "the system spends itself"
             )
         if spent.query is not None and spent.ingest is None:
-            notes.append("nobody says what feeding spends on models; --endpoint counts it")
+            notes.append("model usage of ingestion is unknown; --endpoint meters it")
         if spent.silent:
             notes.append(
-                "tokens and money of an answer are not known: of those answered, so many do not "
-                f"say what was spent on them: {spent.silent:,}"
+                "tokens and money of an answer are unknown; answers without a usage report: "
+                f"{spent.silent:,}"
             )
         if self.table.plan.lifecycle is Lifecycle.FRESH and _is_spent(spent.ingest):
             notes.append(
@@ -323,17 +325,15 @@ class _CostedRun:
             )
         if self._untimed_count:
             notes.append(
-                "how long an answer takes is not known: so many were imported without a time on "
-                f"record: {self._untimed_count:,}"
+                "the time of an answer is unknown; answers imported without one: "
+                f"{self._untimed_count:,}"
             )
         if spent.total.unpriced:
-            notes.append(
-                f"money is not known: nobody knows the price of {spent.total.unpriced:,} calls"
-            )
+            notes.append(f"money is unknown: {spent.total.unpriced:,} calls have no known price")
         if not points or points[-1].index_bytes is None:
             notes.append(
                 "the size of the index is not known at the last checkpoint; the system, or its "
-                "adapter, can say it (stored_bytes)"
+                "adapter, can report it (stored_bytes)"
             )
         return notes
 
@@ -383,8 +383,10 @@ class _CostedRun:
 
     def _sum_bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
         """The size of all memories; None unless all are known."""
-        told = self.spending.bytes.get(label, {})
-        sizes = [told.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
+        known_sizes = self.spending.bytes.get(label, {})
+        sizes = [
+            known_sizes.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)
+        ]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
 

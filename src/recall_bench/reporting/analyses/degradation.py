@@ -37,11 +37,11 @@ def measure_sizes(table: TrialTable) -> dict[str, int]:
 
     The label does not tell: `full` stands for more days than any story has.
     """
-    told: dict[str, int] = {}
+    fed: dict[str, int] = {}
     for row in table.rows:
         label = row.trial.checkpoint
-        told[label] = max(told.get(label, 0), row.cutoff)
-    return {each.label: told[each.label] for each in table.plan.checkpoints if each.label in told}
+        fed[label] = max(fed.get(label, 0), row.cutoff)
+    return {each.label: fed[each.label] for each in table.plan.checkpoints if each.label in fed}
 
 
 def select_grown(table: TrialTable) -> Iterator[TrialRow]:

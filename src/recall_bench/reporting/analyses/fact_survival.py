@@ -241,7 +241,7 @@ def estimate_survivals(
     )
     for by, names in _group_facts(facts):
         if len(set(names.values())) < 2:
-            notes.append(f"survival is not told apart by {by.value}: {_SINGLE_GROUP[by]}")
+            notes.append(f"survival is not split by {by.value}: {_SINGLE_GROUP[by]}")
             continue
         large, small = _split_by_size(facts, names)
         parts = estimate_survival_by(large, _make_namer(names), seed=seed, resamples=resamples)
@@ -275,7 +275,7 @@ def _note_counts(whole: Survival) -> list[str]:
 
 
 _TOO_FEW_NOTE = (
-    f"survival is not told: fewer than {MIN_AT_RISK} questions were followed at any age, and the "
+    f"there is no survival curve: fewer than {MIN_AT_RISK} questions were followed at any age, and the "
     "loss "
     "of one would take more than a tenth of the curve"
 )

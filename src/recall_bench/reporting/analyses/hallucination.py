@@ -145,12 +145,12 @@ def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[Hallucination
         )
     # The steepest rise within the interval.
     possible = max(hallucination.slope.high or 0.0, 0.0)
-    told = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
+    finding = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
     share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
     if possible < MAX_FABRICATED_SHARE * fall:
-        return HallucinationPattern.HEALTHY, f"{told}: at most {share}, by the fall as measured"
+        return HallucinationPattern.HEALTHY, f"{finding}: at most {share}, by the fall as measured"
     return HallucinationPattern.UNKNOWN, (
-        f"{told}; but up to {share} would fit the data as well, and from "
+        f"{finding}; but up to {share} would fit the data as well, and from "
         f"{100 * MAX_FABRICATED_SHARE:.0f} on that "
         "is not called healthy: ask more questions"
     )

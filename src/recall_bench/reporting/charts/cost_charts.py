@@ -114,7 +114,7 @@ def plot_costs(costs: RunCosts) -> Chart | None:
     notes = [
         (
             "At each checkpoint, all personas together. Each panel has its own axis; a line breaks "
-            "where nobody says."
+            "where the cost is unknown."
         ),
         _list_measures("Not known", [each for each in series if each not in known]),
         _list_measures("Nothing spent", [each for each in known if each not in drawn]),
@@ -325,7 +325,7 @@ def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
 def _describe_loser(each: Contender) -> str:
     betters = [chart_text.trim_name(name) for name in each.dominated_by]
     is_doubtful = set(each.dominated_by) <= set(each.in_doubt)
-    chance = " (their intervals overlap: compare tells)" if is_doubtful else ""
+    chance = " (their intervals overlap; use compare)" if is_doubtful else ""
     return f"{chart_text.trim_name(each.name)} by {chart_text.join_names(betters)}{chance}"
 
 

@@ -32,16 +32,16 @@ def plot_failures(views: Attribution) -> Chart | None:
     if not views.misses:
         return None
     title = "Where misses come from"
-    said = f"{views.misses:,} misses of {views.answered:,} trials, each put down to one place."
+    note = f"{views.misses:,} misses of {views.answered:,} trials, each attributed to one cause."
     largest = sorted(views.leaves, key=lambda each: -each.trials)[:3]
-    told = [_format_leaf(each, views.misses) for each in largest if each.trials]
+    causes = [_format_leaf(each, views.misses) for each in largest if each.trials]
     body = build_view(_draw_leaves(views), _BAR_STEP * len(views.leaves))
     return Chart(
         name="failure-tree",
         section="attribution",
         title=title,
-        summary=f"{said} Most: {'; '.join(told)}.",
-        spec=build_chart_spec(title, [said], body),
+        summary=f"{note} Most: {'; '.join(causes)}.",
+        spec=build_chart_spec(title, [note], body),
         columns=("leaf", "trials", "questions", "points lost"),
         rows=tuple(
             (LEAF_TITLES[each.leaf], each.trials, each.questions, each.points_lost)
@@ -58,7 +58,7 @@ def plot_failures_by_category(views: Attribution) -> Chart | None:
     names = chart_text.rename_duplicates([chart_text.format_slug(name) for name in missed])
     counts = dict(zip(names, missed.values(), strict=True))
     title = "Where misses come from, by category"
-    note = "Misses of each category by the place they are put down to; at the end, all of them."
+    note = "Misses of each category by cause; at the end, all of them."
     body = build_view(_draw_stacks(counts), _BAR_STEP * len(counts))
     # The colours of numbers are another scale than those of segments.
     body["resolve"] = {"scale": {"color": "independent"}}

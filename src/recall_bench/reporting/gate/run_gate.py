@@ -131,7 +131,7 @@ class BaselineComparison:
         """Passes only if a loss of more than the margin is ruled out."""
         check = _check_loss(MARGIN_RULE, OVERALL, found)
         if self._pairs.is_identical(*self._tables):
-            return check.replace(said="every trial came to the same, so nothing was lost")
+            return check.replace(said="every trial has the same result, so nothing was lost")
         words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
         p_value = 1.0 if found.less_p is None else found.less_p
         return check.replace(

@@ -74,8 +74,8 @@ class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
 
     def select_labels(self, labels: Iterable[str]) -> list[CheckpointIntervals]:
         """What is known of each of these checkpoints, which may be nothing."""
-        told = {known.range: known for known in self.checkpoints}
-        return [told.get(label, CheckpointIntervals()) for label in labels]
+        by_label = {known.range: known for known in self.checkpoints}
+        return [by_label.get(label, CheckpointIntervals()) for label in labels]
 
 
 def join_intervals(

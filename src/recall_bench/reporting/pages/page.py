@@ -139,18 +139,18 @@ class _PageBlocks:
         starts: list[int] = []
         self.text_blocks.append(starts)
         for part in split_chunks([len(each.text) for each in texts]):
-            told = {
+            columns = {
                 "text": [each.text for each in texts[part]],
                 "day": [each.day for each in texts[part]],
                 "source": [each.source for each in texts[part]],
             }
-            yield encode_block(f"texts-{place}-{len(starts)}", told)
+            yield encode_block(f"texts-{place}-{len(starts)}", columns)
             starts.append(part.start)
 
     def _write_details(self, found: PersonaDetails) -> Iterator[PageBlock]:
         entries = {
-            place: b'"%d":%s' % (place, msgspec.json.encode(told))
-            for place, told in found.questions.items()
+            place: b'"%d":%s' % (place, msgspec.json.encode(details))
+            for place, details in found.questions.items()
         }
         places = list(entries)
         for part in split_chunks([len(entry) for entry in entries.values()]):

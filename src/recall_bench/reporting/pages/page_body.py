@@ -65,7 +65,7 @@ _METHOD_NOTES = {
     IntervalMethod.QUESTIONS: "The interval speaks of other questions to the same personas.",
     IntervalMethod.PERSONAS: "The interval speaks of other personas.",
     IntervalMethod.AGREEMENT: (
-        "Every question came to the same; the interval allows for others that would not have."
+        "Every question has the same result; the interval allows for others that would not."
     ),
     IntervalMethod.NONE: "There are too few questions for an interval.",
 }

@@ -217,7 +217,7 @@ def _sort_key(text: SourceText) -> tuple[bool, int, int, str, str]:
 
 def _describe_question(item: Item, days: Mapping[int, SourceText]) -> dict[str, object]:
     truth = item.truth
-    told = {
+    details = {
         "session": item.session,
         "choices": item.choices,
         "aliases": truth.aliases,
@@ -228,26 +228,26 @@ def _describe_question(item: Item, days: Mapping[int, SourceText]) -> dict[str, 
         "until": item.known_until,
     }
     return {
-        **{key: value for key, value in told.items() if value},
+        **{key: value for key, value in details.items() if value},
         "from": item.known_from,
         "evidence": [_describe_evidence(each, days.get(each.day)) for each in truth.evidence],
     }
 
 
 def _describe_evidence(cited: Evidence, day: SourceText | None) -> dict[str, object]:
-    told: dict[str, object] = {"day": cited.day}
+    details: dict[str, object] = {"day": cited.day}
     if cited.session is not None:
-        told["session"] = cited.session
+        details["session"] = cited.session
     if cited.speaker is not None:
-        told["speaker"] = cited.speaker
+        details["speaker"] = cited.speaker
     if day is not None:
-        told["text"] = day.place
+        details["text"] = day.place
         if cited.start is not None and cited.end is not None:
-            told["span"] = [
+            details["span"] = [
                 count_utf16(day.text[: cited.start]),
                 count_utf16(day.text[: cited.end]),
             ]
-    return told
+    return details
 
 
 def count_utf16(text: str) -> int:
@@ -258,38 +258,38 @@ def count_utf16(text: str) -> int:
 def _describe_trial(
     folder: RunFolder, result: TrialResult, found: list[ScoredText]
 ) -> dict[str, object]:
-    told: dict[str, object] = {}
+    details: dict[str, object] = {}
     if result.answered is not None:
-        said = result.answered
-        told["seconds"] = said.seconds
-        if said.delivery is not None:
-            told["delivery"] = said.delivery
+        answered = result.answered
+        details["seconds"] = answered.seconds
+        if answered.delivery is not None:
+            details["delivery"] = answered.delivery
         if found:
-            told["passages"] = [text.place for text, _ in found]
+            details["passages"] = [text.place for text, _ in found]
             if any(score is not None for _, score in found):
-                told["scores"] = [
+                details["scores"] = [
                     None if score is None else _round_score(score) for _, score in found
                 ]
-        if said.answer.tool_calls:
-            told["calls"] = len(said.answer.tool_calls)
+        if answered.answer.tool_calls:
+            details["calls"] = len(answered.answer.tool_calls)
     match result.outcome:
         case Judged() as judged:
-            told["verdict"] = _describe_verdict(
+            details["verdict"] = _describe_verdict(
                 judged.verdict, tells=folder.get_findings(judged) is not None
             )
             if judged.primary is not None:
-                told["primary"] = _describe_verdict(
+                details["primary"] = _describe_verdict(
                     judged.primary, tells=folder.plan.judge in folder.judges_with_findings
                 )
             if judged.review_fault is not None:
-                told["review_fault"] = judged.review_fault
+                details["review_fault"] = judged.review_fault
         case NotAnswered(fault=fault, message=message, seconds=seconds):
-            told |= {"fault": fault, "message": truncate_text(message), "seconds": seconds}
+            details |= {"fault": fault, "message": truncate_text(message), "seconds": seconds}
         case NotJudged(fault=fault, message=message):
-            told |= {"fault": fault, "message": truncate_text(message)}
+            details |= {"fault": fault, "message": truncate_text(message)}
         case None:
             pass
-    return told
+    return details
 
 
 def _round_score(score: float) -> float:

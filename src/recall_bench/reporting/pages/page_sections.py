@@ -30,7 +30,7 @@ def render_failures(found: Attribution) -> Iterator[Markup]:
     yield make_element(
         "p",
         f"{found.misses:,} of {found.answered:,} trials with an outcome are misses{share}. Each is "
-        "put down to one cause, by rules and without a model.",
+        "attributed to one cause, by rules and without a model.",
         class_="lead",
     )
     leaves = sorted((leaf for leaf in found.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
@@ -185,7 +185,7 @@ def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Marku
     if not paretos:
         yield make_element(
             "p",
-            "No other run is named beside this one, so there is no frontier of score against cost.",
+            "No other run is compared with this one (--beside), so there is no frontier of score and cost.",
             class_="missing",
         )
 
