@@ -1,12 +1,12 @@
-"""What drawing passages at random would get: the floor under every retrieval score.
+"""What random passages would score: the floor of every retrieval measure.
 
-Items are drawn without replacement, each as likely as any other, and ranked as they were drawn. A
-unit has as many items as may be drawn of it: a session has its turns, a turn has itself. A unit
-that is drawn twice counts once. All values are exact expectations, none is simulated.
+Items are drawn without replacement, with equal probability, and ranked in the order of drawing. A
+unit has one or more items: a session has its turns, a turn has itself. A unit that is drawn twice
+counts once. All values are exact expectations, none is simulated.
 
 Token budgets are the exception: how many random passages fit depends on which they are. Given the
-mean length of an item, the value is that of as many places as items of that length fit, an
-approximation; without one there is none.
+mean length of an item, the value is that of the number of such items that fit, an approximation;
+without it there is none.
 """
 
 from collections import Counter
@@ -24,22 +24,22 @@ from recall_bench.metrics.retrieval import (
 )
 
 Sizes = tuple[int, ...]
-"""How many items each gold unit has, ascending: all that chance knows of them."""
+"""The number of items of each gold unit, ascending."""
 Expected = Callable[[int, Sizes, int], float]
-"""From the items there are, the gold's sizes and the places to fill, to the expectation."""
+"""Computes the expectation from the number of items, the sizes of the gold and the places."""
 
 _cache_results = lru_cache(maxsize=4096)
-"""Questions of one history draw from the same pool, and most have few gold units."""
+"""Questions of one history share a pool, and most have few gold units."""
 
 
 @dataclass(frozen=True)
 class ChancePool:
-    """What may be drawn from."""
+    """The items to draw from."""
 
     items: Mapping[str, int]
-    """By unit, how many items may be drawn of it; 0 for one that cannot be found at all."""
+    """By unit, its number of items; 0 for one that cannot be found at all."""
     mean_tokens: float | None = None
-    """The mean length of an item, where budgets are of interest."""
+    """The mean length of an item, for token budgets."""
 
     def __post_init__(self) -> None:
         if any(count < 0 for count in self.items.values()):
@@ -49,13 +49,13 @@ class ChancePool:
 
     @cached_property
     def total(self) -> int:
-        """All items there are."""
+        """The number of all items."""
         return sum(self.items.values())
 
     def expect(self, measure: RetrievalMeasure, gold: frozenset[str]) -> float | None:
-        """The mean of the measure over all random draws; None for a budget of unknown places.
+        """Compute the expectation of the measure; None for a token budget without a mean length.
 
-        ValueError if there is no gold, or gold that the pool does not know.
+        ValueError without gold, or for gold that is not in the pool.
         """
         if not gold:
             raise ValueError("a question without gold cannot be measured; leave it out beforehand")
@@ -72,10 +72,10 @@ class ChancePool:
 
 
 def expect_coverage(total: int, holding: Sequence[int], drawn: int) -> float:
-    """The share of facts found in `drawn` random items, where `holding[i]` of `total` hold fact i.
+    """Compute the expected share of facts in `drawn` random items.
 
-    An item holds a fact that stands in it or, for the layer of documents, in its source. It is 1
-    where all items are drawn: a cutoff as deep as the collection says nothing.
+    `holding[i]` of `total` items contain fact i, by themselves or, for the layer of documents, in
+    their source. It is 1 where all items are drawn.
     """
     if not holding:
         raise ValueError("a question without facts cannot be measured; leave it out beforehand")
@@ -83,23 +83,23 @@ def expect_coverage(total: int, holding: Sequence[int], drawn: int) -> float:
 
 
 def _compute_absence(total: int, size: int, drawn: int) -> float:
-    """The chance that none of `size` items is among the first `drawn`."""
+    """Compute the probability that none of `size` items is among the first `drawn`."""
     return _compute_absences(total, size, drawn)[drawn]
 
 
 @_cache_results
 def _compute_absences(total: int, size: int, drawn: int) -> tuple[float, ...]:
-    """The chance that none of `size` items was drawn, after 0, 1, … `drawn` draws."""
+    """Compute the probabilities that none of `size` items was drawn, after 0, 1, … `drawn`."""
     chances = [1.0]
     for before in range(drawn):
         left = total - before
-        # Where nothing is left to draw, nothing changes any more.
+        # Once all are drawn, nothing changes any more.
         chances.append(chances[-1] * max(left - size, 0) / left if left > 0 else chances[-1])
     return tuple(chances)
 
 
 def _compute_first_ranks(total: int, size: int, places: int) -> list[float]:
-    """The chance that the first of `size` items comes at rank 1, 2, … `places`."""
+    """Compute the probabilities that the first of `size` items has rank 1, 2, … `places`."""
     absent = _compute_absences(total, size, places)
     return [
         absent[rank - 1] * size / (total - rank + 1) if rank <= total else 0.0
@@ -112,7 +112,7 @@ def _expect_hit(total: int, sizes: Sizes, places: int) -> float:
 
 
 def _expect_finds(total: int, sizes: Sizes, places: int) -> float:
-    """How many gold units are found, on average."""
+    """Compute the expected number of gold units found."""
     return sum(1 - _compute_absence(total, size, places) for size in sizes)
 
 
@@ -126,11 +126,11 @@ def _expect_precision(total: int, sizes: Sizes, places: int) -> float:
 
 @_cache_results
 def _expect_recall_all(total: int, sizes: Sizes, places: int) -> float:
-    """By inclusion and exclusion over what is left out.
+    """Compute it by inclusion and exclusion over the units left out.
 
-    Subsets of the gold count only by their number of items, so those of equal number are summed
-    up first: the effort grows with the items of the gold, not with its subsets. Whole numbers
-    throughout, since the terms cancel.
+    Only the number of items of a subset matters, so subsets of equal number are summed first: the
+    effort grows with the items of the gold, not with its subsets. Integers throughout, because the
+    terms cancel.
     """
     signed = Counter({0: 1})
     for size in sizes:
@@ -147,16 +147,17 @@ def _expect_reciprocal_rank(total: int, sizes: Sizes, places: int) -> float:
 
 @_cache_results
 def _expect_reciprocal(total: int, size: int, places: int) -> float:
-    """One by the rank of the first of `size` items, on average."""
+    """Compute the expected reciprocal rank of the first of `size` items."""
     firsts = _compute_first_ranks(total, size, min(places, total))
     return sum(chance / rank for rank, chance in enumerate(firsts, start=1))
 
 
 @_cache_results
 def _expect_average_precision(total: int, sizes: Sizes, places: int) -> float:
-    """The finds so far, at each find and by its rank, are itself and pairs with earlier finds.
+    """Compute it from single finds and pairs of finds.
 
-    A pair is complete at a rank where one of it is found first, unless that is the first of either.
+    The precision at a find counts the find itself and each pair with an earlier find. A pair is
+    complete at the rank where its second unit is first found.
     """
     alone = sum(_expect_reciprocal(total, size, places) for size in sizes)
     either = sum(

@@ -1,12 +1,12 @@
-"""Whether the facts of an answer stand in what a system returned, where gold is text and not ids.
+"""Whether the returned passages contain the facts of an answer, where gold is text and not ids.
 
-Two layers are looked at. *Snippet*: a wording of the fact stands in a returned passage itself.
-*Document*: or anywhere in the full source of a returned passage, the episode it was traced to. The
-second is never below the first, and says little where documents are few or long: beside it belongs
-what drawing at random would cover, `chance.expected_coverage`.
+There are two layers. *Snippet*: a returned passage contains a wording of the fact. *Document*: or
+the full source of a returned passage does, the episode it was traced to. The second is never below
+the first, and says little where documents are few or long: compare it with random passages,
+`chance.expect_coverage`.
 
-Wordings are found as whole words, in a row, within one passage: "June" is not in "Juneau", nor
-"12" in "120". Questions that have no answer are not scored here: finding their bait is no merit.
+Wordings are found as whole adjacent words within one passage: "June" is not in "Juneau", nor "12"
+in "120". Questions without an answer are not scored here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,14 @@ from functools import lru_cache
 from recall_bench.core.words import WordSequence
 
 LAYER_CUTOFFS = (1, 5, 10)
-"""The ranks that are quoted, as far as the ranking goes."""
+"""The reported cutoffs, up to the depth of the ranking."""
 
 Facts = tuple[tuple[str, ...], ...]
-"""What a complete answer holds, fact by fact, each in any of its wordings."""
+"""The facts of a complete answer, each with its alternative wordings."""
 
 
 class EvidenceLayer(StrEnum):
-    """How much of what was returned is looked at."""
+    """Where facts are looked for."""
 
     SNIPPET = "snippet"
     DOCUMENT = "document"
@@ -32,31 +32,31 @@ class EvidenceLayer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReturnedPassage:
-    """One passage as the system gave it, and where it is from."""
+    """One returned passage and its source."""
 
     text: str
     source: str | None
-    """The whole text of the episode it was traced to; None if nobody can tell."""
+    """The text of the episode it was traced to; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerMeasure:
-    """Which share of the facts is found in one layer of the first passages."""
+    """The share of the facts found in one layer of the first passages."""
 
     name: str
-    """Layer and cutoff, as it is quoted: `snippet_r@5`."""
+    """Layer and cutoff: `snippet_r@5`."""
     version: str
     layer: EvidenceLayer
     cutoff: int
     definition: str
 
     def measure(self, returned: Sequence[ReturnedPassage], facts: Facts) -> float:
-        """Its value; ValueError without facts, or for a fact that no text could hold."""
+        """Measure it; ValueError without facts, or for a fact without words."""
         return measure_coverage(returned[: self.cutoff], facts, self.layer)
 
 
 def list_layer_measures(depth: int) -> tuple[LayerMeasure, ...]:
-    """All that may be quoted of rankings for which `depth` passages were asked for."""
+    """List the measures of rankings with `depth` requested passages."""
     if depth < 1:
         raise ValueError(f"a ranking {depth} deep has nothing to measure; ask for at least 1")
     return tuple(
@@ -76,7 +76,7 @@ def list_layer_measures(depth: int) -> tuple[LayerMeasure, ...]:
 def measure_coverage(
     returned: Sequence[ReturnedPassage], facts: Facts, layer: EvidenceLayer
 ) -> float:
-    """The share of the facts that stand in a passage or, by layer, in the source of one."""
+    """Measure the share of the facts in the passages or, by layer, in their sources."""
     if not facts:
         raise ValueError("a question without facts cannot be measured; leave it out beforehand")
     texts = [passage.text for passage in returned]
@@ -86,7 +86,7 @@ def measure_coverage(
 
 
 def contains_trap(text: str, traps: Iterable[str]) -> bool:
-    """Whether a text holds any of the traps, as whole words; ValueError for one without words."""
+    """Whether a text contains any of the traps as whole words; ValueError for one without words."""
     phrases = _parse_phrases(traps)
     said = WordSequence(text)
     return any(said.contains(phrase) for phrase in phrases)
@@ -99,7 +99,7 @@ _WHERE = {
 
 
 def is_stated_in(wordings: Sequence[str], texts: Iterable[str]) -> bool:
-    """Whether one of the wordings stands, as whole words, in one of the texts."""
+    """Whether one of the texts contains one of the wordings as whole words."""
     phrases = _parse_phrases(wordings)
     if not phrases:
         raise ValueError("a fact has no wording, so that nothing can be looked for")
@@ -118,5 +118,5 @@ def _parse_phrases(wordings: Iterable[str]) -> list[WordSequence]:
 
 @lru_cache(maxsize=1024)
 def _parse_text(text: str) -> WordSequence:
-    """Remembered, for the questions of one history return the same episodes again and again."""
+    """Parse with a cache: questions of one history return the same episodes repeatedly."""
     return WordSequence(text)

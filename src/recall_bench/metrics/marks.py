@@ -1,7 +1,7 @@
-"""How a group of trials went, and the means that follow.
+"""Counts and means of a group of trials, and of reviews.
 
-The system's failures cost the system, ours cost the run: a trial the system did not answer
-counts as no points, a trial we have no verdict on is missing and counts as nothing.
+The system's failures count against the system, ours against the run: a trial that the system did
+not answer has no points, a trial without a verdict is missing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,24 +14,24 @@ from recall_bench.core.verdict import FULL_MARKS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTally:
-    """The trials owed in one place: a checkpoint, a category of it, a whole run."""
+    """The owed trials of a group: a checkpoint, a category, a run."""
 
     owed: int = 0
     judged: int = 0
     not_answered: int = 0
     not_judged: int = 0
     awaiting: int = 0
-    """Answered, the verdict still to come. Part of `open`."""
+    """Answered, without a verdict yet. Part of `open`."""
     measured: int = 0
-    """Has all that is owed to it, and no marks: none were to be given."""
+    """Finished without marks, because none were to be given."""
     points: int = 0
     ungrounded: int = 0
-    """Judged trials whose answer made something up."""
+    """Judged trials whose answer is not grounded."""
     eligible: int = 0
-    """Questions the story supports by then, whether or not they were to be asked."""
+    """Questions that the story supports by then, asked or not."""
 
     def __add__(self, other: Self) -> "TrialTally":
-        """Both groups together: means are weighted by what each counted."""
+        """Add two groups; means are weighted by their counts."""
         return TrialTally(
             owed=self.owed + other.owed,
             judged=self.judged + other.judged,
@@ -46,22 +46,22 @@ class TrialTally:
 
     @property
     def counted(self) -> int:
-        """The trials the mean is over: judged, and not answered at no points."""
+        """The trials of the mean: judged, or not answered."""
         return self.judged + self.not_answered
 
     @property
     def missing(self) -> int:
-        """Owed trials the mean knows nothing of."""
+        """Owed trials without points."""
         return self.owed - self.counted
 
     @property
     def open(self) -> int:
-        """Trials still to do: not put yet, or awaiting their verdict."""
+        """Trials still to ask or to judge."""
         return self.owed - self.counted - self.not_judged - self.measured
 
     @property
     def failed(self) -> int:
-        """Trials that did not come to what was owed to them, whoever is to blame."""
+        """Trials without the outcome that was owed, for whatever reason."""
         return self.owed - self.judged - self.measured
 
     @property
@@ -76,17 +76,17 @@ class TrialTally:
 
     @property
     def hallucination_rate(self) -> float | None:
-        """The share of judged answers that made something up; None where none was judged."""
+        """The share of judged answers that are not grounded; None where none was judged."""
         return self.ungrounded / self.judged if self.judged else None
 
 
 def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
-    """All groups together; an empty tally if there is none."""
+    """Add all groups."""
     return sum(tallies, start=TrialTally())
 
 
 def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:
-    """The tally of trials given as how many of them stand how."""
+    """Tally trials, given as counts by status."""
     states = dict.fromkeys(TrialState, 0)
     points = ungrounded = 0
     for standing, count in standings.items():
@@ -108,12 +108,12 @@ def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewTally:
-    """The reviews of first verdicts of one kind."""
+    """The reviews of first verdicts that were failures, or passes."""
 
     raised: int = 0
     lowered: int = 0
     same: int = 0
-    """As many points as before, if not the same ones."""
+    """As many points as before, perhaps for other marks."""
     failed: int = 0
     """Reviews that were due and gave no verdict; the first one stands."""
     points: int = 0
@@ -136,7 +136,7 @@ class ReviewTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewCounts:
-    """All reviews of a run, by what the first judge had said."""
+    """All reviews of a run, by the first verdict."""
 
     failures: ReviewTally = ReviewTally()
     passes: ReviewTally = ReviewTally()
@@ -150,7 +150,7 @@ class ReviewCounts:
 
 
 def count_reviews(reviewed: Iterable[ReviewChange], *, still_open: int = 0) -> ReviewCounts:
-    """Count what came of each review."""
+    """Count the outcomes of reviews."""
     changes: dict[bool, list[int | None]] = {True: [], False: []}
     for review in reviewed:
         changes[review.was_failure].append(review.change)

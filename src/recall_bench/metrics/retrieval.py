@@ -29,8 +29,7 @@ class RankedPassage:
     """One passage of a ranking, as far as measures look at it."""
 
     unit: str | None
-    """What it is a passage of, a turn or a session, by its globally scoped id; None if nobody
-    can tell."""
+    """The global id of its turn or session; None if unknown."""
     tokens: int
 
     def __post_init__(self) -> None:
@@ -40,35 +39,35 @@ class RankedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalMeasure:
-    """A figure of one ranking, from 0 to 1, that a name and a version define for good."""
+    """A figure of one ranking, from 0 to 1, defined by name and version."""
 
     name: str
-    """Family and cutoff, as it is quoted: `recall@10`, `recall@1000tok`."""
+    """Family and cutoff: `recall@10`, `recall@1000tok`."""
     version: str
     family: str
     cutoff: int | None
-    """How many ranks it looks at, where ranks are counted."""
+    """The cutoff in ranks, if there is one."""
     budget: int | None
-    """How many tokens it looks at, where tokens are counted."""
+    """The budget in tokens, if there is one."""
     depth: int
-    """The passages it looks at, at most: the cutoff, or what was asked for within a budget."""
+    """The maximum of passages: the cutoff, or the requested number within a budget."""
     definition: str
     formula: Formula
 
     def score(self, ranking: Sequence[RankedPassage], gold: frozenset[str]) -> float:
-        """Its value. ValueError without gold: such a question has no ranking to measure."""
+        """Score a ranking; ValueError without gold, because there is nothing to find."""
         tokens = () if self.budget is None else sum_tokens(ranking)
         return self.formula(find_ranks(ranking, gold), len(gold), self.count_places(tokens))
 
     def count_places(self, tokens: Sequence[int]) -> int:
-        """How many places it looks at of a ranking that spends so many tokens up to each rank."""
+        """Count the places within the budget, given the tokens up to each rank."""
         if self.budget is None:
             return self.depth
         return min(self.depth, bisect_right(tokens, self.budget))
 
 
 def find_ranks(ranking: Sequence[RankedPassage], gold: frozenset[str]) -> tuple[int, ...]:
-    """The rank, counted from 1, of the first passage of every gold unit that is there."""
+    """Find the rank, from 1, of the first passage of every gold unit in the ranking."""
     if not gold:
         raise ValueError("a question without gold cannot be measured; leave it out beforehand")
     ranks: dict[str, int] = {}
@@ -79,16 +78,16 @@ def find_ranks(ranking: Sequence[RankedPassage], gold: frozenset[str]) -> tuple[
 
 
 def sum_tokens(ranking: Iterable[RankedPassage]) -> tuple[int, ...]:
-    """The tokens of the passages up to and with each rank."""
+    """Sum the tokens of the passages up to each rank."""
     return tuple(accumulate(passage.tokens for passage in ranking))
 
 
 def drop_repeats(ranking: Iterable[RankedPassage]) -> list[RankedPassage]:
-    """The same ranking without the repeats, for protocols that widen k to k distinct units.
+    """Drop repeated units, for protocols that widen k to k distinct units.
 
-    LongMemEval reads on past k passages until they are of k sessions. Hit and recall of the
-    distinct ranking are its official figures; its nDCG counts repeats as relevant again, and is
-    not that of this list. Passages of unknown units are not known to repeat, and stay.
+    LongMemEval reads past k passages until they are of k sessions. Hit and recall of the distinct
+    ranking are its official figures; its nDCG counts repeats as relevant again, and differs.
+    Passages of unknown units stay.
     """
     seen: set[str] = set()
     kept = []
@@ -103,7 +102,7 @@ def drop_repeats(ranking: Iterable[RankedPassage]) -> list[RankedPassage]:
 def score_all(
     measures: Iterable[RetrievalMeasure], ranking: Sequence[RankedPassage], gold: frozenset[str]
 ) -> dict[str, float]:
-    """The value of every measure, by name; the ranking is looked through once."""
+    """Score a ranking by every measure, by name, in one pass."""
     found, wanted, tokens = find_ranks(ranking, gold), len(gold), sum_tokens(ranking)
     return {
         measure.name: measure.formula(found, wanted, measure.count_places(tokens))
@@ -112,18 +111,18 @@ def score_all(
 
 
 def standard_discount(rank: int) -> float:
-    """What a find is worth: 1 at the first rank, 0.63 at the second."""
+    """The standard discount: 1 at the first rank, 0.63 at the second."""
     return 1 / log2(rank + 1)
 
 
 def longmemeval_discount(rank: int) -> float:
-    """What a find is worth to LongMemEval: 1 at the first rank and at the second."""
+    """LongMemEval's discount: 1 at the first rank and at the second."""
     return 1.0 if rank == 1 else 1 / log2(rank)
 
 
 @cache
 def sum_ideal(discount: Callable[[int], float], count: int) -> float:
-    """The sum of so many finds at the top, which none can exceed."""
+    """Sum the discounts of `count` finds at the top: the maximum."""
     return sum(discount(rank) for rank in range(1, count + 1))
 
 
@@ -156,7 +155,7 @@ def _score_ndcg(
     discount: Callable[[int], float], found: Sequence[int], gold: int, places: int
 ) -> float:
     gained = sum(discount(rank) for rank in found if rank <= places)
-    # From the gold and not from what was found: else a lone find at the top would be perfect.
+    # From the gold, not from what was found: else a single find at the top would be perfect.
     return gained / sum_ideal(discount, min(gold, places))
 
 
@@ -205,7 +204,7 @@ _FIT = (
 
 @cache
 def list_measures(depth: int) -> tuple[RetrievalMeasure, ...]:
-    """All that may be quoted of rankings for which `depth` passages were asked for."""
+    """List the measures of rankings with `depth` requested passages."""
     if depth < 1:
         raise ValueError(f"a ranking {depth} deep has nothing to measure; ask for at least 1")
     at_cutoffs = [
@@ -219,7 +218,7 @@ def list_measures(depth: int) -> tuple[RetrievalMeasure, ...]:
 
 
 def find_measure(name: str, depth: int) -> RetrievalMeasure:
-    """The measure of this name; ValueError, with the reason, if it may not be quoted."""
+    """Find a measure by name; ValueError with the reason if there is none."""
     quotable = {measure.name: measure for measure in list_measures(depth)}
     if name not in quotable:
         raise ValueError(f"{name!r} cannot be quoted: {_explain_refusal(name, depth)}")

@@ -1,4 +1,13 @@
-"""From asking the same thing again and again to how long it was known."""
+"""How long facts stay known: lifetimes, a survival curve and a half-life.
+
+A loss is seen only at the next ask, so it happened somewhere between two asks. Losses are spread
+over the days between in proportion to the curve itself, repeatedly until neither changes (Turnbull
+1976). Where all facts are asked at the same ages this is the Kaplan-Meier curve.
+
+Resampling cannot show losses that no question has shown. Where all questions agree, and where none
+of those followed was lost, the band also allows for the share of others that could have been lost
+unnoticed.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,41 +34,41 @@ from recall_bench.metrics.bootstrap import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskSeries:
-    """One question of one persona, asked again as the days went by."""
+    """One question of one persona, asked repeatedly."""
 
     persona: str
     question: str
     asks: Sequence[tuple[float, bool]]
-    """The day, or the age of the fact, and whether the answer passed."""
+    """The day or the age of the fact, and whether the answer passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactLifetime:
-    """How long a fact was known, counted from the first ask that passed."""
+    """How long a fact was known, from the first ask that passed."""
 
     persona: str
     question: str
     known_for: float
-    """At least so long."""
+    """It was known at least this long."""
     lost_by: float | None
-    """Lost at the latest then; None where it was still known when last asked."""
+    """It was lost by then; None if it was still known when last asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactCohort:
-    """The facts that were known once, and how many never were."""
+    """The facts that were known once, and the number that never were."""
 
     lifetimes: tuple[FactLifetime, ...]
     never_known: int
-    """Series without a pass: not lost, as they were never seen to be there."""
+    """Series without a pass: never known, so not lost."""
 
 
 def build_cohort(series: Iterable[AskSeries], *, failures: int = 1) -> FactCohort:
-    """How long each fact was known before it was lost.
+    """Measure how long each fact was known before it was lost.
 
-    A fact is lost at the first of so many failures in a row. With 1, a judge's slip loses a fact;
-    with 2, one slip does not. The last asks, which could begin a row but not end it, only confirm:
-    a fact still known is followed up to the ask before them.
+    A fact is lost at the first of `failures` failures in a row. With 1, one wrong verdict loses a
+    fact; with 2 it does not. The last asks could start such a row but not end it, so a fact still
+    known is followed only up to the ask before them.
     """
     if failures < 1:
         raise UsageError(f"a fact cannot be lost after {failures} failures; it takes 1 or more")
@@ -101,11 +110,11 @@ def _measure_lifetime(series: AskSeries, failures: int) -> FactLifetime | None:
 RESAMPLES: Final = 1000
 
 _CLOSE = 1e-4
-"""A curve that changes by less from round to round is settled."""
+"""A curve that changes by less in a round has converged."""
 _CLOSE_DRAWN = 1e-3
-"""The same for one of a thousand draws; closer, their middle is the same, six times as slowly."""
+"""The same for a resample; a closer limit gives the same interval six times as slowly."""
 _NOTHING = _CLOSE_DRAWN
-"""What is left of a curve that would come to 0 if it went on."""
+"""Smaller shares count as 0."""
 _ROUNDS = 500
 
 
@@ -113,36 +122,36 @@ class SurvivalPoint(ComputedRecord, frozen=True, kw_only=True):
     """One step of a survival curve."""
 
     age: float
-    """Days since the fact was first seen to be known."""
+    """Days since the fact was first known."""
     share: float
-    """Of the facts known at first, how many still are."""
+    """The share of the facts that are still known."""
     low: float | None
     high: float | None
     at_risk: float
-    """Facts known and asked up to the ask before; not whole where losses are spread."""
+    """Facts known and asked up to the ask before; fractional where losses are spread."""
 
 
 class HalfLife(ComputedRecord, frozen=True, kw_only=True):
     """The age at which half the facts are lost."""
 
     value: float | None
-    """None where more than half were still known when last asked: it is beyond `followed`."""
+    """None if more than half were still known when last asked: it is beyond `followed`."""
     low: float | None
     high: float | None
-    """None where that end is beyond `followed`; both where a single question says nothing."""
+    """None if that end is beyond `followed`; both for a single question."""
     followed: float
-    """The greatest age anything is known of."""
+    """The greatest observed age."""
 
 
 class Survival(ComputedRecord, frozen=True, kw_only=True):
-    """How facts were lost with age."""
+    """The survival of facts by age."""
 
     curve: tuple[SurvivalPoint, ...]
     half_life: HalfLife
     level: float
     drawn: ResampledUnit
     facts: int
-    """Lifetimes that were followed at all."""
+    """Lifetimes that were observed at all."""
     lost: int
     questions: int
     personas: int
@@ -151,7 +160,7 @@ class Survival(ComputedRecord, frozen=True, kw_only=True):
 def estimate_survival(
     lifetimes: Sequence[FactLifetime], *, seed: int, resamples: int = RESAMPLES
 ) -> Survival | None:
-    """The survival of facts; None where none was asked again after it was known."""
+    """Estimate the survival of facts; None if none was asked again after it was known."""
     facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
     if not facts:
         return None
@@ -197,7 +206,7 @@ def estimate_survival_by(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> dict[str, Survival]:
-    """The survival of each group of facts that has one."""
+    """Estimate the survival of each group of facts that has one."""
     parts: dict[str, list[FactLifetime]] = {}
     for each in lifetimes:
         parts.setdefault(group(each), []).append(each)
@@ -210,21 +219,21 @@ def estimate_survival_by(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AgeIntervals:
-    """Age cut where anything is known to have ended, and the kinds of lifetimes there are."""
+    """The intervals between observed ages, and the distinct kinds of lifetimes."""
 
     edges: Floats
     kind: Ints
-    """Of which kind each fact is: losses first, then those still known."""
+    """The kind of each fact: losses first, then those still known."""
     kinds: int
     first: Ints
-    """For each kind of loss, the stretch it can have happened in first."""
+    """For each kind of loss, the first interval it can have happened in."""
     last: Ints
-    """And the one after the last."""
+    """The interval after the last one it can have happened in."""
     known: Floats
-    """For each kind that was not lost, whether it was at risk in each stretch."""
+    """For each kind that was not lost, whether it was at risk in each interval."""
 
     def compute_curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
-        """For so many facts of each kind the share still known, and the facts at risk."""
+        """Compute the share still known and the facts at risk, from counts of each kind."""
         lost, kept = np.split(counts, [len(self.first)], axis=1)
         places = np.arange(len(self.edges) - 1)
         may = (places >= self.first[:, np.newaxis]) & (places < self.last[:, np.newaxis])
@@ -235,7 +244,7 @@ class _AgeIntervals:
             total = mass @ within.T
             each = np.divide(lost, total, out=np.zeros_like(total), where=total > 0)
             losses = mass * (each @ within)
-            # Whoever is lost later is at risk now, and so is whoever was asked later.
+            # Facts that are lost later, or asked later, are at risk now.
             risks = losses[:, ::-1].cumsum(axis=1)[:, ::-1] + kept @ self.known
             rate = np.divide(losses, risks, out=np.zeros_like(losses), where=risks > 0)
             before, shares = shares, np.cumprod(1 - np.minimum(rate, 1.0), axis=1)
@@ -269,7 +278,7 @@ def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:
 def _count_questions(
     facts: Sequence[FactLifetime], groups: TrialGroups, edges: Floats
 ) -> tuple[Ints, Ints]:
-    """How many questions were still known at each age, and of how many it is told if they were."""
+    """Count the questions still known at each age, and those whose state is known then."""
     known = np.array([each.known_for for each in facts])[:, np.newaxis] >= edges[1:]
     lost = np.array(
         [np.inf if each.lost_by is None else each.lost_by for each in facts], np.float64
@@ -289,9 +298,9 @@ def _build_band(
     agreed: NDArray[np.bool_],
     questions: tuple[Ints, Ints],
 ) -> list[Interval | None]:
-    """The intervals of the draws, widened by what questions that agree leave open.
+    """Widen the resampled intervals by what agreeing questions leave open.
 
-    Neither end rises with age, as no curve does.
+    Neither end rises with age, as no survival curve does.
     """
     found: list[Interval | None] = []
     low, high = 1.0, 1.0
@@ -319,7 +328,7 @@ def _split_ends(band: Sequence[Interval | None]) -> list[tuple[float | None, flo
 def _widen_half_life(
     half: HalfLife, edges: Floats, drawn: Sequence[Interval | None], band: Sequence[Interval | None]
 ) -> HalfLife:
-    """The half-life where the band alone, and no draw, comes down to a half so early or so late."""
+    """Widen the half-life's interval where only the band reaches a half so early or so late."""
     ends = [(old, new) for old, new in zip(drawn, band, strict=True) if old and new]
     if len(ends) < len(band):
         return half
@@ -350,14 +359,14 @@ def _estimate_half_life(edges: Floats, shares: Floats, draws: Floats, *, cluster
 
 
 def _find_halves(edges: Floats, shares: Floats) -> Floats:
-    """Where each curve comes down to a half, between two ages as if at a steady rate."""
+    """Find where each curve reaches a half, at a constant rate between two ages."""
     whole = np.concatenate([np.ones((len(shares), 1)), shares], axis=1)
     after = np.argmax(whole <= 0.5, axis=1)
     rows = np.arange(len(whole))
     above, below = whole[rows, after - 1], whole[rows, after]
     with np.errstate(divide="ignore", invalid="ignore"):
         steady = np.log(above / 0.5) / np.log(above / below)
-    # A curve that ends at nothing has no steady rate.
+    # A curve that ends at 0 has no constant rate.
     part = np.where(
         below > _NOTHING, steady, (above - 0.5) / np.where(above > below, above - below, 1)
     )

@@ -1,13 +1,13 @@
-"""How a mean or a rate changes as memory grows, and what that says about sizes not yet seen.
+"""The trend of a mean or a rate as memory grows, and predictions for larger sizes.
 
-A straight line by least squares over trials, for rates too. A line's slope is read off at once
-("so many points in a hundred days"), and needs no trial of each kind: where one of two draws holds
-no hallucination at all, a logistic curve has no slope. Its price is that a line leaves the range of
-what is possible; then the prediction is cut there, and says so.
+It is a straight line by least squares over trials, for rates too. A slope is easy to read ("points
+in a hundred days") and defined for every resample, while a logistic curve has no slope where a
+resample contains no hallucination. A line can leave the possible range; then the prediction is
+clipped, and says so.
 
-Where all questions give the same slope, or the same height, every draw does, and an interval of
-draws would be a point. Then it says how far a share of others, different and unnoticed so far,
-could move the line: each of their trials at whichever end of what is possible moves it most.
+Where all questions give the same slope or the same height, every resample does, and the interval
+would be a point. Then it covers how far an unnoticed share of different questions could move the
+line, each of their trials at the bound that moves it most.
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,11 @@ from recall_bench.metrics.bootstrap import (
 from recall_bench.metrics.estimate import Limits, check_limits
 
 FAR_DAYS: Final = (2000, 5000)
-"""The sizes a prediction is asked for."""
+"""The sizes that are predicted."""
 
 _ROUNDING = 1e-12
 _SAME = 1e-9
-"""Lines that differ by less, as a part of what is possible, differ by rounding."""
+"""Lines that differ by a smaller part of the possible range differ by rounding."""
 
 
 class Coefficient(ComputedRecord, frozen=True, kw_only=True):
@@ -56,18 +56,18 @@ class Prediction(ComputedRecord, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     is_clipped: bool
-    """Whether the line, or its band, left what is possible there and was cut."""
+    """Whether the line or its band left the possible range and was clipped."""
     is_beyond: bool
-    """Whether nothing was measured at so small or so large a size."""
+    """Whether the size is outside the measured range."""
 
 
 class Trend(ComputedRecord, frozen=True, kw_only=True):
     """A straight line over corpus size."""
 
     intercept: Coefficient
-    """At no days at all."""
+    """The value at day 0."""
     slope: Coefficient
-    """For each day more."""
+    """The change per day."""
     predictions: tuple[Prediction, ...]
     level: float
     drawn: ResampledUnit
@@ -77,7 +77,7 @@ class Trend(ComputedRecord, frozen=True, kw_only=True):
     personas: int
     trials: int
     is_agreed: bool = False
-    """Whether the slope's interval is one of agreement: every question gave the same slope."""
+    """Whether every question gave the same slope, so that its interval is one of agreement."""
 
 
 def estimate_trend(
@@ -91,9 +91,9 @@ def estimate_trend(
     at: Sequence[float] = FAR_DAYS,
     resamples: int = RESAMPLES,
 ) -> Trend | None:
-    """The line through trials, each at so many days; None where all are at the same size.
+    """Fit a line through trials by days; None if all are at the same size.
 
-    `limits` are the least and the most a trial can come to.
+    `limits` are the lowest and highest possible value of a trial.
     """
     if not len(days) or min(days) == max(days):
         return None
@@ -120,9 +120,9 @@ def estimate_trend(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DrawnLines:
-    """The line, and the lines of all draws, by their heights at the middle of the sizes.
+    """The line and the lines of all resamples, by height at the middle of the sizes and slope.
 
-    A figure of a line is its height so many times and its slope so many times.
+    A figure of a line is a linear combination of its height and its slope.
     """
 
     middle: float
@@ -132,18 +132,18 @@ class _DrawnLines:
     slopes: Floats
     clusters: int
     without: tuple[tuple[Floats, Floats], ...]
-    """Heights and slopes without each question in turn, and without each cluster."""
+    """Heights and slopes without each question in turn, and without each cluster in turn."""
     values: Floats
     away: Floats
-    """How far from the middle each trial is."""
+    """The distance of each trial from the middle."""
     limits: Limits
 
     def predict(self, day: float) -> tuple[float, Interval | None]:
-        """What the line says there, and its interval."""
+        """Predict the value at a day, with its interval."""
         return self.compute_figure(1.0, day - self.middle)
 
     def compute_figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
-        """A figure and its interval: what draws say, and what they cannot where questions agree."""
+        """Compute a figure and its interval, widened where questions agree."""
         value = level * self.height + tilt * self.slope
         ends = compute_percentile(level * self.heights + tilt * self.slopes, clusters=self.clusters)
         if ends is None:
@@ -158,7 +158,7 @@ class _DrawnLines:
         return value, ends
 
     def count_agreeing(self, level: float, tilt: float) -> int | None:
-        """How many questions, or else clusters, all give the same; None where they do not."""
+        """Count the questions, or else clusters, if all give the same figure; else None."""
         value = level * self.height + tilt * self.slope
         reach = abs(level) + abs(tilt) / float(np.ptp(self.away))
         close = _SAME * reach * (self.limits[1] - self.limits[0])
@@ -170,7 +170,7 @@ class _DrawnLines:
         return None
 
     def _bound_shift(self, level: float, tilt: float, count: int) -> Interval:
-        """How far down and up questions can move a figure of which so many said nothing."""
+        """Bound how far unnoticed different questions could move a figure down and up."""
         weights = level / len(self.away) + tilt * self.away / float(self.away @ self.away)
         least, most = (weights * (limit - self.values) for limit in self.limits)
         share = bound_unseen_share(count)
@@ -216,12 +216,12 @@ def _draw_lines(
 
 
 def _build_columns(values: Floats, sizes: Floats) -> Floats:
-    """What a line is made of: trials, sizes, squares, values and products."""
+    """Build the columns whose sums determine a line."""
     return np.column_stack([np.ones(len(sizes)), sizes, sizes**2, values, values * sizes])
 
 
 def _fit_lines(sums: Floats) -> tuple[Floats, Floats]:
-    """The height at zero and the slope for each row of sums; not finite where there is no line."""
+    """Fit height at zero and slope for each row of sums; not finite where there is no line."""
     count, x, xx, y, xy = sums.T
     spread = count * xx - x * x
     with np.errstate(divide="ignore", invalid="ignore"):
