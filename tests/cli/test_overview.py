@@ -13,7 +13,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.running.worker_pool import Lane, RunningTask, WorkerPool
-from tests.cli.test_watch import NEW, NOW, OLD, answered, job_of, judged
+from tests.cli.test_run_display import NEW, NOW, OLD, answered, job_of, judged
 
 
 class Clock:

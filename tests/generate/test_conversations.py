@@ -15,8 +15,8 @@ from recall_bench.generate.day_log import count_coverage
 from recall_bench.generate.pass_request import ConversationsRequest
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
-from tests.generate.retelling import a_day, told_day
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_model import ScriptedModel
+from tests.generate.told_persona import a_day, told_day
 
 ARCS = "arcs-30d.yaml"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.commands import Invoke
-from tests.generate.author import author
+from tests.generate.scripted_author import author
 from tests.models.openai_server import OpenAIServer, Response, ok
 
 README = Path(__file__).parents[2] / "README.md"

@@ -20,9 +20,9 @@ from recall_bench.generate.days.day_plan import plan_story
 from recall_bench.generate.days.day_writer import generate_days
 from recall_bench.generate.pass_request import DaysRequest
 from recall_bench.generate.pass_run import PassResult
-from tests.generate.author import author
 from tests.generate.made_personas import persona as made_persona
 from tests.generate.made_personas import story as made_story
+from tests.generate.scripted_author import author
 from tests.models.openai_server import (
     OpenAIServer,
     Response,

@@ -23,11 +23,11 @@ from recall_bench.generate.questions.window import QuestionWindow
 from recall_bench.generate.questions.window_record import WindowRecord
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
-from tests.generate.days_scripted import ARCS as DAYS_ARCS
-from tests.generate.days_scripted import Scripted, nursery
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_days import ARCS as DAYS_ARCS
+from tests.generate.scripted_days import Scripted, nursery
+from tests.generate.scripted_model import ScriptedModel
 from tests.generate.test_conversations import by_the_log
-from tests.generate.test_from_ledger import by_the_notes
+from tests.generate.test_ledger_days import by_the_notes
 
 ARCS = "arcs-30d.yaml"
 

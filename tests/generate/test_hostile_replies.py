@@ -40,8 +40,8 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import build_tool_calls_prompt as asking_for_calls
 from recall_bench.generate.tool_calls import generate_tool_calls, list_calls, parse_calls
 from recall_bench.models.model import Prompt
-from tests.generate.retelling import a_day, told_day
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_model import ScriptedModel
+from tests.generate.told_persona import a_day, told_day
 
 ARCS = "arcs-30d.yaml"
 EPOCH = date(2024, 1, 1)

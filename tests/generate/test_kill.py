@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from recall_bench.generate.call_log import CallLog
-from tests.generate.dying import contents, in_child
+from tests.generate.killed_commands import contents, in_child
 
 ROOT = Path(__file__).parents[2]
-AUTHOR = f"{ROOT}/tests/generate/author.py:author"
+AUTHOR = f"{ROOT}/tests/generate/scripted_author.py:author"
 DAYS = 21
 # Offline no reply can be lost, and each death costs a whole simulation.
 DEATHS = {"offline": 3, "model": 14}

@@ -11,8 +11,8 @@ from recall_bench.generate.pass_request import PassRequest
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import generate_tool_calls, list_calls
 from recall_bench.models.model import Prompt
-from tests.generate.retelling import told_day
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_model import ScriptedModel
+from tests.generate.told_persona import told_day
 
 ARCS = "arcs-30d.yaml"
 

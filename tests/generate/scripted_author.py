@@ -1,6 +1,6 @@
 """A model that does every pass well, and the same to the same prompt, without one.
 
-`--model tests/generate/author.py:author` lets the commands use it as they use any other.
+`--model tests/generate/scripted_author.py:author` lets the commands use it as they use any other.
 """
 
 import json
@@ -9,8 +9,8 @@ from datetime import datetime
 from hashlib import sha256
 
 from recall_bench.models.model import Prompt
-from tests.generate.days_scripted import entry_for
 from tests.generate.made_personas import persona, story
+from tests.generate.scripted_days import entry_for
 from tests.generate.test_conversations import by_the_log as dialogue_for
 from tests.generate.test_tool_calls import by_the_log as calls_for
 

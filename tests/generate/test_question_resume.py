@@ -15,7 +15,7 @@ from recall_bench.generate.checks.check_result import QuestionCheck
 from recall_bench.generate.pass_request import QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.models.model import Prompt, Reply
-from tests.generate.questioning import (
+from tests.generate.scripted_questions import (
     STRANGE,
     OneWord,
     Scripted,

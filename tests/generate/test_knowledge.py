@@ -26,7 +26,7 @@ from recall_bench.generate.pass_request import DaysRequest
 from recall_bench.generate.shipped_personas import SOURCES, materialise
 from recall_bench.models.model import Prompt
 from tests.conftest import shared_data
-from tests.generate.days_scripted import ARCS, Scripted, nursery
+from tests.generate.scripted_days import ARCS, Scripted, nursery
 
 SESSION = re.compile(r"<<conversation \w+>>\n(\S+?):")
 DATED = re.compile(r"for \w+day, (\d+ \w+ \d+)\.")

@@ -15,7 +15,7 @@ from recall_bench.generate.pass_request import QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
 from recall_bench.models.model import Prompt
-from tests.generate.questioning import Scripted, blocks, candidate, one_word, write_story
+from tests.generate.scripted_questions import Scripted, blocks, candidate, one_word, write_story
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.pass_request import QuestionsRequest
 from recall_bench.generate.pass_run import PassResult
 from recall_bench.generate.questions.question_pass import generate_questions
-from tests.generate.questioning import Scripted, one_word, write_story
+from tests.generate.scripted_questions import Scripted, one_word, write_story
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world_folder import open_world
 from recall_bench.models.model import Prompt
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_model import ScriptedModel
 
 _NOTES = re.compile(r"<<notes (\w+)>>\n(.*)\n<<end of notes \1>>", re.DOTALL)
 
@@ -144,7 +144,7 @@ def test_a_day_that_keeps_failing_is_skipped_reported_and_filled_later(persona: 
 
 def test_without_a_world_there_are_no_facts(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
-    with pytest.raises(UsageError, match="has no world"):
+    with pytest.raises(UsageError, match="was not made by the simulator"):
         write_from_ledger(DaysRequest(persona=folder, model="m"), model=ScriptedModel(by_the_notes))
 
 

@@ -17,7 +17,7 @@ from recall_bench.generate.days.day_plan import (
     measure_density,
     plan_story,
 )
-from tests.generate.days_scripted import planned_nursery
+from tests.generate.scripted_days import planned_nursery
 
 MONDAY = date(2026, 2, 2)
 

@@ -11,7 +11,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.generate.call_log import CallLog
 from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.models.model import Prompt, Reply
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_model import ScriptedModel
 
 
 def prompt(number: int) -> Prompt:

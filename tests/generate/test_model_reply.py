@@ -16,7 +16,7 @@ from recall_bench.generate.model_reply import (
     build_retry_prompt,
 )
 from recall_bench.models.model import Finish, Prompt, Reply
-from tests.generate.scripted import Script, ScriptedModel
+from tests.generate.scripted_model import Script, ScriptedModel
 
 PROMPT = Prompt(system="s", user="Write a number.")
 

@@ -17,7 +17,7 @@ from recall_bench.generate.pass_request import DaysRequest
 from recall_bench.generate.pass_run import PassResult
 from recall_bench.models.model import Prompt, Reply
 from tests.commands import Invoke
-from tests.generate.days_scripted import ARCS, PERSONA, STORY, Fault, Scripted, nursery
+from tests.generate.scripted_days import ARCS, PERSONA, STORY, Fault, Scripted, nursery
 
 DATED = re.compile(r"for \w+day, (\d+ \w+) \d+\.")
 TWELFTH = "13 February"
@@ -484,7 +484,7 @@ def test_the_command_writes_with_a_python_file_and_says_what_it_did(
 
 
 WRITER = """\
-from tests.generate.days_scripted import entry_for
+from tests.generate.scripted_days import entry_for
 from recall_bench.models.model import Prompt
 
 def complete(system, user):

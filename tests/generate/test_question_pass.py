@@ -13,7 +13,7 @@ from recall_bench.generate.pass_request import QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.generate.questions.window_record import WindowRecord
 from recall_bench.models.model import Finish, Prompt, Reply
-from tests.generate.questioning import (
+from tests.generate.scripted_questions import (
     STRANGE,
     OneWord,
     Scripted,

@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.generate.pass_request import MODES, STANDARD
 from recall_bench.models.model import Prompt
-from tests.generate.questioning import Scripted, asked, usual, write_story
+from tests.generate.scripted_questions import Scripted, asked, usual, write_story
 
 CHATTER = '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]'
 SECRET = {

@@ -19,7 +19,7 @@ from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.pass_request import VerifyRequest
 from recall_bench.models.model import Prompt
 from tests.datasets.lint.lint_story import question, secret, write
-from tests.generate.scripted import ScriptedModel
+from tests.generate.scripted_model import ScriptedModel
 
 DAYS = {
     1: "The toll for barges is £40. " + "Rain on the cut and on the towpath. " * 20,
