@@ -146,7 +146,9 @@ def test_who_cannot_consolidate_is_not_told_to(run: Run) -> None:
     shown = run("--adapter", "bm25", "--mode", "consolidated")
 
     assert shown.code == 2
-    assert "--mode: nobody knows how bm25 consolidates; set it with --config, or take" in shown.err
+    assert (
+        "--mode: it is not known how bm25 consolidates; set it with --config, or take" in shown.err
+    )
     assert not Path("recall-runs").exists()
 
 

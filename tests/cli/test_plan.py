@@ -249,7 +249,7 @@ def test_hours_without_verdicts_are_called_so_and_tell_what_a_second_adds(
     said = planned(invoke, *flags, "--from", "r")
 
     text = " ".join(shown.out.split())
-    assert "without verdicts, which nobody has timed: each second that one takes adds" in text
+    assert "without verdicts, which were never timed: each second that one takes adds" in text
     assert "what a model reasons unseen comes on top" in text
     assert 3600 * said["hours"]["verdict_second"] == pytest.approx(15, abs=1)
 
@@ -300,9 +300,7 @@ def test_a_folder_is_said_to_hold_all_of_it_or_what_is_left(invoke: Invoke, data
     partly = invoke("plan", *flags)
 
     assert "there" not in new.out
-    assert "all of it is done there, and nobody would be asked anything" in " ".join(
-        whole.out.split()
-    )
+    assert "all of it is done there, and nothing would be asked" in " ".join(whole.out.split())
     assert "r; 15 of 15 trials are left to do there" in partly.out
 
 

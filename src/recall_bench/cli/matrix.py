@@ -91,7 +91,7 @@ def matrix_command(
 
 
 def _format_cell(cell: "MatrixCell") -> str:
-    from recall_bench.running.matrix_cells import is_run_finished
+    from recall_bench.running.experiment import is_run_finished
 
     state = "done" if is_run_finished(cell.folder) else "begun" if cell.folder.exists() else "new"
     return f"{cell.label:<40} {state:<6} {cell.folder}"

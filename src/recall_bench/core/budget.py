@@ -1,4 +1,4 @@
-"""How many calls a process may have under way to a system, and to any one provider of models."""
+"""The budget of a run, and the limit of calls at a time to a system and to each provider."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -12,12 +12,12 @@ SYSTEM = "system"
 
 
 def name_provider(model: str) -> str:
-    """Who is called for a model, as in `openai:gpt-5-mini`."""
+    """Name the provider of a model such as `openai:gpt-5-mini`."""
     return f"provider {model.partition(':')[0]}"
 
 
 class CallLimiter:
-    """At most so many at a time to each; None is no limit."""
+    """Limits the calls at a time to each callee; None is no limit."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most
@@ -31,10 +31,10 @@ class CallLimiter:
 
 
 class Budget:
-    """Lets so many verdicts be sought at a time, and none once the money or the tokens are spent.
+    """The money and tokens a run may spend, and how many verdicts it may seek at a time.
 
-    `adjourned` says why nothing new is begun any more: no verdict that may cost something, no
-    feeding, no question. What is under way may finish.
+    Once `stop_reason` is set nothing new is begun: no verdict that may cost something, no feeding,
+    no question. What is under way may finish.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Budget:
             yield
 
     def check(self) -> None:
-        """Raise the reason to adjourn, if there is one."""
+        """Raise the reason to stop, if there is one."""
         if self.stop_reason is not None:
             raise self.stop_reason
 

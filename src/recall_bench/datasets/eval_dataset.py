@@ -1,4 +1,4 @@
-"""What `eval` is asked for, beside what any run can be told."""
+"""A dataset opened for an evaluation: the request, the scenarios and the questions asked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class EvalRequest:
     scenario_offset: int = 0
     skip_qa: bool = False
     answers_from: Path | None = None
-    """A run folder whose recorded answers are judged and measured again; nobody is asked."""
+    """A run folder whose recorded answers are judged and measured again; nothing is asked."""
     rebuild: bool = False
     floors: bool = True
     reports: Path = REPORTS
@@ -180,7 +180,7 @@ class _DatasetScan:
             )
 
     def refuse_unknown(self, categories: Sequence[str]) -> None:
-        """UsageError for a category that nobody asks about, or if nothing is left to ask."""
+        """Raise UsageError for an unknown category, or if nothing is left to ask."""
         for name in categories:
             if name not in self._seen:
                 near = get_close_matches(name, self._seen, n=1, cutoff=0.5)

@@ -46,10 +46,10 @@ class Ranking:
 
 
 class AnswerCheck(StrEnum):
-    """Who says whether an answer is right."""
+    """What decides whether an answer is right."""
 
     JUDGE = "judge"
-    """Whoever `--judge` names, by marks; from two points of correctness on it is right."""
+    """The judge that `--judge` names, by marks; from two points of correctness on it is right."""
     MODEL = "model"
     """The model that `--judge` names, by the dataset's own rules."""
     NOBODY = "nobody"
@@ -134,7 +134,7 @@ def _is_answerable(item: Item) -> bool:
 
 
 def _match_spelling(level: Level) -> Gold:
-    """LoCoMo's evidence string by string; one that names no turn can be found by nobody."""
+    """Match LoCoMo's evidence string by string; one that names no turn is never found."""
 
     def find_gold(scenario: str, item: Item) -> frozenset[str]:
         if level is Level.SESSION:

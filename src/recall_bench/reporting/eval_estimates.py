@@ -42,17 +42,17 @@ class AbstentionCounts(Record, frozen=True, kw_only=True, omit_defaults=True):
     unanswerable: int
     """Answers to questions that have none."""
     abstained: int
-    """Of these, how many said so."""
+    """How many of these abstained."""
     answerable: int
     wrongly_abstained: int
-    """Answers to questions that have one, that said there is none."""
+    """Answers that abstained although there is an answer."""
     traps: int
     """Answers to questions that come with a trap."""
     fell_for_trap: int
 
 
 class EvalCounts(Record, frozen=True, kw_only=True):
-    """Where the questions that were to be put have ended."""
+    """How the questions of a run ended."""
 
     owed: int
     answered: int
@@ -113,7 +113,7 @@ def average_categories(groups: Sequence[EvalGroup]) -> EvalGroup:
 
 
 def count_abstentions(scored: Iterable[ScoredQuestion]) -> AbstentionCounts | None:
-    """How often a system said that it does not know; None where no answer was in free text."""
+    """Count how often a system abstained; None if no answer was in free text."""
     said = [each for each in scored if each.abstained is not None]
     if not said:
         return None

@@ -225,9 +225,9 @@ def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
 
 
 JUDGED = "judged right"
-"""1 where whoever judged found the answer right, 0 where not."""
+"""1 if the judge found the answer right, else 0."""
 _ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
-"""Saying that it is not known. Who says nothing at all, or refuses, has not said that."""
+"""The stances that abstain; an empty answer or a refusal does not."""
 ANSWERED, OPEN = "answered", "open"
 
 
@@ -236,7 +236,7 @@ class EvalHit(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
 
     rank: int
     session: str | None = None
-    """Globally scoped; None if nobody could trace it."""
+    """Globally scoped; None if it could not be traced."""
     turn: str | None = None
     turns: tuple[str, ...] = ()
     """All turns that it holds, where these are several."""
@@ -261,7 +261,7 @@ class ScoredQuestion(ComputedRecord, frozen=True, kw_only=True, omit_defaults=Tr
     figures: Figures = msgspec.field(default_factory=dict)
     """By name, such as `turn recall@10`. A figure that does not apply is not there."""
     chance: Mapping[str, float] = msgspec.field(default_factory=dict)
-    """What a blind draw would get, where that can be told."""
+    """What a blind draw would get, if that is known."""
     ceiling: Mapping[str, float] = msgspec.field(default_factory=dict)
     """What the best order of all there is would get."""
     gold: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)

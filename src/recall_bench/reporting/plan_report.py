@@ -114,24 +114,24 @@ class Precision(ComputedRecord, frozen=True, kw_only=True):
 
 
 class HoursWith(ComputedRecord, frozen=True, kw_only=True):
-    """The hours with so many workers."""
+    """The hours with this number of workers."""
 
     workers: int
     hours: float
 
 
 class HoursEstimate(ComputedRecord, frozen=True, kw_only=True):
-    """How long it takes as it is to be carried out."""
+    """How long the run takes with its executor."""
 
     expected: float
     low: float | None
     high: float | None
     """If every step were as in the fast, or the slow, tenth of what was measured; None where the
-    story goes on after that, and nobody knows how far it may be off."""
+    story goes on after that, and the error is unknown."""
     measured_days: int | None
     """The last story day that was measured, where the story goes on after it."""
     verdict_second: float | None
-    """What each second that a verdict takes adds, where nobody has timed one."""
+    """What each second of a verdict adds, if verdicts were never timed."""
     longest: str
     """The shard that takes longest."""
     longest_hours: float
@@ -160,7 +160,7 @@ class SmallerRun(ComputedRecord, frozen=True, kw_only=True):
 
 
 class Forecast(ComputedRecord, frozen=True, kw_only=True):
-    """All that can be said before anything is spent."""
+    """Everything that is known before anything is spent."""
 
     outline: Outline
     sources: tuple[str, ...]
@@ -169,13 +169,13 @@ class Forecast(ComputedRecord, frozen=True, kw_only=True):
     """The systems whose times these are, where they are of others than the one planned."""
     stages: tuple[StepTime, ...]
     untimed: tuple[str, ...]
-    """Steps that nobody has timed, and that the hours leave out."""
+    """Steps that were never timed, and that the hours leave out."""
     hours: HoursEstimate | None
-    """None where neither an earlier run nor anybody says how long answers or days take."""
+    """None if neither an earlier run nor the user says how long answers or days take."""
     unmeasured: UnmeasuredHours | None
     spending: tuple[RoleSpending, ...]
     cost_usd: float | None
-    """None where somebody's price is not known."""
+    """None if a price is unknown."""
     is_variance_measured: bool
     """Whether how far marks vary is from an earlier run; else the worst case is taken."""
     less: tuple[SmallerRun, ...]

@@ -35,7 +35,7 @@ _STEPS = {
     "rest": "all else of a trial",
 }
 _ROWS = 8
-"""So many personas are listed; more are counted."""
+"""How many personas are listed; the others are counted."""
 
 
 def render_outline(outline: Outline) -> str:
@@ -99,7 +99,7 @@ def _describe_left(outline: Outline) -> str:
     if not here.is_begun:
         return ""
     if here.is_done:
-        return "; all of it is done there, and nobody would be asked anything"
+        return "; all of it is done there, and nothing would be asked"
     return f"; {here.left:,} of {here.owed:,} trials are left to do there"
 
 
@@ -163,7 +163,7 @@ def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
     words = f"about {_format_hours(hours.expected)}"
     if hours.verdict_second is not None:
         words += (
-            " without verdicts, which nobody has timed: each second that one takes adds "
+            " without verdicts, which were never timed: each second that one takes adds "
             f"{_format_hours(hours.verdict_second)}"
         )
     if hours.low is not None and hours.high is not None:
@@ -178,7 +178,7 @@ def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
         f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
     )
     others = [_STEPS[step] for step in found.untimed if step != "judge"]
-    return f"{words}; nobody has timed {' or '.join(others)} yet" if others else words
+    return f"{words}; {' or '.join(others)} was never timed" if others else words
 
 
 def _describe_formula(found: Forecast) -> str:
@@ -194,17 +194,11 @@ def _describe_formula(found: Forecast) -> str:
 
 def _render_money(found: Forecast) -> Iterator[str]:
     if not found.spending:
-        yield from format_fact(
-            "Money", "nothing that is known of: whoever judges computes", width=WIDTH
-        )
+        yield from format_fact("Money", "none that is known: the judge computes", width=WIDTH)
         return
     for each in found.spending:
         yield from format_fact(each.role.capitalize(), _describe_spending(each), width=WIDTH)
-    total = (
-        "at prices that nobody knows"
-        if found.cost_usd is None
-        else format_round_dollars(found.cost_usd)
-    )
+    total = "at unknown prices" if found.cost_usd is None else format_round_dollars(found.cost_usd)
     if any(each.is_limit for each in found.spending):
         total += "; what a model reasons unseen comes on top"
     yield from format_fact("Money", total, width=WIDTH)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -17,9 +18,7 @@ from recall_bench.core.yaml12 import Document
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.ablation_report import AblationVariant
 from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import execute
-from recall_bench.running.job import Job
-from recall_bench.runs.journal import read_events
+from recall_bench.running.experiment import Experiment, ExperimentCell
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.resolver import resolve_system
@@ -41,7 +40,7 @@ _HAVE_PARTS = ("hybrid", "recency")
 
 
 def read_grid(words: Iterable[str]) -> ParameterGrid:
-    """What `--grid KEY=VALUE,VALUE` says, several times over; each value is read as YAML."""
+    """Parse every `--grid KEY=VALUE,VALUE`; each value is read as YAML."""
     grid: dict[str, tuple[object, ...]] = {}
     for word in words:
         key, values = _split_word(word)
@@ -52,7 +51,7 @@ def read_grid(words: Iterable[str]) -> ParameterGrid:
 
 
 def build_default_grid(adapter: str, base: Mapping[str, object]) -> ParameterGrid:
-    """Every part of the built-in system the other way round, and every other choice."""
+    """Toggle every part of the built-in system, and try every other choice."""
     if adapter not in _HAVE_PARTS:
         raise UsageError(
             f"--grid: nothing is known of the settings of {adapter}; say what to vary, "
@@ -67,14 +66,14 @@ def build_default_grid(adapter: str, base: Mapping[str, object]) -> ParameterGri
 
 
 def list_single_changes(grid: ParameterGrid) -> Iterator[AblationVariant]:
-    """The base with one setting changed, for each value of each."""
+    """List the base with one setting changed, for each value of each setting."""
     for key, values in grid.items():
         for value in values:
             yield _make_variant({key: value})
 
 
 def list_combinations(grid: ParameterGrid) -> Iterator[AblationVariant]:
-    """One value of every setting, in every way."""
+    """List every combination of one value of every setting."""
     for values in product(*grid.values()):
         yield _make_variant(dict(zip(grid, values, strict=True)))
 
@@ -86,7 +85,7 @@ def _make_variant(changes: Mapping[str, object]) -> AblationVariant:
 
 
 def format_value(value: object) -> str:
-    """A value as people type it."""
+    """Format a value as it is typed."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -99,26 +98,26 @@ def _split_word(word: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """What is going to be compared, every variant known to be one the system accepts."""
+    """The variants to compare, all known to be accepted by the system."""
 
     settings: Settings
-    """Of the base."""
+    """The settings of the base."""
     folder: Path
     """Holds a run folder for each variant."""
     variants: tuple[AblationVariant, ...]
     """The base first, none twice."""
     base: Mapping[str, object]
-    """What the base is set to, as its card says."""
+    """The configuration of the base, as its card says."""
     notes: tuple[str, ...] = ()
 
 
 def plan_ablation(
     settings: Settings, grid: ParameterGrid | None, *, full: bool = False
 ) -> Ablation:
-    """The base and its variants; without a grid, each part of a built-in the other way round.
+    """Plan the base and its variants; without a grid, each part of a built-in is toggled.
 
-    A value that the system refuses beside the base is a UsageError; a combination of good values
-    that it refuses, or that comes to the same as another, is left out with a note.
+    A single value that the system refuses is a UsageError; a combination that it refuses, or that
+    equals another one, is left out with a note.
     """
     base = _resolve_card(settings, {})
     wanted = grid or build_default_grid(settings.adapter, base.config)
@@ -152,47 +151,41 @@ def plan_ablation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationRuns:
-    """Every variant's run, finished."""
+    """The finished runs of all variants."""
 
     folders: Mapping[str, RunFolder]
     """By the name of the variant."""
     warnings: tuple[str, ...]
-    """What the runs were warned of, each thing once."""
+    """The warnings of all runs, each once."""
 
 
 def run_ablation(
-    ablation: Ablation, telling: Callable[[str], None], building: BuildProgress | None = None
+    ablation: Ablation, on_progress: Callable[[str], None], building: BuildProgress | None = None
 ) -> AblationRuns:
-    """Run what has not been run yet.
+    """Run the variants that have not been run yet.
 
-    What stops a run is raised; the runs so far stay, and the next call goes on from there.
+    What stops a run is raised; the next call continues from there.
     """
+    count = len(ablation.variants)
+    labels = {
+        f"{number} of {count}: {variant.name}": variant
+        for number, variant in enumerate(ablation.variants, start=1)
+    }
+    cells = (
+        ExperimentCell(
+            label=label,
+            assemble=partial(assemble, _make_settings(ablation, variant), building=building),
+        )
+        for label, variant in labels.items()
+    )
     folders: dict[str, RunFolder] = {}
     warnings: dict[str, None] = {}
-    for number, variant in enumerate(ablation.variants, start=1):
-        telling(f"{number} of {len(ablation.variants)}: {variant.name}")
-        job = assemble(_make_settings(ablation, variant), building=building)
-        warnings.update(dict.fromkeys(job.warnings))
-        folders[variant.name] = _open_finished(job) or _run_job(job)
+    for label, result in Experiment(cells).run(on_cell=on_progress):
+        if result.stopped_by is not None:
+            raise result.stopped_by
+        warnings.update(dict.fromkeys(result.warnings))
+        folders[labels[label].name] = result.folder
     return AblationRuns(folders=folders, warnings=tuple(warnings))
-
-
-def _open_finished(job: Job) -> RunFolder | None:
-    """The run, if there is nothing left to do in it."""
-    if not job.journal.exists() or next(read_events(job.journal), None) is None:
-        return None
-    folder = RunFolder.open(job.folder)
-    if not folder.is_finished:
-        return None
-    anyio.run(job.components.close)
-    return folder
-
-
-def _run_job(job: Job) -> RunFolder:
-    finished = execute(job)
-    if finished.stopped_by is not None:
-        raise finished.stopped_by
-    return finished.folder
 
 
 def _make_settings(ablation: Ablation, variant: AblationVariant) -> Settings:
@@ -201,7 +194,7 @@ def _make_settings(ablation: Ablation, variant: AblationVariant) -> Settings:
 
 
 def name_folder(variant: str) -> str:
-    """The variant's name as a folder, told apart by a digest where letters had to go."""
+    """Name a variant's folder; a digest is added if characters had to be dropped."""
     plain = re.sub(r"[^\w.=,-]+", "", variant)[:100]
     is_kept = plain == variant.replace(" ", "")
     return plain if is_kept else f"{plain}-{sha256(variant.encode()).hexdigest()[:8]}"

@@ -43,7 +43,7 @@ _SAMPLE_RANGES = ("every:5",)
 def assemble(
     settings: Settings, own: MemorySystem | None = None, building: BuildProgress | None = None
 ) -> Job:
-    """A job whose every part has been looked at; nothing is fed or asked yet.
+    """Assemble a job and check everything; nothing is fed or asked yet.
 
     All that is wrong is found before the first call is paid for. One's own system may stand in
     for the one that is named; `building` shows a shipped persona being played.
@@ -82,7 +82,7 @@ def assemble(
 
 
 def build_components(settings: Settings) -> Components:
-    """Those whom the settings of a run name, called together once more."""
+    """Build the components that the settings name, in any process."""
     folders = resolve_personas(settings)
     stories = {name: find_story(folder, settings.arcs) for name, folder in folders.items()}
     system = resolve_system(settings)
@@ -135,7 +135,7 @@ class SettingsCheck:
         return None
 
     def collect_stories(self, building: BuildProgress | None) -> dict[str, StoryFolder]:
-        """The stories asked for, by persona; those that cannot be told are noted."""
+        """Collect the stories by persona; problems are noted."""
         folders = self.try_call(resolve_personas, self._settings, building) or {}
         arcs = self._settings.arcs
         found = {name: self.try_call(find_story, path, arcs) for name, path in folders.items()}
@@ -214,7 +214,7 @@ def build_plan(
 
 
 def build_judges(settings: Settings) -> Judges:
-    """Those who judge, as the settings name them."""
+    """Build the judges that the settings name."""
     judge, appellate = resolve_judges(settings)
     return Judges(judge=judge, appellate=appellate)
 
@@ -263,7 +263,7 @@ def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[s
     notes = [] if plan.dry_run or not silent else [f"nothing is asked at {', '.join(silent)}"]
     if plan.system.version == UNDECLARED:
         notes.append(
-            f"{plan.system.name} does not say its version, so nobody can tell when it was changed; "
+            f"{plan.system.name} does not declare its version, so a change cannot be detected; "
             "choose another folder with --into after a change"
         )
     end = max(card.last_day for card in plan.scenarios)

@@ -42,7 +42,7 @@ from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
 END = "end"
-"""The one checkpoint there is: when everything has been told."""
+"""The only checkpoint: after the whole history."""
 CONTROLS = "controls"
 """Where in a run's folder those beside it are kept."""
 
@@ -61,7 +61,7 @@ _CONSOLIDATED: Mapping[str, tuple[str, object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssembledEval:
-    """An evaluation that is ready to be carried out."""
+    """An evaluation that is ready to run."""
 
     request: EvalRequest
     opened: OpenedDataset
@@ -69,16 +69,16 @@ class AssembledEval:
 
     @property
     def with_answers(self) -> bool:
-        """Whether what is said is scored, or only what is found."""
+        """Whether answers are scored, or only retrieval."""
         return not self.request.skip_qa
 
 
 def assemble_evaluation(
     request: EvalRequest, opened: OpenedDataset, own: MemorySystem | None = None
 ) -> AssembledEval:
-    """A job that puts a dataset's questions to a system; nothing is fed or asked yet.
+    """Assemble a job that asks a system the questions of a dataset; nothing is fed or asked yet.
 
-    A system of one's own may take the place of the one the settings name.
+    `own` replaces the system that the settings name.
     """
     if request.answers_from is not None:
         return _assemble_recorded(request, opened, request.answers_from)
@@ -165,7 +165,7 @@ def _make_components(
 
 
 def _rebuild_components(request: EvalRequest) -> Components:
-    """Those whom the request names, called together once more."""
+    """Build the components that the request names, in any process."""
     opened = open_dataset(request)
     system = _resolve_system(request, None)
     return _make_components(
@@ -174,7 +174,7 @@ def _rebuild_components(request: EvalRequest) -> Components:
 
 
 def _rebuild_judges(request: EvalRequest, system: SystemCard) -> Components:
-    """Those who judge the answers of a system that is not asked again."""
+    """Build the judges of recorded answers, in any process."""
     opened = open_dataset(request)
     return _make_components(opened, AbsentSystem(system), _build_judges(request, opened), None)
 
@@ -194,7 +194,7 @@ def _make_end_checkpoint(opened: OpenedDataset) -> Checkpoint:
 
 
 def _resolve_system(request: EvalRequest, own: MemorySystem | None) -> MemorySystem:
-    """The system the settings name, set as the request wants it; or one's own, as it is."""
+    """Resolve the system, configured for the request; `own` is used as it is."""
     if own is not None:
         if request.mode is EvalMode.CONSOLIDATED:
             raise _make_consolidation_error(own.card.name)
@@ -213,13 +213,13 @@ def _resolve_system(request: EvalRequest, own: MemorySystem | None) -> MemorySys
 
 def _make_consolidation_error(system: str) -> UsageError:
     return UsageError(
-        f"--mode: nobody knows how {system} consolidates; set it with --config, "
+        f"--mode: it is not known how {system} consolidates; set it with --config, "
         f"or take {', '.join(_CONSOLIDATED)}"
     )
 
 
 def _build_judges(request: EvalRequest, opened: OpenedDataset) -> Judges:
-    """Who judges; nobody, where nothing is to be judged."""
+    """Build the judges; NoJudge if nothing is judged."""
     methodology, settings = opened.methodology, request.settings
     if request.skip_qa or methodology.judging is AnswerCheck.NOBODY:
         if settings.appellate_judge is not None:
@@ -259,7 +259,7 @@ def _build_protocol_judge(settings: Settings, label: str, protocol: str) -> Judg
 def _resolve_reader(
     request: EvalRequest, opened: OpenedDataset, system: MemorySystem | None
 ) -> Reader | None:
-    """Who answers: nobody where that is skipped, and somebody wherever letters are asked for."""
+    """Resolve the reader; none with --skip-qa, the extractive one for multiple choice."""
     settings = request.settings
     if request.skip_qa:
         if settings.reader is not None:
@@ -297,7 +297,7 @@ def _collect_notes(plan: Plan) -> list[str]:
     if plan.system.version != UNDECLARED:
         return []
     note = (
-        f"{plan.system.name} does not say its version, so nobody can tell when it was changed; "
+        f"{plan.system.name} does not declare its version, so a change cannot be detected; "
         "say --rebuild after a change"
     )
     return [note]

@@ -1,4 +1,4 @@
-"""An evaluation from its first question to its report."""
+"""Run an evaluation and its controls, and write the report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,40 +16,35 @@ from recall_bench.runs.run_result import RunResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalResult:
-    """An evaluation that came to a stop, and how."""
+    """The result of an evaluation."""
 
     finished: RunResult
     report: EvalReport | None
-    """None if it was stopped before everything was asked: the same command goes on."""
+    """None if it was stopped before everything was asked; the same command continues."""
     place: Path | None
     """The folder of the report."""
 
     @property
     def exit_code(self) -> int:
-        """As the table in `recall_bench.core.errors` has it."""
+        """The exit code of the command."""
         return self.finished.exit_code
-
-
-def _ignore_control(name: str) -> None:
-    """Nobody wants to know which control is run."""
 
 
 def evaluate(
     assembled: AssembledEval,
     observe: Observer | None = None,
-    told: Callable[[str], None] = _ignore_control,
+    on_control: Callable[[str], None] = lambda _: None,
     on_pool: OnPool = lambda _: None,
 ) -> EvalResult:
     """Ask, run the controls, measure and write the report.
 
-    `told` hears the name of each control before it is run, `joined` of the pool where there is
-    one. A run that was stopped, itself or at
-    one of its controls, or whose system could not be fed, has no report yet.
+    `on_control` is called with the name of each control before it is run. An evaluation that was
+    stopped, or whose system could not be fed, has no report yet.
     """
     finished = execute(assembled.job, observe, on_pool)
     if finished.stopped_by is not None or finished.summary.overall.open:
         return EvalResult(finished=finished, report=None, place=None)
-    controls = list(run_controls(assembled, told)) if assembled.request.floors else []
+    controls = run_controls(assembled, on_control) if assembled.request.floors else []
     last = controls[-1].finished if controls else None
     if last is not None and last.stopped_by is not None:
         stopped = replace(finished, stopped_by=last.stopped_by)

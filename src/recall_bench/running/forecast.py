@@ -1,4 +1,4 @@
-"""A job that is looked at and let go again: nothing is fed, asked or written."""
+"""Forecast what a run will take: calls, tokens, money and hours; nothing is fed or asked."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -78,7 +78,7 @@ from recall_bench.running.step_timings import StepPace, make_fixed_pace
 def dry_plan(
     settings: Settings, building: BuildProgress | None = None, own: MemorySystem | None = None
 ) -> Iterator[Job]:
-    """The job that these settings make, whose staff is dismissed at the end.
+    """Assemble the job of these settings, and close its components at the end.
 
     Output paths are not tried: trying them would make their folders. Models need no keys.
     """
@@ -99,7 +99,7 @@ _NO_ANSWERS = SampledAnswers(exhibits=(), are_real=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedTimes:
-    """Seconds that somebody says; None leaves them to what was measured."""
+    """Seconds that the user states; None uses what was measured."""
 
     answer_s: float | None = None
     day_s: float | None = None
@@ -121,8 +121,8 @@ def estimate_run(
 
 
 class _Estimator:
-    def __init__(self, job: Job, earlier: EarlierRuns, said: StatedTimes) -> None:
-        self._job, self._earlier, self._said = job, earlier, said
+    def __init__(self, job: Job, earlier: EarlierRuns, stated: StatedTimes) -> None:
+        self._job, self._earlier, self._stated = job, earlier, stated
         self._stories = list_scenario_work(job.plan, job.questions)
         self._cores = count_cores()
         settings = job.settings
@@ -177,7 +177,7 @@ class _Estimator:
         return steps if plan.unjudged else [*steps, JUDGE]
 
     def _measure_paces(self) -> dict[str, StepPace | None]:
-        earlier, said = self._earlier, self._said
+        earlier, stated = self._earlier, self._stated
         reader = self._job.plan.reader
         read = [each for each in earlier.of_system if each.plan.reader == reader]
         found = {
@@ -190,7 +190,11 @@ class _Estimator:
             JUDGE: merge_timings(earlier.of_judge, JUDGE).fit_pace(),
             REST: estimate_rest(earlier.of_system, cores=self._cores, portable=self._can_carry),
         }
-        for step, seconds in ((ASK, said.answer_s), (FEED, said.day_s), (JUDGE, said.verdict_s)):
+        for step, seconds in (
+            (ASK, stated.answer_s),
+            (FEED, stated.day_s),
+            (JUDGE, stated.verdict_s),
+        ):
             if seconds is not None:
                 found[step] = make_fixed_pace(seconds)
         return found

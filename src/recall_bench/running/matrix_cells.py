@@ -26,9 +26,10 @@ from recall_bench.core.usage import Usage
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
 from recall_bench.running.executor import refuse_impossible
+from recall_bench.running.experiment import is_run_finished, read_result
 from recall_bench.running.job import Job
 from recall_bench.running.matrix_file import Matrix, MatrixLimits
-from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
@@ -123,7 +124,7 @@ class MatrixCell:
 
 @dataclass(slots=True, kw_only=True)
 class AssembledCell:
-    """A cell that was looked at."""
+    """A cell with its job."""
 
     cell: MatrixCell
     job: Job | BenchError
@@ -184,7 +185,7 @@ def assemble_cells(
     """A job for every cell; all that is wrong with any of them is raised at once.
 
     So is what an executor cannot do, before any cell is begun. A system that cannot be reached just
-    now is no fault of the matrix: its cell has no job, and the others go on.
+    now does not fail the matrix: its cell has no job, and the other cells run.
     """
     found: list[AssembledCell] = []
     problems: dict[str, BenchError] = {}
@@ -231,20 +232,10 @@ def _make_error(words: str, problem: BenchError) -> BenchError:
 
 
 def close_all(found: Sequence[AssembledCell]) -> None:
-    """Let everybody go who was called together for jobs that are not carried out."""
+    """Close the components of jobs that are not run."""
     for each in found:
         if isinstance(each.job, Job):
             anyio.run(each.job.components.close)
-
-
-def is_run_finished(folder: Path) -> bool:
-    """Whether the journal there says that its run was done."""
-    journal = folder / JOURNAL
-    if not journal.exists() or next(read_events(journal), None) is None:
-        return False
-    from recall_bench.runs.run_folder import RunFolder
-
-    return RunFolder.open(folder).is_finished
 
 
 class CellStage(StrEnum):
@@ -268,7 +259,7 @@ class CellOutcome:
     reason: str | None = None
     """Why it is not done, where it is not."""
     was_finished: bool = False
-    """Whether it was done before, so that nobody was asked anything."""
+    """Whether it was finished before, so that nothing was asked."""
     was_begun: bool = True
 
     @property
@@ -314,19 +305,10 @@ def fail_cell(cell: MatrixCell, why: BenchError) -> CellOutcome:
 def check_known(cell: MatrixCell, job: Job, budget: SharedBudget) -> CellOutcome | None:
     """What became of a cell that needs no work, or may do none; None if it is to be begun."""
     if is_run_finished(cell.folder) and not cell.settings.retry_errors:
-        return make_outcome(cell, _open_result(job), was_finished=True)
+        return make_outcome(cell, read_result(job), was_finished=True)
     if (spent := budget.exhausted) is not None:
         return skip_cell(cell, BudgetSpent(f"{spent}; the same command with more goes on"))
     return None
-
-
-def _open_result(job: Job) -> RunResult:
-    """A run that was finished before, as its journal has it; none of its files is written."""
-    from recall_bench.runs.run_folder import RunFolder
-    from recall_bench.runs.summary import summarise
-
-    folder = RunFolder.open(job.folder)
-    return RunResult(folder=folder, summary=summarise(folder), warnings=(), was_finished=True)
 
 
 def make_outcome(

@@ -40,7 +40,7 @@ _ELSEWHERE = {
     ),
 }
 """What a run may say and a cell may not, and what to do instead."""
-_AT_THE_TOP = "say it at the top: all cells are carried out by the same workers"
+_AT_THE_TOP = "say it at the top: all cells use the same workers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Matrix:
 
 
 def read_matrix(path: Path) -> Matrix:
-    """The file as it stands; everything that is wrong with it is said at once."""
+    """Read a matrix file; all its problems are raised at once."""
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file; name a matrix.yaml")
     return _MatrixReader(read_document(path), path).read()
@@ -142,8 +142,8 @@ class _MatrixReader:
             # Folders of some systems do not tell capitals apart.
             first = taken.setdefault(variant.name.lower(), self._document.find_line(key, number))
             if variant.name.lower() in (each.name.lower() for each in found):
-                told = f"two of them are called {variant.name!r}, the first on line {first}"
-                self._add_problem(f"{told}; give one another `name`", key, number)
+                problem = f"two of them are called {variant.name!r}, the first on line {first}"
+                self._add_problem(f"{problem}; give one another `name`", key, number)
                 continue
             found.append(variant)
         return tuple(found)
@@ -238,12 +238,12 @@ class _MatrixReader:
 
     def _read_baseline(self, raw: Mapping[str, Any], systems: tuple[MatrixEntry, ...]) -> str:
         names = [system.name for system in systems]
-        said = raw.get("baseline", names[0] if names else "")
-        if names and said not in names:
+        baseline = raw.get("baseline", names[0] if names else "")
+        if names and baseline not in names:
             self._add_problem(
-                f"{said!r} is none of the systems{_suggest_key(said, names)}", "baseline"
+                f"{baseline!r} is none of the systems{_suggest_key(baseline, names)}", "baseline"
             )
-        return str(said)
+        return str(baseline)
 
     def _read_limits(self, raw: Mapping[str, Any]) -> MatrixLimits:
         limits = raw.get("limits") or {}
@@ -261,13 +261,13 @@ class _MatrixReader:
                 found["max_cost_usd" if key == "maxCost" else _LIMITS[key]] = kind(value)
         return MatrixLimits(**found)
 
-    def _read_name(self, said: object, *at: Key) -> str:
-        if isinstance(said, int) and not isinstance(said, bool):
-            said = str(said)
-        if not isinstance(said, str) or not _NAME.fullmatch(said):
-            told = f"{said!r} cannot be the name of a folder"
-            self._add_problem(f"{told}; use letters, digits and . _ - + = ,", *at)
-        return str(said)
+    def _read_name(self, name: object, *at: Key) -> str:
+        if isinstance(name, int) and not isinstance(name, bool):
+            name = str(name)
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            problem = f"{name!r} cannot be the name of a folder"
+            self._add_problem(f"{problem}; use letters, digits and . _ - + = ,", *at)
+        return str(name)
 
     def _refuse_unknown(self, raw: Mapping[Any, Any], known: tuple[str, ...], *at: Key) -> None:
         for key in raw:
@@ -276,12 +276,14 @@ class _MatrixReader:
 
     def _add_problem(self, problem: str, *at: Key) -> None:
         words = ".".join(str(key) for key in at if not isinstance(key, int))
-        said = problem if not words or problem.startswith("unknown key") else f"{words}: {problem}"
-        self._problems.append(UsageError(f"{self._document.describe_place(*at)}: {said}"))
+        message = (
+            problem if not words or problem.startswith("unknown key") else f"{words}: {problem}"
+        )
+        self._problems.append(UsageError(f"{self._document.describe_place(*at)}: {message}"))
 
 
-def _suggest_key(said: object, known: list[str] | tuple[str, ...]) -> str:
-    near = get_close_matches(str(said), known, n=1, cutoff=0.5)
+def _suggest_key(key: object, known: list[str] | tuple[str, ...]) -> str:
+    near = get_close_matches(str(key), known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
 
 

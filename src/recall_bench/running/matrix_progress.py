@@ -20,7 +20,7 @@ class CellLine:
     """None before the cell is begun."""
     done: int = 0
     fresh: int = 0
-    """Trials that came to their end since the cell was first heard of."""
+    """Trials finished since the cell was started or continued."""
     errors: int = 0
     cost: Usage = field(default_factory=Usage)
     since: float = 0.0
@@ -37,7 +37,7 @@ class CellLine:
 
     @property
     def rate(self) -> float | None:
-        """Trials a second, as far as that can be told."""
+        """Trials a second; None before the first."""
         took = self.until - self.since
         return self.fresh / took if self.fresh and took > 0 else None
 

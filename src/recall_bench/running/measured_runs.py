@@ -6,8 +6,8 @@ that computes from the line before its verdict: but only where one process wrote
 did the work, or several processes must have, the line before is another's, and times nothing; how
 long workers took to begin is the time until the first step of any. In an older journal a judge that
 is waited for took up each answer as soon as one of its places was free: there are taken to have
-been as many places as questions were seen before the system at a time. An answer that nobody could
-judge kept a place, and is no time.
+been as many places as questions were seen before the system at a time. An answer that could not be
+judged kept a place, and gives no time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ from recall_bench.runs.journal import JOURNAL, read_events
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 
 SPECIMENS = 256
-"""So many answers at most are kept, evenly spread, to build prompts from."""
+"""The most answers kept, evenly spread, to build prompts from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class MeasuredRun:
     is_shared: bool = False
     """Whether several processes were at work at a time."""
     manners: set[tuple[str | None, int | None]] = field(default_factory=set)
-    """The executors it was carried out by, None for one process, and how many were asked for."""
+    """The executors it ran with, None for one process, and the number of workers asked for."""
     starts_s: list[float] = field(default_factory=list)
     """How long workers took until the first step of any."""
     declared: dict[str, Declared] = field(default_factory=dict)
@@ -266,7 +266,7 @@ class MeasuredRun:
     def _note_left(
         self, trial: Trial, at: datetime, *, has_verdict: bool, stated: float | None = None
     ) -> None:
-        """The judge is done with an answer; one of an earlier process came nobody knows when."""
+        """Note that the judge finished an answer; for one of an earlier process the start is unknown."""
         if trial in self._process.left or trial not in self._process.arrived:
             return
         before = self._before or at
@@ -306,7 +306,7 @@ def merge_timings(runs: Iterable[MeasuredRun], step: str) -> Timings:
 
 
 MAX_EARLIER_RUNS = 3
-"""So many of the newest runs of a system are read: older ones tell of older machines."""
+"""How many of the newest runs of a system are read: older ones may be of other machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,7 +355,7 @@ def _list_plans(folder: Path) -> Iterator[tuple[Path, Plan]]:
         try:
             first = next(read_events(path), None)
         except BenchError:
-            continue  # no run of this version: it tells nothing, and nobody named it
+            continue  # not a run of this version
         if isinstance(first, RunStarted):
             yield path.parent, first.plan
 

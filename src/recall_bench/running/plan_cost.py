@@ -46,7 +46,7 @@ class RoleRate(Record, frozen=True, kw_only=True):
     input_tokens: float
     output_tokens: float
     cost_usd: float | None
-    """For each trial; None if nobody knows what the model costs."""
+    """For each trial; None if the price of the model is unknown."""
     source: str
     day_tokens: float = 0.0
     day_cost_usd: float | None = 0.0
@@ -64,7 +64,7 @@ class SampledAnswers:
 
 
 def compute_spending(rate: RoleRate, work: Workload) -> RoleSpending:
-    """The rate for so many trials and days."""
+    """Compute what a role takes for this workload."""
     costs = (rate.cost_usd, rate.day_cost_usd)
     known = None
     if costs[0] is not None and costs[1] is not None:
@@ -211,7 +211,7 @@ def _make_measured_rate(role: str, who: str, usage: Usage, times: int) -> RoleRa
 def _estimate_from_prompts(
     role: str, who: str, target: str, settings: Settings, sampled: SampledAnswers
 ) -> RoleRate:
-    """As the rubric puts these cases; every verdict asked for, though many cases are the same."""
+    """Estimate from the prompts of the rubric, as if no verdict were cached."""
     from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
     from recall_bench.judging.rubric.prompt import build_case
 
@@ -241,7 +241,7 @@ def _price_rate(
             target, input_tokens=round(size[0]), output_tokens=round(size[1])
         )
     except UsageError:
-        cost = None  # no spec of a model: Python of somebody's, at a price of their own
+        cost = None  # not a model spec but a Python target: its price is unknown
     return RoleRate(
         role=role,
         who=who,
@@ -294,13 +294,13 @@ def _make_references(story: ScenarioWork) -> list[Answered]:
 
 
 def _sample_evenly(found: Sequence[T]) -> Sequence[T]:
-    """At most so many as are sampled, evenly spread."""
+    """Pick a sample, evenly spread."""
     step = max(1, math.ceil(len(found) / _SAMPLE_SIZE))
     return found[::step]
 
 
 def _ignore_usage(usage: Usage) -> None:
-    """Nobody is paid for a prompt that is only counted."""
+    """Do nothing: a prompt that is only measured costs nothing."""
 
 
 def _subtract(total: Usage, part: Usage) -> Usage:

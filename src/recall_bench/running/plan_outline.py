@@ -61,7 +61,7 @@ def build_outline(
     cores: int,
     max_shards: int | None = None,
 ) -> Outline:
-    """The plan as the settings have it carried out."""
+    """Build the outline of a plan as the settings execute it."""
     work = compute_workload(tuple(stories), plan)
     shards = sum(
         len(list_work_units(story.scenario, story.points, plan, portable=portable))
@@ -94,7 +94,7 @@ def build_outline(
 def count_workers(
     settings: Settings, *, shards: int, cores: int, max_shards: int | None = None
 ) -> int:
-    """How many shards are worked on at a time: one by one in one process, else as told or a core.
+    """Count the work units at a time: one in one process, else as set or one a core.
 
     Never more than there are, or than the system says it can stand.
     """

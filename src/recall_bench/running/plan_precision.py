@@ -1,9 +1,9 @@
 """How well a score will be known, before it is measured.
 
 A mark is taken to be made of three parts that vary: the persona, the question, and the one time it
-is put. A question put at ten checkpoints has its own part ten times over, so re-asks make sure of
+is asked. A question asked at ten checkpoints has its own part ten times over, so re-asks make sure of
 the third part alone. What an earlier run shows of each is carried over to the questions that the
-plan puts, each as often as it is put.
+plan asks, each as often as it is asked.
 """
 
 import math
@@ -18,7 +18,7 @@ from recall_bench.reporting.plan_report import Precision
 from recall_bench.running.plan_schedule import ScenarioWork
 
 AskCounts = Mapping[tuple[str, str], int]
-"""How often each question of each persona is put."""
+"""How often each question of each persona is asked."""
 
 
 class VarianceParts(Record, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class VarianceParts(Record, frozen=True, kw_only=True):
 
 
 WORST = VarianceParts(persona=0.0, question=(FULL_MARKS / 2) ** 2, trial=0.0)
-"""Half of the questions with full marks and half with none, the same each time they are put: no
+"""Half of the questions with full marks and half with none, the same each time they are asked: no
 marks can vary further from question to question."""
 
 
@@ -122,7 +122,7 @@ def compute_detectable(put: AskCounts, parts: VarianceParts) -> float | None:
 def estimate_precision(
     stories: Sequence[ScenarioWork], plan: Plan, known: KnownVariance
 ) -> Precision:
-    """What the questions that are put can show."""
+    """Estimate what the questions of a plan can show."""
     every = _count_asked(stories, plan)
     cells = _count_cells(stories, plan)
     widths = [

@@ -24,7 +24,7 @@ class ScenarioWork:
     days: tuple[int, ...]
     """The days there are to feed."""
     points: tuple[CheckpointPlan, ...]
-    """In story order, those left out that ask nothing: nobody is fed for them."""
+    """In story order, without those that ask nothing."""
 
     def list_days(self, after: int, until: int) -> tuple[int, ...]:
         """The days that a memory which has lived `after` is fed to have lived `until`."""
@@ -33,11 +33,11 @@ class ScenarioWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """How often somebody is called, all scenarios together."""
+    """The number of calls, all scenarios together."""
 
     trials: int
     questions: int
-    """Different ones, each counted once however often it is put."""
+    """Different questions, however often each is asked."""
     ingests: int
     settles: int
 
@@ -213,10 +213,10 @@ def _list_forked_tasks(
 ) -> Iterator[PlannedTask]:
     """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
     saved: dict[str, float] = {}
-    told, clock = 0, 0.0
+    fed, clock = 0, 0.0
     for point in story.points:
-        clock += _estimate_feeding(story, manner, told, point)
-        told = point.cutoff
+        clock += _estimate_feeding(story, manner, fed, point)
+        fed = point.cutoff
         saved[point.checkpoint.label] = clock
     name = f"{story.scenario} (feeding)"
     yield PlannedTask(name=name, seconds=clock, calls_s=clock)
@@ -234,12 +234,12 @@ def _list_forked_tasks(
 
 
 def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit) -> PlannedTask:
-    """A scenario that stays with one worker, step by step; verdicts come while it goes on."""
+    """Make the task of a scenario that stays with one worker; verdicts come meanwhile."""
     plan, points = manner.plan, story.points
     starts = [0, *(point.cutoff for point in points)]
     feeding = [
-        _estimate_feeding(story, manner, told, point)
-        for told, point in zip(starts, points, strict=False)
+        _estimate_feeding(story, manner, fed, point)
+        for fed, point in zip(starts, points, strict=False)
     ]
     # A memory that computes cannot be asked and fed at once, in one process.
     overlaps = plan.lifecycle is Lifecycle.FORKED and not plan.system.computes
@@ -257,10 +257,10 @@ def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUni
 
 
 def _estimate_feeding(
-    story: ScenarioWork, manner: ExecutionModel, told: int, point: CheckpointPlan
+    story: ScenarioWork, manner: ExecutionModel, fed: int, point: CheckpointPlan
 ) -> float:
     paces = manner.paces
-    days = story.list_days(told, point.cutoff)
+    days = story.list_days(fed, point.cutoff)
     return sum(map(paces.feed.estimate_at, days)) + paces.settle.estimate_at(point.cutoff)
 
 
@@ -287,7 +287,7 @@ def _estimate_asking(manner: ExecutionModel, point: CheckpointPlan) -> tuple[flo
 def compute_makespan(
     tasks: Sequence[PlannedTask], workers: int, *, max_calls: int | None = None
 ) -> float:
-    """The seconds until the last task is done: whoever is free takes the longest that can begin.
+    """Compute the seconds until the last task is done: a free worker takes the longest task.
 
     No order is quicker than the calls that a limit lets be made at a time.
     """
@@ -387,7 +387,7 @@ def average_start(runs: Sequence[MeasuredRun]) -> StepPace | None:
 def explain_run(
     run: MeasuredRun, rest: StepPace = NOTHING, *, cores: int = 1, portable: bool
 ) -> float:
-    """The seconds that the run should have taken, by its own steps, as it was carried out."""
+    """Compute the seconds that the run should have taken, by its own steps."""
     paces = StepPaces(
         opening=average_opening([run]) or NOTHING,
         start=average_start([run]) or NOTHING,
@@ -398,8 +398,8 @@ def explain_run(
         judge=run.get_timing(JUDGE).fit_pace() or NOTHING,
         rest=rest,
     )
-    by_workers, said = next(iter(run.manners), (None, None))
-    workers = 1 if by_workers is None else said or cores
+    by_workers, asked_for = next(iter(run.manners), (None, None))
+    workers = 1 if by_workers is None else asked_for or cores
     manner = ExecutionModel(
         plan=run.plan,
         paces=paces,
@@ -418,7 +418,7 @@ def estimate_rest(
     """What a trial took beyond its steps, in finished runs: tracing, writing down, waiting.
 
     It is what lets the steps of a run come to the time the run took, by one process or by workers.
-    None if no run was finished that was carried out in one manner.
+    None if no finished run used the same executor throughout.
     """
     done = [run for run in runs if run.is_finished and run.marks and _is_uniform(run)]
     if not done:

@@ -1,4 +1,4 @@
-"""Workers that are actors on a Ray cluster: one that is there, or one started for the run."""
+"""Workers that are actors on a Ray cluster, an existing one or one started for the run."""
 
 import asyncio
 import os
@@ -43,11 +43,11 @@ _START_TIMEOUT_S = 300.0
 """How long a worker may take to come up: a cluster may have to find a machine for it first."""
 _STOP_TIMEOUT_S = 20.0
 _AT_ONCE = 100
-"""So many calls to an actor may be under way; a worker has three lanes and little else."""
+"""Calls to an actor at a time; a worker has three lanes and little else."""
 _CALM = {
-    # Nobody asked for statistics to be sent anywhere.
+    # Send no usage statistics.
     "RAY_USAGE_STATS_ENABLED": "0",
-    # What we ask of a worker takes no accelerator, and Ray is told so.
+    # Workers need no accelerator.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 _LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
@@ -96,8 +96,8 @@ def connect_cluster(address: str | None) -> Iterator[int]:
             ray.init(address=address or "local", ignore_reinit_error=False, **settings)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = "cannot be started here" if is_own else f"is not reached at {address}"
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise SystemGone(f"a Ray cluster {where} ({said}); see `ray status`") from error
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise SystemGone(f"a Ray cluster {where} ({reason}); see `ray status`") from error
     try:
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
@@ -109,13 +109,13 @@ def _find_current_address() -> str | None:
 
     The word stays when the cluster is gone.
     """
-    told = os.environ.get("RAY_ADDRESS")
+    address = os.environ.get("RAY_ADDRESS")
     place = Path(gettempdir(), "ray", "ray_current_cluster")
-    return told or (place.read_text().strip() if place.is_file() else None)
+    return address or (place.read_text().strip() if place.is_file() else None)
 
 
 def _check_port(address: str) -> None:
-    """Raise OSError if nobody listens there: Ray itself would keep trying for minutes."""
+    """Raise OSError if nothing listens there: Ray itself would retry for minutes."""
     if address == "auto":
         address = _find_current_address() or address
     host, _, port = address.rpartition(":")
@@ -125,7 +125,7 @@ def _check_port(address: str) -> None:
 
 @contextmanager
 def _keep_signals() -> Iterator[None]:
-    """Who hears a signal to stop stays who heard it: Ray would end the process there and then."""
+    """Restore our signal handlers: those of Ray would end the process at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""A run's recorded answers and other judges become a job that asks nobody anything."""
+"""Assemble a job that judges the recorded answers of a run again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class AbsentSystem:
     snapshots: None = None
 
     async def open(self, scenario: str) -> NoReturn:
-        """There is nobody to open."""
+        """Raise SystemGone: the system is not asked."""
         raise SystemGone(f"{self.card.name} is not asked about {scenario} when a run is rejudged")
 
     async def close(self) -> None:
@@ -74,7 +74,7 @@ def assemble_rejudge(
     """
     if others := sorted(given.keys() - JUDGING):
         raise UsageError(
-            f"{others[0].replace('_', '-')}: was decided when the questions were put, and cannot "
+            f"{others[0].replace('_', '-')}: was decided when the questions were asked, and cannot "
             "change when the answers are judged again; leave it out"
         )
     recorded = RecordedRun.open(run)
@@ -119,7 +119,7 @@ def _make_components(
 
 
 def _rebuild_components(before: Plan, settings: Settings) -> Components:
-    """Those who judge, called together once more."""
+    """Build the judges, in any process."""
     judge, appellate = resolve_judges(settings)
     judges = Judges(judge=judge, appellate=appellate)
     return _make_components(

@@ -15,9 +15,9 @@ from recall_bench.core.event import Answered, Ingested, NotAnswered, Settled
 from recall_bench.core.record import Record
 
 LEAST_DAYS = 3
-"""A line goes through any two points: of fewer days than these nobody can tell a trend."""
+"""The fewest days that show a trend: a line goes through any two points."""
 ENOUGH_BLOCKS = 5
-"""From so many checkpoints on, how far these differ says how far the next run may."""
+"""The fewest checkpoints whose spread predicts that of the next run."""
 
 _TWICE = 2.0
 
@@ -34,7 +34,7 @@ class StepPace(Record, frozen=True, kw_only=True):
     high: float = 1.0
     """The fast and the slow tenth of the checkpoints, as a share of what the line says."""
     times: int = 0
-    """How many were measured; 0 where somebody states it."""
+    """How many were measured; 0 if the time was stated."""
     last_day: int = 0
     """The latest story day that was measured."""
 
@@ -61,7 +61,7 @@ class StepPace(Record, frozen=True, kw_only=True):
 
 
 def make_fixed_pace(seconds: float) -> StepPace:
-    """The same every time, because somebody says so."""
+    """Make a pace that is the same every time, as stated."""
     return StepPace(base_s=seconds, least_s=seconds)
 
 

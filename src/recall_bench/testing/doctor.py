@@ -234,7 +234,7 @@ async def _run_growing(
         fed.faults[:0] = faults
         return fed, pace, sizes
     finally:
-        await room.limit_time("close", memory.close())
+        await room.call("close", memory.close)
 
 
 def _shuffle_days(days: Sequence[Episode]) -> tuple[Episode, ...]:

@@ -1,17 +1,19 @@
 """A system put through a whole small story once: fed, asked, read for if need be, and judged."""
 
-import time
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
-import anyio
-
+from recall_bench.core.budget import Budget
 from recall_bench.core.diagnosis import DoctorFinding, SystemHealth
-from recall_bench.core.errors import SystemFault, SystemTimeout
+from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import Episode, Item, Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict
+from recall_bench.judging.judge_call import JudgeCall
+from recall_bench.systems.memory_call import ask_memory, call_system
+from recall_bench.systems.reply import read_passages
 from recall_bench.testing.check_context import CheckResult, ContractReport, Outcome
 
 T = TypeVar("T")
@@ -63,23 +65,21 @@ class StoryProbe:
             await self.feed(memory, days)
             return await self.ask(memory, days)
         finally:
-            await self.limit_time("close", memory.close())
+            await self.call("close", memory.close)
 
     async def open(self, system: MemorySystem) -> Memory:
         """A memory that has lived nothing yet."""
-        return await self.limit_time("open", system.open(self.scenario.id))
+        return await self.call("open", partial(system.open, self.scenario.id))
 
     async def feed(self, memory: Memory, days: Sequence[Episode]) -> None:
         """Hand over the days, and wait until they can be asked about."""
         for episode in days:
-            await self.limit_time(f"taking in day {episode.day}", memory.ingest(episode))
-        await self.limit_time("settling", memory.settle())
+            await self.call(f"taking in day {episode.day}", partial(memory.ingest, episode))
+        await self.call("settling", memory.settle)
 
-    async def limit_time(self, what: str, call: Awaitable[T]) -> T:
-        """What the call returns, or SystemTimeout."""
-        with anyio.move_on_after(self.timeout_s):
-            return await call
-        raise SystemTimeout(f"{what} took longer than {self.timeout_s:g} s")
+    async def call(self, stage: str, call: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of a call, as in a run; SystemTimeout if it is late."""
+        return await call_system(stage, call, timeout_s=self.timeout_s)
 
     async def ask(
         self, memory: Memory, days: Sequence[Episode], items: Sequence[Item] | None = None
@@ -94,24 +94,31 @@ class StoryProbe:
     async def _ask_item(self, memory: Memory, item: Item, last: int, sat: ProbeResult) -> None:
         at = self.scenario.compute_date(max(last, 1))
         question = item.ask(self.scenario.id, at, TOP_K)
-        started = time.perf_counter()
-        try:
-            reply = await self.limit_time("an answer", memory.answer(question))
-        except SystemFault as fault:
-            sat.faults.append(f"{type(fault).__name__}: {fault}")
+        budget = Budget(1)
+        reply = await ask_memory(memory, question, timeout_s=self.timeout_s, calls=budget.calls)
+        content = reply.content
+        if isinstance(content, SystemFault):
+            sat.faults.append(f"{type(content).__name__}: {content}")
             sat.replies.append(None)
             sat.verdicts.append(None)
             return
-        sat.seconds.append(time.perf_counter() - started)
-        if isinstance(reply, Answer):
-            answer = reply
+        sat.seconds.append(reply.seconds)
+        if isinstance(content, Answer):
+            answer = content
         else:
-            answer = await self.reader.read(question, reply.passages[:TOP_K])
+            answer = await read_passages(
+                self.reader,
+                question,
+                content.passages[:TOP_K],
+                timeout_s=self.timeout_s,
+                budget=budget,
+            )
         sat.replies.append(answer.text)
         exhibit = Exhibit(
             scenario=self.scenario.id, item=item, answer=answer, asked_at=at, days=last
         )
-        sat.verdicts.append(await self.judge.judge(exhibit))
+        verdict, _ = await JudgeCall.make(self.judge, self.timeout_s, budget).judge_exhibit(exhibit)
+        sat.verdicts.append(verdict)
 
 
 _HARMLESS = {"order", "finalize", "asking", "unicode", "large-day"}

@@ -234,17 +234,17 @@ def request_for(dataset: str, data: Path, home: Path, **given: Any) -> EvalReque
 
 
 def assembled(request: EvalRequest, system: MemorySystem | None = None) -> AssembledEval:
-    """The request with its dataset opened, ready to be carried out."""
+    """The request with its dataset opened, ready to run."""
     return assemble_evaluation(request, open_dataset(request), system)
 
 
 def carried_out(
     request: EvalRequest,
     system: MemorySystem | None = None,
-    told: Callable[[str], None] = lambda name: None,
+    on_control: Callable[[str], None] = lambda name: None,
 ) -> EvalResult:
     """The whole of it: asked, measured and reported."""
-    return evaluate(assembled(request, system), told=told)
+    return evaluate(assembled(request, system), on_control=on_control)
 
 
 def report_on(request: EvalRequest, system: MemorySystem | None = None) -> EvalReport:

@@ -9,7 +9,7 @@ from recall_bench.core.errors import Interrupted, UsageError
 from recall_bench.datasets.eval_dataset import EvalMode
 from recall_bench.reporting.eval_estimates import ALL
 from recall_bench.reporting.eval_report import ControlReport, EvalReport
-from recall_bench.running import eval_controls as controls_module
+from recall_bench.running import experiment
 from recall_bench.running.execution import execute
 from recall_bench.running.job import Job
 from recall_bench.runs.journal import JOURNAL
@@ -57,7 +57,7 @@ def test_words_silence_and_the_oracle_are_run_beside_and_kept_in_the_folder(loco
     heard: list[str] = []
     request = request_for("locomo", locomo, locomo.parent, adapter="recency")
 
-    found = carried_out(request, told=heard.append)
+    found = carried_out(request, on_control=heard.append)
 
     assert heard == ["bm25", "none", "oracle"]
     assert found.report is not None
@@ -215,7 +215,7 @@ def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
     """Else there would be a report without its floors, and an exit code that says all is well."""
     heard: list[str] = []
 
-    def interrupted(job: Job) -> RunResult:
+    def interrupted(job: Job, *_: object) -> RunResult:
         done = execute(job)
         return RunResult(
             folder=done.folder, summary=done.summary, warnings=(), stopped_by=Interrupted(2)
@@ -223,8 +223,8 @@ def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
 
     request = request_for("locomo", locomo, tmp_path, adapter="recency")
     with monkeypatch.context() as patched:
-        patched.setattr(controls_module, "carry_out", interrupted)
-        stopped = carried_out(request, told=heard.append)
+        patched.setattr(experiment, "execute", interrupted)
+        stopped = carried_out(request, on_control=heard.append)
 
     assert (stopped.exit_code, stopped.report, stopped.place) == (130, None, None)
     assert heard == ["bm25"]
@@ -271,5 +271,5 @@ def test_a_system_of_ones_own_cannot_be_told_to_consolidate(locomo: Path, tmp_pa
     """Else a report would say `consolidated` of what was raw."""
     request = request_for("locomo", locomo, tmp_path, mode=EvalMode.CONSOLIDATED, skip_qa=True)
 
-    with pytest.raises(UsageError, match="--mode: nobody knows how finder consolidates"):
+    with pytest.raises(UsageError, match="--mode: it is not known how finder consolidates"):
         carried_out(request, finding({WHAT: []}))

@@ -145,10 +145,10 @@ def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Pla
     budget.bind(job)
 
     assert (job.settings.max_cost_usd, job.settings.max_tokens) == (10, 50)
-    assert job.elsewhere() == Usage(cost_usd=3, input_tokens=30)
+    assert job.spent_elsewhere() == Usage(cost_usd=3, input_tokens=30)
     assert budget.exhausted is None
     spent[one] = Usage(cost_usd=9)
-    assert job.elsewhere().cost_usd == 9
+    assert job.spent_elsewhere().cost_usd == 9
     assert "$10.0000 of $10.0000" in (budget.exhausted or "")
 
 

@@ -11,7 +11,7 @@ from recall_bench.running.matrix_cells import CellStage, SharedBudget
 from recall_bench.running.matrix_file import MatrixLimits
 from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
 from tests.running.matrix.conftest import Write
-from tests.running.matrix.test_one_by_one import JUDGE, quiet
+from tests.running.matrix.test_cells_in_turn import JUDGE, quiet
 from tests.running.result_views import views
 
 

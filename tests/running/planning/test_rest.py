@@ -40,7 +40,7 @@ def lived(plan: Plan, scenario: Scenario, *, executor: str | None, wall_s: float
 
     told = 0
     [story] = list_scenario_work(plan, {"ada": declared})
-    for sheet in story.sheets:
+    for sheet in story.points:
         label = sheet.checkpoint.label
         for day in story.list_days(told, sheet.cutoff):
             fed = Ingested(at=now(), scenario="ada", day=day, checkpoint=label, seconds=0.1)
