@@ -9,11 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 import recall_bench
 from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, PRINCIPAL
+from tests.loops import loop_over
 
 HOME = Path(recall_bench.__file__).parent / "generate" / "persona_sources" / "harbour-office"
 EPOCH = date(2025, 3, 3)
@@ -179,8 +179,8 @@ CORRECTIONS = [arc for arc in ARCS if arc["type"] == "correction"]
 ITEMS: list[dict[str, Any]] = read("qa-30d/questions.yaml")
 BY_NAME = {name_of(item): item for item in ITEMS}
 
-each_item = pytest.mark.parametrize("item", ITEMS, ids=name_of)
-each_day = pytest.mark.parametrize("day", DAYS)
+each_item = loop_over(ITEMS, name_of)
+each_day = loop_over(DAYS)
 
 
 def of_category(category: str) -> list[dict[str, Any]]:
@@ -242,7 +242,7 @@ def test_arcs_are_of_all_six_kinds_and_at_most_four_run_at_once() -> None:
     assert [day for day in DAYS if not running(day)] == [20, 21, 22]
 
 
-@pytest.mark.parametrize("arc", ARCS, ids=lambda arc: arc["id"])
+@loop_over(ARCS, lambda arc: arc["id"])
 def test_an_arc_happens_where_and_when_it_says(arc: dict[str, Any]) -> None:
     span = range(int(arc["startDay"]), int(arc["endDay"]) + 1)
     told = {int(event["day"]) for event in arc["directives"]}
@@ -253,7 +253,7 @@ def test_an_arc_happens_where_and_when_it_says(arc: dict[str, Any]) -> None:
     assert any(arc["primarySession"] in sections(day) for day in told)
 
 
-@pytest.mark.parametrize("arc", CORRECTIONS, ids=lambda arc: arc["id"])
+@loop_over(CORRECTIONS, lambda arc: arc["id"])
 def test_a_correction_never_leaks_early_and_the_old_value_survives_only_as_old(
     arc: dict[str, Any],
 ) -> None:
@@ -267,7 +267,7 @@ def test_a_correction_never_leaks_early_and_the_old_value_survives_only_as_old(
     assert [line for line in after if not re.search(r"\b(?:not|no longer|old)\b", line)] == []
 
 
-@pytest.mark.parametrize("session", SECRETS)
+@loop_over(SECRETS)
 def test_a_secret_is_told_in_its_own_session_only(session: str) -> None:
     secret = re.compile(rf"(?<!\w)(?:{SECRETS[session]})", re.IGNORECASE)
     told = {name for day in DAYS for name, text in sections(day).items() if secret.search(text)}
@@ -314,7 +314,7 @@ def test_no_figure_of_a_reference_stands_in_an_earlier_day(item: dict[str, Any])
     assert [atom for atom in figures(item) if stated(atom, earlier)] == []
 
 
-@pytest.mark.parametrize("name", DERIVED)
+@loop_over(DERIVED)
 def test_a_derived_figure_follows_from_figures_of_the_reference(name: str) -> None:
     values, operation, operands = DERIVED[name]
 

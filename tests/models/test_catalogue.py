@@ -16,6 +16,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.models.model_spec import ModelSpec, parse_spec
 from recall_bench.models.provider_catalogue import BUNDLED, PROVIDERS, UNUSABLE
 from recall_bench.models.provider_model import open_model
+from tests.loops import loop_over
 
 pytest.importorskip("pydantic_ai")
 
@@ -44,6 +45,11 @@ def source_of(provider: str) -> str:
     return Path(found.origin).read_text(encoding="utf-8")
 
 
+@cache
+def list_extras() -> frozenset[str]:
+    return frozenset(metadata("pydantic-ai-slim").get_all("Provides-Extra") or [])
+
+
 def test_it_names_exactly_the_library_s_providers() -> None:
     assert {*UPSTREAM, *UNUSABLE} == set(known_to_the_library())
 
@@ -56,7 +62,7 @@ def test_it_names_exactly_the_gateway_s_upstreams() -> None:
     assert set(PROVIDERS) - set(UPSTREAM) == {f"gateway/{upstream}" for upstream in upstreams}
 
 
-@pytest.mark.parametrize("provider", sorted(UPSTREAM))
+@loop_over(sorted(UPSTREAM))
 def test_its_parameters_are_the_library_s(provider: str) -> None:
     facts, source = UPSTREAM[provider], source_of(provider)
 
@@ -64,20 +70,20 @@ def test_its_parameters_are_the_library_s(provider: str) -> None:
         assert re.search(rf"\b{parameter}: str \| None", source), parameter
 
 
-@pytest.mark.parametrize("provider", sorted(UPSTREAM))
+@loop_over(sorted(UPSTREAM))
 def test_its_extra_is_the_library_s(provider: str) -> None:
     from pydantic_ai.providers import infer_provider_class
 
     extra = UPSTREAM[provider].extra
 
-    assert extra in (metadata("pydantic-ai-slim").get_all("Provides-Extra") or [])
+    assert extra in list_extras()
     if extra in BUNDLED:
         assert infer_provider_class(provider)
     else:
         assert f"pydantic-ai-slim[{extra}]" in source_of(provider)
 
 
-@pytest.mark.parametrize("provider", sorted(UPSTREAM))
+@loop_over(sorted(UPSTREAM))
 def test_its_variables_are_the_library_s(provider: str) -> None:
     facts, source = UPSTREAM[provider], source_of(provider)
 
@@ -86,9 +92,7 @@ def test_its_variables_are_the_library_s(provider: str) -> None:
         assert re.search(rf"['\"`]{variable}['\"`]", source), variable
 
 
-@pytest.mark.parametrize(
-    "provider", sorted(name for name, f in UPSTREAM.items() if f.url_parameter is None)
-)
+@loop_over(sorted(name for name, f in UPSTREAM.items() if f.url_parameter is None))
 def test_no_address_is_refused_that_the_library_would_take(provider: str) -> None:
     source = source_of(provider)
     is_left_out_on_purpose = UPSTREAM[provider].key_parameter is None
@@ -113,14 +117,14 @@ def spec_of(provider: str) -> ModelSpec:
     return spec
 
 
-@pytest.mark.parametrize("provider", OURS)
+@loop_over(OURS)
 def test_what_comes_with_our_extra_can_be_opened(provider: str) -> None:
     spec = spec_of(provider)
 
     assert open_model(spec, {PROVIDERS[provider].keys[0]: "sk-0123456789"}).name == spec.name
 
 
-@pytest.mark.parametrize("provider", [name for name in OURS if PROVIDERS[name].needs_key])
+@loop_over([name for name in OURS if PROVIDERS[name].needs_key])
 def test_a_key_that_is_missing_is_named(provider: str) -> None:
     with pytest.raises(UsageError, match=PROVIDERS[provider].keys[0]):
         open_model(spec_of(provider), {})

@@ -5,6 +5,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.models.model_spec import ModelSpec, Price, parse_spec
 from recall_bench.models.provider_catalogue import AGENTS, PROVIDERS, UNUSABLE
+from tests.loops import loop_over
 
 
 def parsed(text: str, **environ: str) -> ModelSpec:
@@ -193,7 +194,7 @@ def test_a_fault_in_the_environment_names_the_variable() -> None:
         parse_spec("openai:m", {"OPENAI_BASE_URL": "http://host:port"})
 
 
-@pytest.mark.parametrize("provider", sorted(PROVIDERS))
+@loop_over(sorted(PROVIDERS))
 def test_every_provider_of_the_catalogue_can_be_named(provider: str) -> None:
     address = "https://host" if PROVIDERS[provider].needs_url else None
     version = "api-version=1" if provider.startswith("azure") else None

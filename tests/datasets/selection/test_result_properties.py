@@ -1,9 +1,8 @@
 """For any selections: one class each, and a file that gives back all that its layout tells."""
 
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,16 +17,20 @@ from recall_bench.datasets.selection.result_file import (
 )
 from recall_bench.metrics.selection import SelectionOutcome, compare_selection
 from tests.datasets.selection.result_parser import parse_result
+from tests.loops import loop_over
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"
 DATE = datetime.fromisoformat("2026-03-01T08:15:00+01:00")
 
 
-@pytest.mark.parametrize("expected", [c for n in range(4) for c in combinations((A, B, C), n)])
-@pytest.mark.parametrize("recalled", [c for n in range(4) for c in combinations((A, B, C), n)])
+SETS = tuple(names for size in range(4) for names in combinations((A, B, C), size))
+
+
+@loop_over(product(SETS, SETS))
 def test_every_pair_of_sets_is_in_exactly_one_class(
-    expected: tuple[str, ...], recalled: tuple[str, ...]
+    pair: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> None:
+    expected, recalled = pair
     missing, extra = set(expected) - set(recalled), set(recalled) - set(expected)
     claims = {
         SelectionOutcome.PERFECT: not missing and not extra,

@@ -1,0 +1,34 @@
+"""One test for a loop over many cases: it runs them all and names those that fail."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Case = TypeVar("Case")
+
+
+def loop_over(
+    cases: Iterable[Case], name: Callable[[Case], object] = repr
+) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
+    """Make a test without arguments from a check of one case."""
+    every = tuple(cases)
+
+    def decorate(check: Callable[[Case], None]) -> Callable[[], None]:
+        def test() -> None:
+            assert every, "no cases"
+            failures: list[tuple[object, Exception]] = []
+            for case in every:
+                try:
+                    check(case)
+                except Exception as error:  # noqa: BLE001 - each is reported below
+                    failures.append((name(case), error))
+            if failures:
+                names = ", ".join(str(failed) for failed, _ in failures[:10])
+                message = f"{len(failures)} of {len(every)} cases fail: {names}"
+                raise AssertionError(message) from failures[0][1]
+
+        # Not functools.wraps: pytest would take the argument of the check for a fixture.
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        test.__module__, test.__qualname__ = check.__module__, check.__qualname__
+        return test
+
+    return decorate
