@@ -1,4 +1,4 @@
-"""What a system leaves on disk while it is examined."""
+"""Examine a system before any run: contract, controls, and growth with the story."""
 
 import os
 import tempfile
@@ -25,14 +25,14 @@ from recall_bench.testing.doctor_probe import ProbeResult, StoryProbe
 
 
 class DiskFootprint:
-    """A scratch folder that takes everything written to the place for temporary files."""
+    """A folder that receives all temporary files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def size(self) -> int:
-        """Bytes in it at this moment."""
+        """The bytes in it now."""
         total = 0
         for place, _, names in os.walk(self._folder):
             for name in names:
@@ -45,7 +45,7 @@ class DiskFootprint:
 
 @contextmanager
 def track_footprint() -> Iterator[DiskFootprint]:
-    """While it lasts, temporary files of this process and its children go to one folder."""
+    """Redirect the temporary files of this process and its children to one folder."""
     before, chosen = os.environ.get("TMPDIR"), tempfile.tempdir
     with tempfile.TemporaryDirectory(
         prefix="recall-bench-doctor-", ignore_cleanup_errors=True
@@ -62,28 +62,28 @@ def track_footprint() -> Iterator[DiskFootprint]:
 
 
 QUESTIONS = 48
-"""So many are asked of each control; enough to tell a memory from none."""
+"""The number of questions for the system and each control."""
 
 PROBES = 9
-"""So many answers are timed at each quarter of the story, and the middle one is taken."""
+"""The number of answers timed at each quarter of the story; the median is used."""
 
 QUARTERS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorSetup:
-    """What an examination takes: a small true story, its controls, a reader, a judge."""
+    """What an examination needs: a small story, controls, a reader and a judge."""
 
     scenario: Scenario
     controls: dict[str, MemorySystem]
-    """The built-in systems `none`, `random` and `oracle`; the last has been told the evidence."""
+    """The built-in systems `none`, `random` and `oracle`; the last has the evidence."""
     reader: Reader
     judge: Judge
     code: str
-    """Version and digest of the harness."""
+    """The version of the harness."""
 
     def make_probe(self, card: SystemCard, timeout_s: float) -> StoryProbe:
-        """The questions that apply to the system, a spread of all there are."""
+        """Make a probe with a spread of the questions that apply to the system."""
         last = self.scenario.last_day
         items = [item for item in self.scenario.items if item.is_open(last)]
         items = [item for item in items if _is_applicable(item, card)]
@@ -100,7 +100,7 @@ class DoctorSetup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorResult:
-    """A diagnosis and what it rests on."""
+    """A diagnosis and the contract report behind it."""
 
     diagnosis: Diagnosis
     contract: ContractReport
@@ -112,55 +112,58 @@ def _is_applicable(item: Item, card: SystemCard) -> bool:
 
 async def examine_system(
     system: MemorySystem,
-    clinic: DoctorSetup,
+    setup: DoctorSetup,
     files: DiskFootprint,
     *,
     timeout_s: float,
     telling: Callable[[str], None] = lambda _: None,
 ) -> DoctorResult:
-    """Examine a system that was made while the footprint is taken. It is left open.
+    """Examine a system that was made within `track_footprint`; it stays open.
 
-    SystemGone if it cannot be reached.
+    Raises SystemGone if it cannot be reached.
     """
-    room = clinic.make_probe(system.card, timeout_s)
+    probe = setup.make_probe(system.card, timeout_s)
     controls = {
-        name: await room.run(each, room.scenario.episodes) for name, each in clinic.controls.items()
+        name: await probe.run(each, probe.scenario.episodes)
+        for name, each in setup.controls.items()
     }
     found: list[DoctorFinding] = []
-    figures: dict[str, float] = {f"score of {name}": sat.mean for name, sat in controls.items()}
+    figures: dict[str, float] = {
+        f"score of {name}": result.mean for name, result in controls.items()
+    }
     contract = await check_system(
         system, timeout_s=timeout_s, telling=lambda name: telling(f"checking {name}")
     )
     found += doctor_probe.check_contract_report(contract)
     if contract.seen.recall is not None:
         figures["facts found again"] = contract.seen.recall
-    telling("living through a small story")
+    telling("running a small story")
     try:
-        lived = await _run_story(system, room, files)
+        runs = await _run_story(system, probe, files)
     except SystemFault as fault:
-        message = f"it could not live through a small story: {fault}"
+        message = f"it failed on a small story: {fault}"
         found.append(DoctorFinding(check="story", health=SystemHealth.INVALID, message=message))
     else:
-        found += lived.check(system.card, controls)
-        figures |= lived.list_figures()
+        found += runs.check(system.card, controls)
+        figures |= runs.list_figures()
     return DoctorResult(
-        diagnosis=_build_diagnosis(system.card, clinic, contract, found, figures), contract=contract
+        diagnosis=_build_diagnosis(system.card, setup, contract, found, figures), contract=contract
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StoryRuns:
-    """Three lives of one system: one told nothing, one told all, one told all on other days."""
+    """Three memories of one system: empty, fed the story, and fed it with shuffled days."""
 
     empty: ProbeResult
     fed: ProbeResult
     moved: ProbeResult
     pace: list[float | None]
-    """Seconds an answer took after each quarter of the days; None where none came."""
+    """Median seconds of an answer after each quarter of the days; None without answers."""
     sizes: list[int]
 
     def check(self, card: SystemCard, controls: dict[str, ProbeResult]) -> Iterator[DoctorFinding]:
-        """What is wrong with them."""
+        """Find what is wrong with them."""
         yield from doctor_probe.check_empty_memory(self.empty, controls["none"])
         yield from doctor_probe.check_controls(self.fed, controls)
         yield from doctor_probe.check_date_use(
@@ -170,7 +173,7 @@ class _StoryRuns:
         yield from doctor_probe.check_growth(self.sizes)
 
     def list_figures(self) -> dict[str, float]:
-        """What was measured of them."""
+        """List the measurements."""
         timed = {"first": self.pace[0], "last": self.pace[-1]}
         return {
             "score": self.fed.mean,
@@ -187,16 +190,16 @@ class _StoryRuns:
         }
 
 
-async def _run_story(system: MemorySystem, room: StoryProbe, files: DiskFootprint) -> _StoryRuns:
-    empty = await room.run(system, ())
-    fed, pace, sizes = await _run_growing(system, room, files)
-    moved = await room.run(system, _shuffle_days(room.scenario.episodes))
+async def _run_story(system: MemorySystem, probe: StoryProbe, files: DiskFootprint) -> _StoryRuns:
+    empty = await probe.run(system, ())
+    fed, pace, sizes = await _run_growing(system, probe, files)
+    moved = await probe.run(system, _shuffle_days(probe.scenario.episodes))
     return _StoryRuns(empty=empty, fed=fed, moved=moved, pace=pace, sizes=sizes)
 
 
 def _build_diagnosis(
     card: SystemCard,
-    clinic: DoctorSetup,
+    setup: DoctorSetup,
     contract: ContractReport,
     found: Sequence[DoctorFinding],
     figures: dict[str, float],
@@ -205,7 +208,7 @@ def _build_diagnosis(
         health=doctor_probe.derive_health(found),
         system=card.digest,
         at=datetime.now(UTC),
-        code=clinic.code,
+        code=setup.code,
         complaints=tuple(found),
         clock=contract.seen.clock,
         asker=contract.seen.asker,
@@ -214,31 +217,31 @@ def _build_diagnosis(
 
 
 async def _run_growing(
-    system: MemorySystem, room: StoryProbe, files: DiskFootprint
+    system: MemorySystem, probe: StoryProbe, files: DiskFootprint
 ) -> tuple[ProbeResult, list[float | None], list[int]]:
-    """One life: at each quarter answers are timed and files weighed, at the end all is asked."""
-    days = room.scenario.episodes
-    memory = await room.open(system)
+    """Feed one memory: at each quarter time answers and measure files, at the end ask all."""
+    days = probe.scenario.episodes
+    memory = await probe.open(system)
     pace: list[float | None] = []
     sizes: list[int] = []
     faults: list[str] = []
     try:
         for quarter in range(QUARTERS):
             start, end = (len(days) * part // QUARTERS for part in (quarter, quarter + 1))
-            await room.feed(memory, days[start:end])
-            timed = await room.ask(memory, days[:end], room.items[:PROBES])
+            await probe.feed(memory, days[start:end])
+            timed = await probe.ask(memory, days[:end], probe.items[:PROBES])
             pace.append(median(timed.seconds) if timed.seconds else None)
             sizes.append(files.size)
             faults += timed.faults
-        fed = await room.ask(memory, days)
+        fed = await probe.ask(memory, days)
         fed.faults[:0] = faults
         return fed, pace, sizes
     finally:
-        await room.call("close", memory.close)
+        await probe.close(memory)
 
 
 def _shuffle_days(days: Sequence[Episode]) -> tuple[Episode, ...]:
-    """The same texts told on each other's days: whoever goes by time answers otherwise."""
+    """Shuffle the texts between days: a system that uses dates answers differently."""
     order = shuffle(list(range(len(days))), seed=42)
     return tuple(
         day.replace(text=days[other].text, turns=days[other].turns)
@@ -250,9 +253,9 @@ CONTROLS = ("none", "random", "oracle")
 
 
 def build_doctor_setup(scenario: Scenario, code: str) -> DoctorSetup:
-    """The controls among the built-in systems, the extractive reader and the offline judge.
+    """Build the setup of built-in controls, the extractive reader and the offline judge.
 
-    `code` names the version of the harness that examines.
+    `code` is the version of the harness.
     """
     from recall_bench.judging.offline.offline_judge import OfflineJudge
     from recall_bench.systems.readers import ExtractiveReader

@@ -1,9 +1,11 @@
-"""A system put through a whole small story once: fed, asked, read for if need be, and judged."""
+"""Run a system through a small story as a run would, and check what came out.
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+Asking, reading and judging use the code of the engine: the same timeouts, retries and faults.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.diagnosis import DoctorFinding, SystemHealth
@@ -16,14 +18,12 @@ from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import read_passages
 from recall_bench.testing.check_context import CheckResult, ContractReport, Outcome
 
-T = TypeVar("T")
-
 TOP_K = 10
 
 
 @dataclass(slots=True)
 class ProbeResult:
-    """What came of it, question by question."""
+    """The answers of one memory, by question."""
 
     replies: list[str | None] = field(default_factory=list)
     """The answers; None where the system failed."""
@@ -33,113 +33,119 @@ class ProbeResult:
 
     @property
     def mean(self) -> float:
-        """Points of six; a question the system failed at is worth none."""
+        """Points of six; a question the system failed at has none."""
         return sum(each.composite for each in self.verdicts if each) / max(1, len(self.verdicts))
 
     @property
     def known(self) -> int:
-        """How many answers are right in substance."""
+        """The number of answers that are right in substance."""
         return sum(each is not None and each.marks["correctness"] >= 2 for each in self.verdicts)
 
     @property
     def invented(self) -> int:
-        """How many answers tell what nobody had told."""
+        """The number of ungrounded answers."""
         return sum(each is not None and each.marks["grounded"] == 0 for each in self.verdicts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryProbe:
-    """The story, the questions, and who reads and judges: the same for everybody."""
+    """The story, the questions, the reader and the judge, the same for every system."""
 
     scenario: Scenario
     items: tuple[Item, ...]
     reader: Reader
     judge: Judge
     timeout_s: float
-    """What any one call of the system may take."""
+    """The time limit of one call to the system."""
+    budget: Budget = field(default_factory=partial(Budget, 1))
 
     async def run(self, system: MemorySystem, days: Sequence[Episode]) -> ProbeResult:
-        """Open a memory, feed it these days, and ask it everything; SystemFault if it cannot."""
+        """Open a memory, feed it these days, and ask everything; SystemFault if it cannot."""
         memory = await self.open(system)
         try:
             await self.feed(memory, days)
             return await self.ask(memory, days)
         finally:
-            await self.call("close", memory.close)
+            await self.close(memory)
 
     async def open(self, system: MemorySystem) -> Memory:
-        """A memory that has lived nothing yet."""
-        return await self.call("open", partial(system.open, self.scenario.id))
+        """Open an empty memory."""
+        call = partial(system.open, self.scenario.id)
+        return await call_system("open", call, timeout_s=self.timeout_s)
 
     async def feed(self, memory: Memory, days: Sequence[Episode]) -> None:
-        """Hand over the days, and wait until they can be asked about."""
+        """Feed the days and settle."""
         for episode in days:
-            await self.call(f"taking in day {episode.day}", partial(memory.ingest, episode))
-        await self.call("settling", memory.settle)
+            stage = f"taking in day {episode.day}"
+            await call_system(stage, partial(memory.ingest, episode), timeout_s=self.timeout_s)
+        await call_system("settling", memory.settle, timeout_s=self.timeout_s)
 
-    async def call(self, stage: str, call: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a call, as in a run; SystemTimeout if it is late."""
-        return await call_system(stage, call, timeout_s=self.timeout_s)
+    async def close(self, memory: Memory) -> None:
+        """Close a memory."""
+        await call_system("close", memory.close, timeout_s=self.timeout_s)
 
     async def ask(
         self, memory: Memory, days: Sequence[Episode], items: Sequence[Item] | None = None
     ) -> ProbeResult:
-        """Ask a memory that has lived these days."""
-        sat = ProbeResult()
+        """Ask a memory that was fed these days."""
+        result = ProbeResult()
         last = days[-1].day if days else 0
         for item in self.items if items is None else items:
-            await self._ask_item(memory, item, last, sat)
-        return sat
+            await self._ask_item(memory, item, last, result)
+        return result
 
-    async def _ask_item(self, memory: Memory, item: Item, last: int, sat: ProbeResult) -> None:
+    async def _ask_item(self, memory: Memory, item: Item, last: int, result: ProbeResult) -> None:
         at = self.scenario.compute_date(max(last, 1))
         question = item.ask(self.scenario.id, at, TOP_K)
-        budget = Budget(1)
-        reply = await ask_memory(memory, question, timeout_s=self.timeout_s, calls=budget.calls)
+        reply = await ask_memory(
+            memory, question, timeout_s=self.timeout_s, calls=self.budget.calls
+        )
         content = reply.content
         if isinstance(content, SystemFault):
-            sat.faults.append(f"{type(content).__name__}: {content}")
-            sat.replies.append(None)
-            sat.verdicts.append(None)
+            result.faults.append(f"{type(content).__name__}: {content}")
+            result.replies.append(None)
+            result.verdicts.append(None)
             return
-        sat.seconds.append(reply.seconds)
-        if isinstance(content, Answer):
-            answer = content
-        else:
-            answer = await read_passages(
+        result.seconds.append(reply.seconds)
+        answer = (
+            content
+            if isinstance(content, Answer)
+            else await read_passages(
                 self.reader,
                 question,
                 content.passages[:TOP_K],
                 timeout_s=self.timeout_s,
-                budget=budget,
+                budget=self.budget,
             )
-        sat.replies.append(answer.text)
+        )
+        result.replies.append(answer.text)
         exhibit = Exhibit(
             scenario=self.scenario.id, item=item, answer=answer, asked_at=at, days=last
         )
-        verdict, _ = await JudgeCall.make(self.judge, self.timeout_s, budget).judge_exhibit(exhibit)
-        sat.verdicts.append(verdict)
+        judge = JudgeCall.make(self.judge, self.timeout_s, self.budget)
+        verdict, _ = await judge.judge_exhibit(exhibit)
+        result.verdicts.append(verdict)
 
 
 _HARMLESS = {"order", "finalize", "asking", "unicode", "large-day"}
-"""Clauses whose breach bends some numbers; a breach of any other makes all of them wrong."""
+"""Checks whose failure affects some numbers; any other failure makes all of them wrong."""
 
 INVENTS = 0.2
-"""The share of made-up answers from an empty memory that is more than a slip."""
+"""The share of invented answers from an empty memory that is more than a slip."""
 
 SLOWER = 2.0
 SLOWER_BY_S = 0.02
-"""A late answer takes so many times an early one's time, and so much longer, before it is growth
-of the system rather than noise of the machine. Whoever looks at everything stored grows too, but
-over a few weeks only by microseconds; a millisecond a day is a second over a thousand."""
+"""A late answer must take this many times as long as an early one, and this much longer, to count
+as growth rather than noise. A linear scan grows too, but only by microseconds in a few weeks; a
+millisecond a day is a second in a thousand days."""
 
 HEAVIER = 3.0
 HEAVIER_BY = 1_000_000
-"""The last third of the days adds so many times what the third before it added, and so much."""
+"""The last quarter must add this many times the bytes of the one before, and this many bytes."""
 
 
 def check_contract_report(report: ContractReport) -> Iterator[DoctorFinding]:
-    """Every clause of the contract that is broken."""
+    """Find the failed checks of the contract."""
     for check in report.checks:
         if check.outcome is Outcome.FAILED:
             yield _make_finding(check)
@@ -151,15 +157,15 @@ def _make_finding(check: CheckResult) -> DoctorFinding:
 
 
 def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[DoctorFinding]:
-    """Knowing, or inventing, what it was never told."""
+    """Find answers that an empty memory knows or invents."""
     asked = len(empty.replies)
     if empty.known > none.known + max(1, asked // 20):
         yield DoctorFinding(
             check="empty-control",
             health=SystemHealth.INVALID,
             message=(
-                f"it knew {empty.known} of {asked} answers before it was told anything, where "
-                f"silence gets {none.known} right; see what an earlier memory left behind"
+                f"it knew {empty.known} of {asked} answers before it was fed anything, where the "
+                f"control 'none' gets {none.known} right; see what an earlier memory left behind"
             ),
         )
     if empty.invented > INVENTS * asked:
@@ -167,7 +173,7 @@ def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[Doctor
             check="empty-control",
             health=SystemHealth.SUSPECT,
             message=(
-                f"it made up {empty.invented} of {asked} answers about a story it was never told; "
+                f"it invented {empty.invented} of {asked} answers about a story it was not fed; "
                 "its hallucination rate will say more about its words than about its memory"
             ),
         )
@@ -176,7 +182,7 @@ def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[Doctor
 def check_controls(
     fed: ProbeResult, controls: Mapping[str, ProbeResult]
 ) -> Iterator[DoctorFinding]:
-    """A score below what chance and silence reach, or above what can be known."""
+    """Find a score below the random and empty controls, or above the oracle."""
     floor = max(("none", "random"), key=lambda name: controls[name].mean)
     if fed.mean <= controls[floor].mean:
         yield DoctorFinding(
@@ -184,7 +190,7 @@ def check_controls(
             health=SystemHealth.SUSPECT,
             message=(
                 f"it scores {fed.mean:.2f} of 6 where the control {floor!r} scores "
-                f"{controls[floor].mean:.2f}: what it was told does not help it"
+                f"{controls[floor].mean:.2f}: what it was fed does not help it"
             ),
         )
     if fed.mean > controls["oracle"].mean:
@@ -192,7 +198,7 @@ def check_controls(
             check="oracle-control",
             health=SystemHealth.INVALID,
             message=(
-                f"it scores {fed.mean:.2f} of 6 where one who is told where the answers are "
+                f"it scores {fed.mean:.2f} of 6 where the oracle, which has the evidence, "
                 f"scores {controls['oracle'].mean:.2f}; it must know the references"
             ),
         )
@@ -206,13 +212,13 @@ def check_controls(
 
 
 def measure_changes(fed: ProbeResult, shuffled: ProbeResult) -> float:
-    """The part of the answers that another order of dates changes."""
+    """Measure the share of the answers that shuffled dates change."""
     pairs = list(zip(fed.replies, shuffled.replies, strict=True))
     return sum(before != after for before, after in pairs) / max(1, len(pairs))
 
 
 def check_date_use(card: SystemCard, share: float) -> Iterator[DoctorFinding]:
-    """Dates that it is told and that make no difference, although it says they do."""
+    """Find dates that make no difference, although the card claims to use them."""
     if card.clock is Clock.NATIVE and share == 0:
         yield DoctorFinding(
             check="shuffled-time",
@@ -225,7 +231,7 @@ def check_date_use(card: SystemCard, share: float) -> Iterator[DoctorFinding]:
 
 
 def check_latency(seconds: Sequence[float | None]) -> Iterator[DoctorFinding]:
-    """Answers that take longer and longer as the story grows, few days as it has."""
+    """Find answers that get slower as the story grows."""
     early, late = seconds[0], seconds[-1]
     if early is None or late is None:
         return
@@ -242,7 +248,7 @@ def check_latency(seconds: Sequence[float | None]) -> Iterator[DoctorFinding]:
 
 
 def check_growth(sizes: Sequence[int]) -> Iterator[DoctorFinding]:
-    """An index that grows faster than the story."""
+    """Find files that grow faster than the story."""
     before, last = sizes[-2] - sizes[-3], sizes[-1] - sizes[-2]
     if last > HEAVIER * max(before, 1) and last > HEAVIER_BY:
         yield DoctorFinding(
@@ -255,9 +261,9 @@ def check_growth(sizes: Sequence[int]) -> Iterator[DoctorFinding]:
         )
 
 
-def derive_health(complaints: Sequence[DoctorFinding]) -> SystemHealth:
-    """The worst of them."""
-    found = {complaint.health for complaint in complaints}
+def derive_health(findings: Sequence[DoctorFinding]) -> SystemHealth:
+    """Return the worst health of the findings."""
+    found = {finding.health for finding in findings}
     if SystemHealth.INVALID in found:
         return SystemHealth.INVALID
     return SystemHealth.SUSPECT if found else SystemHealth.VALID
