@@ -306,9 +306,9 @@ def test_what_an_answer_without_a_time_took_is_not_known(imported: Import, opene
         assert (CostMeasure.QUERY_P95 in taken.measures) is is_known
         assert [point.query_p50_s is not None for point in taken.points] == [is_known]
         assert [point.query_p95_s is not None for point in taken.points] == [is_known]
-        noted = [note for note in taken.notes if "how long an answer takes is not known" in note]
+        noted = [note for note in taken.notes if "the time of an answer is unknown" in note]
         assert bool(noted) is not is_known
-        assert all(note.endswith("without a time on record: 1") for note in noted)
+        assert all(note.endswith("imported without one: 1") for note in noted)
 
 
 def test_no_judge_and_no_points_is_the_stub(imported: Import, opened: Opened) -> None:

@@ -7,7 +7,6 @@ import pytest
 import vl_convert
 
 from recall_bench.reporting.charts.gallery import build_charts, freeze_chart
-from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from tests.reporting.charts.sample_report import empty_report, sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, everything, layers, views
@@ -16,16 +15,14 @@ SECTIONS = {"categories", "hallucination", "degradation", "attribution", "costs"
 FEW = [chart for count in (1, 2, 143) for chart in build_charts(sampled_report(count))]
 
 
-@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
-def test_every_chart_compiles_without_a_warning(
-    chart: Chart, capfd: pytest.CaptureFixture[str]
-) -> None:
-    config = build_config(ChartTheme.DARK, ChartColours.COLOUR_BLIND)
+def test_every_chart_compiles_without_a_warning(capfd: pytest.CaptureFixture[str]) -> None:
+    for chart in CHARTS.values():
+        config = build_config(ChartTheme.DARK, ChartColours.COLOUR_BLIND)
 
-    vl_convert.vegalite_to_vega(chart.spec, config=config, show_warnings=True)
-    vl_convert.vegalite_to_vega(freeze_chart(chart), config=config, show_warnings=True)
+        vl_convert.vegalite_to_vega(chart.spec, config=config, show_warnings=True)
+        vl_convert.vegalite_to_vega(freeze_chart(chart), config=config, show_warnings=True)
 
-    assert capfd.readouterr() == ("", "")
+        assert capfd.readouterr() == ("", "")
 
 
 def test_a_warning_would_be_seen(capfd: pytest.CaptureFixture[str]) -> None:
@@ -74,41 +71,41 @@ def test_a_chart_without_figures_is_left_out() -> None:
     assert build_charts(empty_report()) == ()
 
 
-@pytest.mark.parametrize("chart", [*CHARTS.values(), *FEW])
-def test_a_specification_names_no_colour_no_font_and_no_address(chart: Chart) -> None:
-    found = list(everything(chart.spec))
+def test_a_specification_names_no_colour_no_font_and_no_address() -> None:
+    for chart in [*CHARTS.values(), *FEW]:
+        found = list(everything(chart.spec))
 
-    assert not {key for key, _ in found} & {"url", "href", "font", "labelFont", "usermeta"}
-    words = [value for key, value in found if isinstance(value, str) and key != "$schema"]
-    assert not [word for word in words if re.search(r"https?:|//|#[0-9a-fA-F]{3,8}\b", word)]
-    assert chart.spec["$schema"] == "https://vega.github.io/schema/vega-lite/v6.json"
-
-
-@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
-def test_every_role_a_chart_names_has_a_look(chart: Chart) -> None:
-    config = build_config(ChartTheme.LIGHT, ChartColours.STANDARD)
-    found = list(everything(chart.spec))
-    styles = {value for key, value in found if key == "style"}
-    ranges = {value for key, value in found if key == "range"}
-
-    assert styles <= set(config["style"])  # type: ignore[call-overload]
-    assert ranges <= set(config["range"])  # type: ignore[call-overload]
+        assert not {key for key, _ in found} & {"url", "href", "font", "labelFont", "usermeta"}
+        words = [value for key, value in found if isinstance(value, str) and key != "$schema"]
+        assert not [word for word in words if re.search(r"https?:|//|#[0-9a-fA-F]{3,8}\b", word)]
+        assert chart.spec["$schema"] == "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-@pytest.mark.parametrize("chart", [*CHARTS.values(), *FEW])
-def test_every_chart_says_what_it_shows_in_words_and_in_a_table(chart: Chart) -> None:
-    assert chart.rows
-    assert all(len(row) == len(chart.columns) for row in chart.rows)
-    assert re.search(r"\d", chart.summary)
-    assert chart.summary.endswith(".")
-    assert "nan" not in json.dumps([chart.spec, chart.rows], allow_nan=False).lower().split()
+def test_every_role_a_chart_names_has_a_look() -> None:
+    for chart in CHARTS.values():
+        config = build_config(ChartTheme.LIGHT, ChartColours.STANDARD)
+        found = list(everything(chart.spec))
+        styles = {value for key, value in found if key == "style"}
+        ranges = {value for key, value in found if key == "range"}
+
+        assert styles <= set(config["style"])  # type: ignore[call-overload]
+        assert ranges <= set(config["range"])  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
-def test_a_single_view_fills_its_container_and_a_picture_has_a_width(chart: Chart) -> None:
-    is_single = "concat" not in chart.spec
-    assert (chart.spec.get("width") == "container") == is_single
-    assert "container" not in [value for _, value in everything(freeze_chart(chart))]
+def test_every_chart_says_what_it_shows_in_words_and_in_a_table() -> None:
+    for chart in [*CHARTS.values(), *FEW]:
+        assert chart.rows
+        assert all(len(row) == len(chart.columns) for row in chart.rows)
+        assert re.search(r"\d", chart.summary)
+        assert chart.summary.endswith(".")
+        assert "nan" not in json.dumps([chart.spec, chart.rows], allow_nan=False).lower().split()
+
+
+def test_a_single_view_fills_its_container_and_a_picture_has_a_width() -> None:
+    for chart in CHARTS.values():
+        is_single = "concat" not in chart.spec
+        assert (chart.spec.get("width") == "container") == is_single
+        assert "container" not in [value for _, value in everything(freeze_chart(chart))]
 
 
 def test_a_page_has_something_to_point_at_and_a_picture_does_not_carry_it() -> None:

@@ -109,7 +109,7 @@ def _apply_gamma(linear: float) -> float:
     return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055
 
 
-INK, MUTED, RULE = "#1b1f24", "#4d5762", "#8b949e"
+INK, MUTED = "#1b1f24", "#4d5762"
 NO_DATA_FILL, DASH = "#b3b9c2", "#4d5762"
 NOT_YET, NOT_YET_BORDER = "#f3f5f8", "#9aa4b0"
 ALARM, WARNING = "#b42318", "#8a5a00"
