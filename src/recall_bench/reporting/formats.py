@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.plain_text import NO_DATA, clean_text
 from recall_bench.core.verdict import FULL_MARKS
 
 if TYPE_CHECKING:
@@ -98,6 +98,18 @@ def format_percent(share: float | None) -> str:
 def format_quantity(count: int, noun: str) -> str:
     """A count with its noun in the singular or plural."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def format_slug(slug: str) -> str:
+    """A kebab-case name as words with a capital."""
+    words = clean_text(slug).replace("-", " ").replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def format_sentence(text: str) -> str:
+    """The text with a capital and a full stop."""
+    line = text.strip()
+    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?", "…")) else ".")
 
 
 def join_words(words: Iterable[str], most: int | None = None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
-from recall_bench.reporting.formats import format_quantity
+from recall_bench.reporting.formats import format_quantity, format_slug
 from recall_bench.reporting.heatmap.cell_grid import (
     EMPTY_KEY,
     LABEL_SIZE,
@@ -178,10 +178,7 @@ def _format_details(found: Estimate, scale: float) -> str:
 
 
 def _format_head(slug: str) -> str:
-    words = clean_text(slug).replace("-", " ").replace("_", " ")
-    return "\n".join(
-        wrap_lines(words[:1].upper() + words[1:], size=_HEAD_SIZE, width=_STYLE.cell - 6)
-    )
+    return "\n".join(wrap_lines(format_slug(slug), size=_HEAD_SIZE, width=_STYLE.cell - 6))
 
 
 def _describe_matrix(report: MatrixReport, shown: Sequence[SettingReport]) -> str:

@@ -1,8 +1,8 @@
 """Words are escaped wherever they are put; only markup made here is markup."""
 
+from recall_bench.reporting.formats import format_sentence
 from recall_bench.reporting.pages.markup import (
     escape_text,
-    format_sentence,
     join_markup,
     make_element,
 )

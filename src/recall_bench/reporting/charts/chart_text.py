@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from recall_bench.core.plain_text import clean_text
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting import formats
 from recall_bench.reporting.charts.theme import NOTE_SIZE
-from recall_bench.reporting.formats import format_number, format_slope
+from recall_bench.reporting.formats import format_number, format_sentence, format_slope
 from recall_bench.reporting.pictures import wrap_lines
 
 MAX_NAME_LENGTH = 34
@@ -28,9 +29,8 @@ def trim_name(text: str, letters: int = MAX_NAME_LENGTH) -> str:
 
 
 def format_slug(slug: str) -> str:
-    """A kebab-case name as words."""
-    words = trim_name(slug.replace("-", " ").replace("_", " "))
-    return words[:1].upper() + words[1:]
+    """A kebab-case name as words, cut if it is long."""
+    return trim_name(formats.format_slug(slug))
 
 
 def rename_duplicates(names: Sequence[str]) -> list[str]:
@@ -105,17 +105,9 @@ def format_level(estimates: Sequence[Estimate | None]) -> str:
     return " and ".join(f"{each:.0%}".replace("%", " %") for each in sorted(found)) or "95 %"
 
 
-def format_sentence(text: str) -> str:
-    """The text with a capital and a full stop."""
-    line = trim_name(text, _MAX_SENTENCE_LENGTH)
-    ended = line if not line or line[-1] in ".!?…" else f"{line}."
-    return ended[:1].upper() + ended[1:]
-
-
-def join_names(names: Sequence[str], most: int = 4) -> str:
-    """Names as a list in words, the rest counted."""
-    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+def format_reason(text: str) -> str:
+    """A reason as a sentence of limited length."""
+    return format_sentence(trim_name(text, _MAX_SENTENCE_LENGTH))
 
 
 def _count_digits(value: float) -> int:

@@ -47,6 +47,7 @@ from recall_bench.reporting.charts.plane import (
     list_decades,
     list_ticks,
 )
+from recall_bench.reporting.formats import join_words
 
 _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT = 208.0, 118.0
@@ -260,7 +261,7 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
         notes.append(f"Dominated, in grey: {'; '.join(_describe_loser(each) for each in beaten)}.")
     if pareto.unknown:
         unknown = [chart_text.trim_name(name) for name in pareto.unknown]
-        notes.append(f"Cost not known: {chart_text.join_names(unknown, 6)}.")
+        notes.append(f"Cost not known: {join_words(unknown, 6)}.")
     return Chart(
         name=f"score-against-{pareto.measure}",
         section="costs",
@@ -326,7 +327,7 @@ def _describe_loser(each: Contender) -> str:
     betters = [chart_text.trim_name(name) for name in each.dominated_by]
     is_doubtful = set(each.dominated_by) <= set(each.in_doubt)
     chance = " (their intervals overlap; use compare)" if is_doubtful else ""
-    return f"{chart_text.trim_name(each.name)} by {chart_text.join_names(betters)}{chance}"
+    return f"{chart_text.trim_name(each.name)} by {join_words(betters, 4)}{chance}"
 
 
 def _list_spans(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:

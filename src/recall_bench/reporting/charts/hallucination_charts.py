@@ -411,7 +411,7 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
     title = f"Recall against hallucination: {course.pattern}"
     means = [each.recall for each in known]
     notes = (
-        chart_text.format_sentence(course.reason),
+        chart_text.format_reason(course.reason),
         (
             "One point a checkpoint, from faint to strong as the corpus grows. Crosses at the "
             f"first and the last are {chart_text.format_level(means)} intervals."

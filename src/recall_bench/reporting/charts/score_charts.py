@@ -18,6 +18,7 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
+from recall_bench.reporting.formats import join_words
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 
@@ -104,9 +105,9 @@ def _describe_absent(missing: Sequence[str], heatmap: Heatmap, days: dict[str, i
     unknown = [
         chart_text.trim_name(each.label) for each in heatmap.columns if each.label not in days
     ]
-    said = f"Not measured: {chart_text.join_names(missing, 12)}. " if missing else ""
+    said = f"Not measured: {join_words(missing, 12)}. " if missing else ""
     if unknown:
-        said += f"Not drawn, as its days are not known: {chart_text.join_names(unknown)}."
+        said += f"Not drawn, as its days are not known: {join_words(unknown, 4)}."
     return said.strip()
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS
-from recall_bench.reporting.formats import SMALL_MARK, format_quantity
+from recall_bench.reporting.formats import SMALL_MARK, format_quantity, format_slug
 from recall_bench.reporting.heatmap.cell_grid import (
     EARLY_KEY,
     EMPTY_KEY,
@@ -251,8 +251,7 @@ class _HeatmapPicture:
 
 def _list_labels(categories: Sequence[str]) -> list[str]:
     """The categories as words, or as they are where two would read alike."""
-    spelt = [clean_text(name).replace("-", " ").replace("_", " ").strip() for name in categories]
-    labels = [name[:1].upper() + name[1:] for name in spelt]
+    labels = [format_slug(name) for name in categories]
     return labels if len(set(labels)) == len(labels) else list(categories)
 
 

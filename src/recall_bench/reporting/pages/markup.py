@@ -29,12 +29,6 @@ def escape_text(text: str) -> Markup:
     return Markup(escape(text.translate(_HIDDEN)))
 
 
-def format_sentence(text: str) -> str:
-    """The text with a capital and a full stop."""
-    text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
-
-
 def make_element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
     """An element; plain strings in it are escaped.
 

@@ -7,8 +7,13 @@ from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
 from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
-from recall_bench.reporting.formats import format_basis, format_of_six, format_share
-from recall_bench.reporting.pages.markup import Markup, format_sentence, join_markup, make_element
+from recall_bench.reporting.formats import (
+    format_basis,
+    format_of_six,
+    format_sentence,
+    format_share,
+)
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.pages.page_sections import (
     render_canaries,
     render_costs,

@@ -17,10 +17,11 @@ from recall_bench.reporting.analyses.hallucination import HallucinationViews, Ra
 from recall_bench.reporting.formats import (
     format_half_life,
     format_prediction,
+    format_sentence,
     format_share,
     format_slope,
 )
-from recall_bench.reporting.pages.markup import Markup, format_sentence, join_markup, make_element
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.report_text import describe_leaks
 
 
