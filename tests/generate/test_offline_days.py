@@ -183,7 +183,8 @@ def test_a_day_of_somebody_else_is_kept_and_named(complete: Path, told: Path) ->
 
 def test_a_file_for_a_day_without_events_is_named(complete: Path) -> None:
     milo = complete
-    quiet = next(day for day in range(1, DAYS + 1) if day not in world_of(milo).list_days_told())
+    told_days = world_of(milo).list_days_told()
+    quiet = next(day for day in range(1, DAYS + 1) if day not in told_days)
     (milo / f"memories-{DAYS}d" / f"day-{quiet:04}.md").write_text("# session: principal\n\nHm.\n")
 
     assert f"nothing happens on day {quiet}" in write(milo).in_words

@@ -42,7 +42,7 @@ class StoryDay:
     @property
     def date_text(self) -> str:
         """The date with its weekday."""
-        return f"{self.weekday}, {self.date.day} {self.date:%B %Y}"
+        return format_date(self.date)
 
     @cached_property
     def topics(self) -> tuple[LogTopic, ...]:
@@ -81,6 +81,11 @@ class StoryDay:
     @cached_property
     def _day(self) -> DayLog:
         return DayLog(self.number, f"day {self.number}", self.text)
+
+
+def format_date(at: date) -> str:
+    """A date with its weekday, for prompts and messages."""
+    return f"{at:%A}, {at.day} {at:%B %Y}"
 
 
 def find_exact_values(text: str) -> tuple[TextValue, ...]:

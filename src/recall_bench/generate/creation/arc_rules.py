@@ -25,6 +25,7 @@ from recall_bench.core.text_values import (
 )
 from recall_bench.datasets.persona_files import format_days
 from recall_bench.datasets.persona_story import ARC_TYPES, Arc, Persona, Session, Story
+from recall_bench.generate.days.day_plan import is_open
 from recall_bench.generate.pass_request import SLUG
 
 _REFERENCE_DAYS = 1000
@@ -228,7 +229,7 @@ def _check_sessions(story: Story, arc: Arc) -> Iterator[str]:
 
 
 def _check_open_days(session: Session, arc: Arc) -> Iterator[str]:
-    if not (_is_session_open(session, arc.start_day) and _is_session_open(session, arc.end_day)):
+    if not (is_open(session, arc.start_day) and is_open(session, arc.end_day)):
         hours = " ".join(
             f"{word} day {day}"
             for word, day in (("from", session.first_day), ("to", session.last_day))
@@ -238,10 +239,6 @@ def _check_open_days(session: Session, arc: Arc) -> Iterator[str]:
             f"arc {arc.id}: it goes on from day {arc.start_day} to day {arc.end_day}, and its "
             f"session {session.id} is open {hours}; fit one to the other"
         )
-
-
-def _is_session_open(session: Session, day: int) -> bool:
-    return (session.first_day or 1) <= day and (session.last_day is None or day <= session.last_day)
 
 
 def _is_overlapping(session: Session, arc: Arc) -> bool:

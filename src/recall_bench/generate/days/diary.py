@@ -19,8 +19,8 @@ from recall_bench.core.text_values import collect_topics
 from recall_bench.datasets.lint.value_index import DayLog
 from recall_bench.datasets.persona_files import Layout, list_days, name_day_file
 from recall_bench.datasets.persona_story import Arc
+from recall_bench.generate.day_log import format_date
 from recall_bench.generate.days.day_plan import PlannedDay, SessionPlan
-from recall_bench.generate.days.knowledge import format_date
 
 _TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
 

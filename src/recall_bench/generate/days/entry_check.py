@@ -16,8 +16,8 @@ from recall_bench.core.text_values import (
 from recall_bench.datasets.lint.history_checks import is_superseded
 from recall_bench.datasets.lint.value_index import DayLog, SentenceMention, ValueIndex
 from recall_bench.datasets.text_dates import find_text_date
+from recall_bench.generate.day_log import format_date
 from recall_bench.generate.days.entry_prompt import EntryRequirements
-from recall_bench.generate.days.knowledge import format_date
 from recall_bench.generate.model_reply import RejectedReply
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*")

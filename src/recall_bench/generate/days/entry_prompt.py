@@ -7,6 +7,7 @@ from datetime import date
 from recall_bench.core.text_values import NAME, TextValue, find_claims
 from recall_bench.datasets.lint.history_checks import CorrectionArc, read_correction
 from recall_bench.datasets.persona_story import Arc, Persona
+from recall_bench.generate.day_log import format_date
 from recall_bench.generate.days.day_plan import (
     DayDensity,
     DayKind,
@@ -20,7 +21,6 @@ from recall_bench.generate.days.knowledge import (
     describe_persona,
     describe_session,
     describe_thread,
-    format_date,
 )
 from recall_bench.models.model import Prompt, fence_blocks
 

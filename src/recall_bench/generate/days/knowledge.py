@@ -26,6 +26,7 @@ from recall_bench.core.text_values import (
     split_words,
 )
 from recall_bench.datasets.persona_story import Arc, Persona, Session
+from recall_bench.generate.day_log import format_date
 from recall_bench.generate.days.day_plan import find_phase, is_secret
 
 _NAMED_BY_TITLE = frozenset({"project", "incident", "learning", "relationship"})
@@ -221,11 +222,6 @@ _NOTE = re.compile(r"\b(?:arcs?|corpus|recency[- ]bias)\b", re.IGNORECASE)
 
 _MAX_CAST = 40
 _MAX_EVENTS = 20
-
-
-def format_date(at: date) -> str:
-    """A date with its weekday."""
-    return f"{at:%A}, {at.day} {at:%B %Y}"
 
 
 def describe_persona(persona: Persona, hidden: HiddenValues) -> str:

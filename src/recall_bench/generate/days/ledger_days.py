@@ -12,11 +12,10 @@ from recall_bench.core.atomic_file import remove_leftovers, replace_file
 from recall_bench.core.errors import ModelFault, ModelGone, UsageError
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.sentences import split_sentences
-from recall_bench.core.text_values import TextValue, find_claims
 from recall_bench.datasets.persona_files import Layout, name_day_file
 from recall_bench.datasets.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.day_log import find_exact_values, format_date
 from recall_bench.generate.days.diary import render_day
 from recall_bench.generate.days.entry_check import extract_entry
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
@@ -69,12 +68,7 @@ class SessionNotes:
     @cached_property
     def values(self) -> frozenset[str]:
         """The cores of the exact values in the text."""
-        return frozenset(atom.core for atom in self.find_exact_values(self.text))
-
-    @staticmethod
-    def find_exact_values(text: str) -> tuple[TextValue, ...]:
-        """The values of a text that are right or wrong."""
-        return tuple(atom for atom in find_claims(text) if atom.is_exact)
+        return frozenset(atom.core for atom in find_exact_values(self.text))
 
 
 def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Iterator[SessionNotes]:
@@ -186,10 +180,10 @@ def _find_missing_facts(text: str, notes: SessionNotes) -> Iterator[str]:
 
 def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[str]:
     """Values that are not in the notes."""
-    known = notes.values | {atom.core for atom in notes.find_exact_values(date)}
+    known = notes.values | {atom.core for atom in find_exact_values(date)}
     added = (
         atom.shown
-        for atom in notes.find_exact_values(text)
+        for atom in find_exact_values(text)
         if atom.core not in known and atom.kind != "quotation"
     )
     for value in dict.fromkeys(added):
@@ -319,7 +313,7 @@ class _LedgerDaysPass:
             self.on_progress(describe_estimate(self.request.model, calls, sample, _USUAL_TOKENS))
 
     def _format_day(self, day: int) -> str:
-        return StoryDay(day, compute_story_date(self.story.epoch, day).date(), "").date_text
+        return format_date(compute_story_date(self.story.epoch, day).date())
 
     def _build_prompt(self, notes: SessionNotes) -> Prompt:
         sessions = {session.id: session for session in self.story.sessions}

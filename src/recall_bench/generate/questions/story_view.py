@@ -14,6 +14,7 @@ from recall_bench.core.words import CHARACTERS_A_TOKEN
 from recall_bench.datasets.lint.value_index import NO_SESSION
 from recall_bench.datasets.persona_story import Arc, Persona, Session, Story
 from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.days.day_plan import is_open
 from recall_bench.generate.questions.quotation import DayPart, VisibilityRule, split_parts
 from recall_bench.generate.questions.window import QuestionWindow
 
@@ -44,8 +45,8 @@ class SessionMembers:
 
     def is_visible_to(self, asker: str, session: str) -> bool:
         """Whether all participants of the asking session may know the other session's content."""
-        space = self._sessions.get(session)
-        if space is None or not space.isolated or asker == session:
+        other = self._sessions.get(session)
+        if other is None or not other.isolated or asker == session:
             return True
         asking = self._people.get(asker, frozenset())
         return bool(asking) and asking <= self._people[session]
@@ -65,14 +66,12 @@ class SessionMembers:
         A secret usually leaks where people talk openly.
         """
         closed = {each.id for each in self.isolated}
-        found = [name for name in self.find_outside_sessions(session) if self._is_open(name, day)]
+        found = [
+            name
+            for name in self.find_outside_sessions(session)
+            if name not in self._sessions or is_open(self._sessions[name], day)
+        ]
         return tuple(name for name in found if name not in closed) or tuple(found)
-
-    def _is_open(self, name: str, day: int) -> bool:
-        space = self._sessions.get(name)
-        if space is None:
-            return True
-        return (space.first_day or 1) <= day and (space.last_day is None or day <= space.last_day)
 
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
