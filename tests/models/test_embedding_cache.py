@@ -227,11 +227,11 @@ def _embed_often(url: str, folder: str, first: int) -> None:
     cached.close()
 
 
-def test_four_processes_share_a_folder_and_every_vector_is_right(tmp_path: Path) -> None:
+def test_processes_share_a_folder_and_every_vector_is_right(tmp_path: Path) -> None:
     with OpenAIServer(embeddings) as server:
         workers = [
             SPAWN.Process(target=_embed_often, args=(server.base_url, str(tmp_path), 7 * n))
-            for n in range(4)
+            for n in range(2)
         ]
         for worker in workers:
             worker.start()
@@ -242,9 +242,9 @@ def test_four_processes_share_a_folder_and_every_vector_is_right(tmp_path: Path)
         before = len(server.requests)
         _embed_often(server.base_url, str(tmp_path), 3)
 
-    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert [worker.exitcode for worker in workers] == [0] * 2
     assert set(asked) == set(TEXTS)
-    assert max(asked.values()) <= 4, "each process made a text once at most"
+    assert max(asked.values()) <= 2, "each process made a text once at most"
     assert len(server.requests) == before, "nothing is left to be made"
     assert {path.suffix for path in entries(tmp_path)} == {".f32"}
     assert len(entries(tmp_path)) == len(TEXTS)
