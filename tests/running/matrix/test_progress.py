@@ -12,7 +12,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.matrix_cells import MatrixCell
 from recall_bench.running.matrix_progress import CellLine, MatrixBoard
-from tests.cli.test_watch import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
+from tests.cli.test_run_display import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 
 CELL = MatrixCell(setting="default", seed=1, system="a", settings=Settings(into=Path("there")))
 
