@@ -1,4 +1,4 @@
-"""Every answer gets a verdict or a reason; a judge that is gone, or too dear, ends it."""
+"""Every answer gets a verdict or a fault; a judge that is gone or too expensive stops judging."""
 
 import anyio
 import pytest
@@ -76,7 +76,7 @@ async def test_every_call_is_billed_verdict_or_not() -> None:
     assert heard.usage == Usage(calls=2, input_tokens=20, output_tokens=4, cost_usd=0.5)
 
 
-async def test_a_spent_budget_ends_the_hearing() -> None:
+async def test_a_spent_budget_stops_judging() -> None:
     judge = Reader(computes=False, cost_usd=0.25)
 
     with pytest.raises(BudgetSpent, match=r"cost \$0\.5000 and --max-cost allows \$0\.5000"):
@@ -87,7 +87,7 @@ async def test_a_spent_budget_ends_the_hearing() -> None:
     assert len(judge.seen) == 2
 
 
-async def test_a_limit_that_cannot_be_kept_ends_the_hearing() -> None:
+async def test_a_limit_that_cannot_be_kept_stops_judging() -> None:
     class Uncounted(Reader):
         async def judge(self, exhibit: Exhibit) -> Verdict:
             exhibit.bill(Usage(calls=1, unpriced=1))
@@ -95,7 +95,7 @@ async def test_a_limit_that_cannot_be_kept_ends_the_hearing() -> None:
 
     judge = Uncounted(computes=False)
 
-    with pytest.raises(BudgetSpent, match="nobody can tell what it cost"):
+    with pytest.raises(BudgetSpent, match="its cost is unknown"):
         await judge_all(
             judge, exhibits(*["3 2 1"] * 9), JudgeLimits(parallelism=1, max_cost_usd=5.0)
         )
@@ -103,7 +103,7 @@ async def test_a_limit_that_cannot_be_kept_ends_the_hearing() -> None:
     assert len(judge.seen) == 1
 
 
-async def test_a_judge_that_is_gone_ends_the_hearing() -> None:
+async def test_a_judge_that_is_gone_stops_judging() -> None:
     class Gone(Reader):
         async def judge(self, exhibit: Exhibit) -> Verdict:
             if exhibit.answer.text == "0 0 0":
@@ -158,7 +158,7 @@ async def test_a_judge_that_hangs_is_given_up() -> None:
     assert isinstance(fault, JudgeFault)
 
 
-async def test_whoever_waits_is_told_how_far_it_is() -> None:
+async def test_progress_is_reported() -> None:
     told: list[int] = []
 
     await judge_all(

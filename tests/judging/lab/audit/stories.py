@@ -26,6 +26,7 @@ class Story:
 
     scenario: Scenario
     items: tuple[AuditItem, ...]
+    per_class: int
 
     def select(self, *kinds: AuditClass) -> list[AuditItem]:
         return select_items(self.items, *kinds)
@@ -34,7 +35,8 @@ class Story:
 @cache
 def load_story(name: str, arcs: str | None, seed: int = 1, per_class: int = PER_CLASS) -> Story:
     scenario = load_persona(name, arcs=arcs)
-    return Story(scenario, build_audit_set(scenario, seed=seed, per_class=per_class))
+    items = build_audit_set(scenario, seed=seed, per_class=per_class)
+    return Story(scenario, items, per_class)
 
 
 def select_items(items: tuple[AuditItem, ...], *kinds: AuditClass) -> list[AuditItem]:

@@ -24,7 +24,7 @@ from recall_bench.judging.lab.audit.answer_key import (
 )
 from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
 from recall_bench.judging.lab.audit.wordings import list_wordings
-from tests.judging.lab.audit.stories import LONG, PER_CLASS, SHORT, Story, load_story
+from tests.judging.lab.audit.stories import LONG, SHORT, Story, load_story
 
 
 @cache
@@ -56,7 +56,7 @@ def right_ways(audited: AuditItem) -> set[str]:
 
 def check_every_class_is_there_in_full(story: Story) -> None:
     for kind in AuditClass:
-        assert len(story.select(kind)) == PER_CLASS, kind
+        assert len(story.select(kind)) == story.per_class, kind
 
 
 def check_every_question_is_open_when_it_is_asked(story: Story) -> None:
@@ -107,8 +107,8 @@ def check_other_words_are_not_the_datasets_words(story: Story) -> None:
 def check_other_words_come_by_many_recipes(story: Story) -> None:
     recipes = [audited.recipe for audited in story.select(AuditClass.OTHER_WORDS)]
 
-    assert len(set(recipes)) >= 50
-    assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
+    assert len(set(recipes)) >= story.per_class * 0.25
+    assert max(recipes.count(recipe) for recipe in recipes) <= story.per_class * 0.1
 
 
 def check_other_words_share_no_template(story: Story) -> None:
@@ -118,9 +118,9 @@ def check_other_words_share_no_template(story: Story) -> None:
         for audited in story.select(AuditClass.OTHER_WORDS)
     ]
 
-    assert len(set(skeletons)) > PER_CLASS * 0.6
+    assert len(set(skeletons)) > story.per_class * 0.6
     common = max(set(skeletons), key=skeletons.count)
-    assert skeletons.count(common) <= PER_CLASS * 0.1, common
+    assert skeletons.count(common) <= story.per_class * 0.1, common
 
 
 def check_an_evasion_holds_no_part_of_the_answer(story: Story) -> None:
@@ -301,8 +301,8 @@ def check_evasions_cannot_be_learned_by_heart(story: Story) -> None:
     for kind in (AuditClass.CLEAN_REFUSAL, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE):
         recipes = [audited.recipe for audited in story.select(kind)]
 
-        assert len(set(recipes)) >= 30
-        assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
+        assert len(set(recipes)) >= story.per_class * 0.15
+        assert max(recipes.count(recipe) for recipe in recipes) <= story.per_class * 0.1
 
 
 def check_injections_come_in_many_kinds(story: Story) -> None:
@@ -338,7 +338,9 @@ def check_a_wrong_number_is_called_made_up_only_if_nobody_told_it(story: Story) 
             ValueKind.TIME,
             ValueKind.NUMBER,
         }
-        for number in re.findall(r"[$€£]?\d[\d,.]*\d(?: [a-zA-Z]+|%)", audited.answer):
+        for number in re.findall(
+            r"[$€£]?\d[\d,.]*\d(?: [mb]illion)?(?: [a-zA-Z]+|%)", audited.answer
+        ):
             assert number not in history, audited.answer
 
 
@@ -353,6 +355,6 @@ def test_every_label_is_true(check: Callable[[Story], None]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_every_label_is_true_in_a_long_story(name: str) -> None:
-    story = load_story(name, None)
+    story = load_story(name, None, per_class=100)
     for check in CHECKS:
         check(story)
