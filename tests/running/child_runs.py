@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 from recall_bench.core import user_code
 from recall_bench.core.event import Event
@@ -13,7 +14,7 @@ _INSTALLED = {kind: user_code.list_plugins(kind) for kind in user_code.PLUGIN_KI
 """Looked up once: each of many forks would do it again."""
 
 
-def warm_up(into: Path, **given: object) -> None:
+def warm_up(into: Path, **given: Any) -> None:
     """Import and load what a run needs before the forks, by running one."""
     import recall_bench.cli.console
     import recall_bench.cli.run

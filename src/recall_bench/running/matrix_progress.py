@@ -7,7 +7,7 @@ from recall_bench.core.event import Answered, Event, Judged, NotAnswered, NotJud
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
 from recall_bench.core.usage import Usage, format_dollars
 from recall_bench.reporting.formats import format_round_duration
-from recall_bench.running.matrix_cells import CellOutcome, CellStage, MatrixCell
+from recall_bench.running.experiment import CellOutcome, CellStage, RunCell
 
 
 @dataclass(slots=True)
@@ -63,12 +63,12 @@ class MatrixBoard:
         self._clock = clock
         self._began = clock()
 
-    def begin(self, cell: MatrixCell) -> None:
+    def begin(self, cell: RunCell) -> None:
         """A cell is started or continued."""
         line = self.lines[cell.label]
         line.stage, line.since, line.until = CellStage.RUNNING, self._clock(), self._clock()
 
-    def note(self, cell: MatrixCell, event: Event, states: TrialStates) -> None:
+    def note(self, cell: RunCell, event: Event, states: TrialStates) -> None:
         """Count what came of the event, which the states know already."""
         line = self.lines[cell.label]
         if line.owed is None:

@@ -19,11 +19,18 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.running.execution import execute
+from recall_bench.running.experiment import (
+    CellOutcome,
+    CellStage,
+    ExecuteJob,
+    RunCell,
+    SharedBudget,
+)
 from recall_bench.running.job import Job, Observer
-from recall_bench.running.matrix_cells import CellOutcome, CellStage, MatrixCell, SharedBudget
+from recall_bench.running.matrix_cells import MatrixCell
 from recall_bench.running.matrix_file import MatrixLimits
 from recall_bench.running.matrix_progress import MatrixBoard
-from recall_bench.running.matrix_run import ExecuteJob, MatrixResult, open_matrix, run_matrix
+from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
 from recall_bench.runs.journal import read_events
 from recall_bench.runs.run_result import RunResult
 from tests.commands import Invoke
@@ -42,9 +49,9 @@ async def judge(exhibit):
 class Quiet:
     """Watches nothing."""
 
-    def begin(self, cell: MatrixCell) -> None: ...
+    def begin(self, cell: RunCell) -> None: ...
 
-    def note(self, cell: MatrixCell, event: Event, standings: TrialStates) -> None: ...
+    def note(self, cell: RunCell, event: Event, standings: TrialStates) -> None: ...
 
     def end(self, outcome: CellOutcome) -> None: ...
 
@@ -55,7 +62,7 @@ def quiet(cells: Sequence[MatrixCell], warnings: Sequence[str]) -> Quiet:
 
 def done(path: Path, carry: ExecuteJob = execute, **flags: object) -> MatrixResult:
     matrix, cells = open_matrix(path, flags)
-    return run_matrix(matrix, cells, watcher=quiet, carry=carry)
+    return run_matrix(matrix, cells, watcher=quiet, execute_job=carry)
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(
@@ -168,7 +175,7 @@ def test_the_board_counts_what_is_done(write: Write) -> None:
         return execute(job, ticking)
 
     matrix, cells = open_matrix(write("systems: [bm25, hybrid]"))
-    run_matrix(matrix, cells, watcher=watcher, carry=carry)
+    run_matrix(matrix, cells, watcher=watcher, execute_job=carry)
 
     lines = list(boards[0].lines.values())
     assert [(line.done, line.owed, line.stage) for line in lines] == [(15, 15, CellStage.DONE)] * 2

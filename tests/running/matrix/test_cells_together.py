@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.running.matrix_cells import CellStage, SharedBudget
+from recall_bench.running.experiment import CellStage, SharedBudget
 from recall_bench.running.matrix_file import MatrixLimits
 from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
 from tests.running.matrix.conftest import Write
