@@ -97,7 +97,7 @@ def build_report(
     """
     _require_marks(folder, table)
     summary = summary or summarise(folder)
-    means = RunEstimates(folder)
+    means = RunEstimates.get(folder)
     _check_others(folder, summary, beside)
     taken = measure_costs(folder, table)
     return RunReport(

@@ -201,7 +201,7 @@ def render_run(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> st
     """The run as text."""
     from recall_bench.runs.estimates import RunEstimates
 
-    means = RunEstimates(folder)
+    means = RunEstimates.get(folder)
     parts = [*_render_header(folder, summary, means, width), ""]
     for persona in summary.personas:
         parts += [*_render_persona(persona, summary, means, width), ""]

@@ -6,7 +6,8 @@ trials, or whole personas where there are five or more.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -81,19 +82,19 @@ class Heatmap(Record, frozen=True, kw_only=True):
 
 def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[Heatmap, ...]:
     """Build the heatmap of all personas where there are several, then that of each."""
-    means = means or RunEstimates(folder)
+    means = means or RunEstimates.get(folder)
     each = tuple(means.build_heatmap(name) for name in folder.scenarios)
     return (means.build_heatmap(), *each) if len(each) > 1 else each
 
 
 def estimate_overall(folder: RunFolder) -> Estimate | None:
     """Estimate the mean points of all trials; None where nothing was measured."""
-    return RunEstimates(folder).estimate_overall()
+    return RunEstimates.get(folder).estimate_overall()
 
 
 def estimate_hallucination(folder: RunFolder) -> Estimate | None:
     """Estimate the share of ungrounded answers; None where none was judged."""
-    return RunEstimates(folder).estimate_hallucination()
+    return RunEstimates.get(folder).estimate_hallucination()
 
 
 class RunEstimates:
@@ -102,6 +103,16 @@ class RunEstimates:
     A trial without an answer has no points, and is not missing from the hallucination rate either.
     A trial without a verdict is missing from both.
     """
+
+    _opened: ClassVar["WeakKeyDictionary[RunFolder, RunEstimates]"] = WeakKeyDictionary()
+
+    @classmethod
+    def get(cls, folder: RunFolder) -> "RunEstimates":
+        """Return the estimates of a folder, shared by everything that reads it."""
+        found = cls._opened.get(folder)
+        if found is None:
+            found = cls._opened[folder] = cls(folder)
+        return found
 
     def __init__(self, folder: RunFolder) -> None:
         self._personas = folder.scenarios

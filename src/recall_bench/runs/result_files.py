@@ -126,7 +126,7 @@ class _ResultWriter:
         from recall_bench.runs.estimates import RunEstimates, build_estimates
 
         folder, summary = self._folder, self._summary
-        means = RunEstimates(folder)
+        means = RunEstimates.get(folder)
         return {
             "timestamp": folder.started,
             "adapterName": folder.plan.system.name,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypedDict
+from weakref import WeakKeyDictionary
 
 from recall_bench.core.event import FeedFailed, Judged, TrialResult
 from recall_bench.core.plan import Checkpoint, Plan
@@ -202,8 +203,18 @@ class Summary:
         return sum(persona.questions for persona in self.personas)
 
 
+_SUMMARIES: WeakKeyDictionary[RunFolder, Summary] = WeakKeyDictionary()
+
+
 def summarise(folder: RunFolder) -> Summary:
-    """Summarise a run folder."""
+    """Summarise a run folder; computed once for each folder that is opened."""
+    found = _SUMMARIES.get(folder)
+    if found is None:
+        found = _SUMMARIES[folder] = _count_run(folder)
+    return found
+
+
+def _count_run(folder: RunFolder) -> Summary:
     personas = tuple(_summarise_persona(folder, scenario) for scenario in folder.scenarios)
     overall = sum_tallies(persona.overall for persona in personas)
     reviews = folder.count_reviews()

@@ -151,7 +151,7 @@ def _join_facts(facts: Iterable[str]) -> str:
 def build_run_heatmap(folder: RunFolder, summary: Summary | None = None) -> HeatmapData:
     """The heatmap of a run as far as it is done, over all personas."""
     counted = summarise(folder) if summary is None else summary
-    return build_heatmap(folder, counted, RunEstimates(folder).build_heatmap())
+    return build_heatmap(folder, counted, RunEstimates.get(folder).build_heatmap())
 
 
 def build_heatmap(folder: RunFolder, counted: Summary, measured: Heatmap) -> HeatmapData:
