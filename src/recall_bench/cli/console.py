@@ -4,8 +4,12 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from recall_bench.reporting.tables import Table
 
 
 def forward_to_stderr() -> contextlib.AbstractContextManager[object]:
@@ -52,3 +56,22 @@ def show_build(persona: str, days: int) -> Iterator[Callable[[int], None]]:
 
         yield update
         update(days)
+
+
+def print_table(table: "Table") -> None:
+    """Print a table: with rich at a terminal, else in plain columns."""
+    if not sys.stdout.isatty():
+        from recall_bench.reporting.tables import render_text
+
+        click.echo("\n".join(render_text(table)))
+        return
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(box=None, pad_edge=False)
+    for column in table.columns:
+        shown.add_column(column.head, justify="left" if column.is_text else "right")
+    for row in table.rows:
+        shown.add_row(*map(Text, row))
+    Console().print(shown)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.console import format_json
+from recall_bench.cli.console import format_json, print_table
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -51,16 +51,13 @@ def list_command(as_json: bool) -> None:
     """List the datasets and how much of each is downloaded."""
     from recall_bench.datasets.dataset_card import list_entries
     from recall_bench.datasets.dataset_folder import get_datasets_folder
+    from recall_bench.reporting.tables import make_table
 
     found = list_entries()
     if as_json:
         click.echo(format_json(found))
         return
-    rows = [_HEADS, *map(_make_row, found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+    print_table(make_table(_HEADS, map(_make_row, found), text=range(len(_HEADS))))
     click.echo(f"\nDownloads lie in {get_datasets_folder()}.")
 
 

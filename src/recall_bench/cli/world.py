@@ -18,7 +18,6 @@ from recall_bench.core.settings import Settings
 from recall_bench.datasets.dataset_statistics import CATEGORY, NOTHING, format_count
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.generate.worlds import WorldReport
-from recall_bench.library import run
 
 _NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
 _ARCS = click.option("--arcs", metavar="FILE", help="The story, if there are several.")
@@ -278,6 +277,8 @@ def score_baselines(
 
 
 def _score_system(name: str, story: Settings) -> BaselineScore:
+    from recall_bench.library import run
+
     is_constant = name in CONSTANTS
     adapter = ConstantAdapter if is_constant else name
     config = {"reply": CONSTANTS[name]} if is_constant else {}
@@ -310,9 +311,13 @@ def render_scores(scores: Sequence[BaselineScore]) -> str:
 
 def _render_table(
     title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
-) -> Iterator[str]:
-    yield f"{title:{CATEGORY - 1}}" + "".join(f"{score.system:>{_CELL_WIDTH}}" for score in scores)
-    for row in columns[0]:
-        means = (column[row] for column in columns)
-        cells = (NOTHING if mean is None else f"{mean:.2f}" for mean in means)
-        yield f"{row:{CATEGORY - 1}}" + "".join(f"{cell:>{_CELL_WIDTH}}" for cell in cells)
+) -> list[str]:
+    from recall_bench.reporting.tables import Column, Table, render_text
+
+    heads = (Column(score.system, _CELL_WIDTH) for score in scores)
+    rows = [
+        (row, *(NOTHING if column[row] is None else f"{column[row]:.2f}" for column in columns))
+        for row in columns[0]
+    ]
+    first = Column(title, CATEGORY - 1, is_text=True)
+    return render_text(Table([first, *heads], rows, gap=""))
