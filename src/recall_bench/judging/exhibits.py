@@ -44,9 +44,9 @@ def select_excerpts(
     """The evidence days and `window` days on either side, none after `until`; none for window 0."""
     if not window:
         return ()
-    wanted = {
+    days = {
         day
         for cited in evidence
         for day in range(max(cited - window, 1), min(cited + window, until) + 1)
     }
-    return tuple(episodes[day] for day in sorted(wanted) if day in episodes)
+    return tuple(episodes[day] for day in sorted(days) if day in episodes)

@@ -116,8 +116,8 @@ class _CachedVerdict(Record, frozen=True, kw_only=True):
 
 def make_cache_key(card: JudgeCard, prompt: Prompt) -> str:
     """The digest of the judge's card and everything in the prompt."""
-    asked = (card, prompt.system, prompt.user, prompt.schema)
-    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+    content = (card, prompt.system, prompt.user, prompt.schema)
+    return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 class VerdictCache:

@@ -226,8 +226,8 @@ def cross_validate(
     judged: list[tuple[LabelledVerdict, Verdict]] = []
     for held_out in _split_folds([material.answers[row].cluster for row in rows], folds):
         tested = [row for row in rows if material.answers[row].cluster in held_out]
-        taught = [row for row in rows if material.answers[row].cluster not in held_out]
-        model = AdditiveModel(_fit_model(material, taught, with_evidence=with_evidence))
+        training = [row for row in rows if material.answers[row].cluster not in held_out]
+        model = AdditiveModel(_fit_model(material, training, with_evidence=with_evidence))
         for row in tested:
             verdict = judge.judge_with_model(material.exhibits[row], material.numbers[row], model)
             judged.append((material.answers[row], verdict))

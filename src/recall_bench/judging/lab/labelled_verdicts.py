@@ -270,13 +270,13 @@ class _BareDaysLayout(Layout):
 
 
 def _find_layout(folder: Path) -> Layout:
-    told = list_stories(folder)
-    if not (told or (folder / "persona.yaml").is_file()):
+    stories = list_stories(folder)
+    if not (stories or (folder / "persona.yaml").is_file()):
         return _find_persona_layout(folder) or _BareDaysLayout(folder, "")
-    arcs = choose_story(told)
+    arcs = choose_story(stories)
     if arcs is None:
         raise UsageError(
-            f"--corpus: {folder} has several stories ({', '.join(told)}); "
+            f"--corpus: {folder} has several stories ({', '.join(stories)}); "
             "name the folder of the days, such as its memories-180d"
         )
     layout = Layout(folder, arcs)
@@ -291,8 +291,8 @@ def _find_persona_layout(folder: Path) -> Layout | None:
     match = _MEMORIES.fullmatch(place.name)
     if match is None or not (place.parent / "persona.yaml").is_file():
         return None
-    named = (f"arcs{match[1] or ''}{ending}" for ending in (".yaml", ".yml"))
-    arcs = next((name for name in named if (place.parent / name).is_file()), None)
+    names = (f"arcs{match[1] or ''}{ending}" for ending in (".yaml", ".yml"))
+    arcs = next((name for name in names if (place.parent / name).is_file()), None)
     return None if arcs is None else Layout(place.parent, arcs)
 
 

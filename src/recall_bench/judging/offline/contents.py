@@ -89,13 +89,13 @@ def split_citations(text: str) -> tuple[str, str]:
     """The text without citations, offers of help and marks for itself; and the citations alone."""
     cited: list[str] = []
 
-    def cut(match: re.Match[str]) -> str:
+    def remove(match: re.Match[str]) -> str:
         cited.append(match[0])
         return " "
 
     if _NAMES_A_MARK.search(text):
         text = _SELF_GRADE.sub(" ", text)
-    body = _CITATION.sub(cut, _OFFER.sub(" ", text))
+    body = _CITATION.sub(remove, _OFFER.sub(" ", text))
     return body, " ; ".join(cited)
 
 
@@ -150,12 +150,12 @@ class ContentReader:
     def read_answer(self, text: str) -> AnswerContents:
         """What an answer states, and what it cites."""
         body, citations = split_citations(text)
-        cut = tuple(split_sentences(body))
-        passages = tuple(map(self._read_values_and_words, cut))
+        sentences = tuple(split_sentences(body))
+        passages = tuple(map(self._read_values_and_words, sentences))
         whole = join_contents(passages)
         return AnswerContents(
             text=body,
-            sentences=cut,
+            sentences=sentences,
             contents=replace(whole, names=frozenset(find_names(remove_denied_names(body)))),
             passages=passages,
             cited=tuple(dict.fromkeys(find_values(citations))),
@@ -163,12 +163,12 @@ class ContentReader:
 
     def _read_values_and_words(self, text: str) -> TextContents:
         claimed, rest = split_values(text)
-        said = split_words(remove_denied_names(rest))
+        found_words = split_words(remove_denied_names(rest))
         return TextContents(
             values=tuple(dict.fromkeys(claimed)),
             names=frozenset(),
-            words=frozenset(said),
-            stems=frozenset(self._stems.stem(said)),
+            words=frozenset(found_words),
+            stems=frozenset(self._stems.stem(found_words)),
         )
 
     def read_phrase(self, text: str) -> Phrase:

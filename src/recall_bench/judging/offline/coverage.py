@@ -137,11 +137,12 @@ def _is_bearing_on(reference: Reference, passage: TextContents) -> bool:
 
 def _weigh_shares(reference: Reference, stated: TextContents) -> tuple[float, float]:
     """The weight of the stated part of what is new and of what is old in the reference."""
-    said = _get_words(reference, stated)
+    stated_words = _get_words(reference, stated)
     return (
-        VALUE_WEIGHT * sum(map(stated.holds, reference.asked)) + _sum_common(reference.new, said),
+        VALUE_WEIGHT * sum(map(stated.holds, reference.asked))
+        + _sum_common(reference.new, stated_words),
         VALUE_WEIGHT * GIVEN * sum(map(stated.holds, reference.given))
-        + _sum_common(reference.old, said),
+        + _sum_common(reference.old, stated_words),
     )
 
 
@@ -150,8 +151,8 @@ def _get_words(reference: Reference, stated: TextContents) -> frozenset[str]:
     return stated.stems if reference.contents.stems else stated.words
 
 
-def _sum_common(weights: dict[str, float], said: frozenset[str]) -> float:
-    return sum(weight for word, weight in weights.items() if word in said)
+def _sum_common(weights: dict[str, float], stated_words: frozenset[str]) -> float:
+    return sum(weight for word, weight in weights.items() if word in stated_words)
 
 
 RIVALS_PER_RIGHT_VALUE = 1

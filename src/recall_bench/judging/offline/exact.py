@@ -289,18 +289,18 @@ class ExactTruth:
         if self.is_order:
             return self._compare_order(account)
         sentences = weigh_sentences(account, self.question.stems, self.stems)
-        finds = [self._find(one, sentences, account.cited) for one in self.required]
-        found = [one for one, find in zip(self.required, finds, strict=True) if find.is_stated]
+        matches = [self._find(one, sentences, account.cited) for one in self.required]
+        found = [one for one, find in zip(self.required, matches, strict=True) if find.is_stated]
         missing = [
-            one for one, find in zip(self.required, finds, strict=True) if not find.is_stated
+            one for one, find in zip(self.required, matches, strict=True) if not find.is_stated
         ]
-        others = {r for f in finds if f.is_stated for r in f.rivals}
+        others = {r for f in matches if f.is_stated for r in f.rivals}
         excess = len(others) - ALLOWED_PER_RIGHT_VALUE * len(found)
         return ExactCoverage(
             share=len(found) / (len(self.required) or 1),
             missing=tuple(one.text for one in missing),
-            instead=tuple(r for f in finds if not f.is_stated for r in f.rivals),
-            is_stale=any(find.is_stale for find in finds),
+            instead=tuple(r for f in matches if not f.is_stated for r in f.rivals),
+            is_stale=any(find.is_stale for find in matches),
             focus=len(found) / (len(found) + excess) if found and excess > 0 else 1.0,
         )
 

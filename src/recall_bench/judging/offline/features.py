@@ -160,7 +160,7 @@ class AnswerSample:
     """The part of the window about the reference."""
     answer: str
     """As given, with its markup."""
-    said: tuple[Tokens, ...]
+    sentence_tokens: tuple[Tokens, ...]
     """The tokens of each sentence."""
     sentences: tuple[str, ...]
     emphases: int
@@ -171,7 +171,7 @@ class AnswerSample:
     @property
     def whole(self) -> Tokens:
         """The tokens of all sentences."""
-        return frozenset[str]().union(*self.said)
+        return frozenset[str]().union(*self.sentence_tokens)
 
 
 def is_evidence_feature_set(numbers: dict[str, float]) -> bool:
@@ -224,11 +224,11 @@ def _measure_coverage(sample: AnswerSample) -> dict[str, float]:
 
 
 def _measure_overlap(sample: AnswerSample) -> dict[str, float]:
-    ground, said, whole = sample.ground, sample.said, sample.whole
+    ground, sentence_tokens, whole = sample.ground, sample.sentence_tokens, sample.whole
     own, news = whole - ground.question, ground.news
     clauses = [len(clause & whole) / len(clause) for clause in ground.clauses]
-    opening = said[0] if said else frozenset[str]()
-    hits = [number for number, claim in enumerate(said) if claim & news]
+    opening = sentence_tokens[0] if sentence_tokens else frozenset[str]()
+    hits = [number for number, claim in enumerate(sentence_tokens) if claim & news]
     return {
         "stem_recall": _divide(len(ground.reference & whole), len(ground.reference)),
         "stem_news": _divide(len(news & whole), len(news)),
@@ -250,8 +250,8 @@ def _measure_overlap(sample: AnswerSample) -> dict[str, float]:
         "opening_precision": _divide(
             len((opening - ground.question) & ground.reference), len(opening - ground.question)
         ),
-        "first_hit": hits[0] if hits else len(said),
-        "idle": _divide(sum(not claim & news for claim in said), len(said)),
+        "first_hit": hits[0] if hits else len(sentence_tokens),
+        "idle": _divide(sum(not claim & news for claim in sentence_tokens), len(sentence_tokens)),
     }
 
 
@@ -294,12 +294,12 @@ def _measure_stance(sample: AnswerSample) -> dict[str, float]:
 
 def _count_negation_matches(sample: AnswerSample) -> tuple[int, int]:
     """Sentences that differ only by a negation, and those that agree in it."""
-    said = list(zip(sample.said, sample.sentences, strict=True))
+    sentence_tokens = list(zip(sample.sentence_tokens, sample.sentences, strict=True))
     conflicts = agreements = 0
     for wanted, is_negated in sample.ground.sentences:
-        if not wanted or not said:
+        if not wanted or not sentence_tokens:
             continue
-        best, text = max(said, key=lambda pair: len(pair[0] & wanted))
+        best, text = max(sentence_tokens, key=lambda pair: len(pair[0] & wanted))
         if len(best & wanted) >= MATCH_SHARE * len(wanted):
             agrees = (count_negations(text) > 0) == is_negated
             conflicts, agreements = conflicts + (not agrees), agreements + agrees
@@ -317,7 +317,7 @@ def _measure_shape(sample: AnswerSample) -> dict[str, float]:
         return sum(not any(text.holds(value) for text in known) for value in found)
 
     asked = [value for value in sample.case.question.values if value.kind == DATE]
-    said = frozenset[str]().union(*(text.words for text in known))
+    sentence_tokens = frozenset[str]().union(*(text.words for text in known))
     return {
         "words": log1p(count),
         "reference_words": log1p(ground.reference_words),
@@ -331,7 +331,7 @@ def _measure_shape(sample: AnswerSample) -> dict[str, float]:
         "question_dated": bool(asked),
         "question_date_told": any(map(account.contents.holds, asked)),
         "cited": len(account.cited),
-        "extra_names": len(account.contents.names - said),
+        "extra_names": len(account.contents.names - sentence_tokens),
         "quotes": len(_QUOTED.findall(sample.answer)),
         "entries": len(_ENTRY.findall(sample.answer)),
         "reference_joints": ground.joints,
@@ -352,14 +352,14 @@ def _measure_emphasis(sample: AnswerSample) -> dict[str, float]:
 
 
 def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
-    ground, said, whole = sample.ground, sample.said, sample.whole
+    ground, sentence_tokens, whole = sample.ground, sample.sentence_tokens, sample.whole
     own, beyond = whole - ground.question, whole - ground.question - ground.reference
     near = sample.near.tokens
-    unheard = [token for token in own if token not in window.postings]
+    unknown = [token for token in own if token not in window.postings]
     values = [v for v in sample.account.contents.values if v.kind != DATE]
-    heard = sum(f"#{value.core}" in window.postings for value in values)
+    found_count = sum(f"#{value.core}" in window.postings for value in values)
     named = sample.account.contents.names - sample.case.question.words
-    supports = list(_list_supports(said, ground.question, window))
+    supports = list(_list_supports(sentence_tokens, ground.question, window))
     return {
         "support": _average(supports),
         "support_least": min((share for share, _ in supports), default=NO_FEATURE),
@@ -367,10 +367,10 @@ def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, 
         "reference_support": sample.near.support,
         "beyond_near": _weigh_share(beyond & near, beyond, window),
         "own_near": _weigh_share(own & (near | ground.reference), own, window),
-        "unheard": len(unheard),
-        "unheard_share": _divide(len(unheard), len(own)),
-        "values_unheard": len(values) - heard,
-        "values_heard": _divide(heard, len(values)),
+        "unheard": len(unknown),
+        "unheard_share": _divide(len(unknown), len(own)),
+        "values_unheard": len(values) - found_count,
+        "values_heard": _divide(found_count, len(values)),
         "names_unheard": len(named - sample.reference.contents.words - window.words),
         "evidence_days": len(sample.case.item.truth.evidence),
         "window_sentences": log1p(len(window.sentences)),
@@ -381,8 +381,11 @@ def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, 
 
 def _measure_quotations(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
     found = [level_text(normalise(quoted)) for quoted in _QUOTED.findall(sample.answer)]
-    heard = sum(map(window.is_quote, found))
-    return {"quotes_heard": _divide(heard, len(found)), "quotes_unheard": len(found) - heard}
+    found_count = sum(map(window.is_quote, found))
+    return {
+        "quotes_heard": _divide(found_count, len(found)),
+        "quotes_unheard": len(found) - found_count,
+    }
 
 
 def _measure_dates(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
@@ -401,10 +404,10 @@ def _measure_dates(sample: AnswerSample, window: EvidenceWindow) -> dict[str, fl
 
 
 def _list_supports(
-    said: tuple[Tokens, ...], known: Tokens, window: EvidenceWindow
+    sentence_tokens: tuple[Tokens, ...], known: Tokens, window: EvidenceWindow
 ) -> Iterator[tuple[float, int]]:
     """For each sentence that makes a claim beyond the known tokens, its support and its size."""
-    for claim in said:
+    for claim in sentence_tokens:
         own = claim - known
         if len(own) >= CLAIM_TOKENS:
             yield window.measure_support(own), len(own)
@@ -453,7 +456,7 @@ class FeatureExtractor:
         marked = find_emphases(text)
         ground = self._get_case_features(exhibit, case)
         window = self._evidence[exhibit.scenario].find_window(exhibit.item, exhibit.days)
-        said = tuple(map(collect_tokens, account.passages))
+        sentence_tokens = tuple(map(collect_tokens, account.passages))
         return compute_features(
             AnswerSample(
                 case=case,
@@ -469,7 +472,7 @@ class FeatureExtractor:
                 window=window,
                 near=self._find_support(window, ground),
                 answer=text,
-                said=said,
+                sentence_tokens=sentence_tokens,
                 sentences=account.sentences,
                 emphases=len(marked),
                 emphasised=collect_tokens(self._reader.read(normalise(" ; ".join(marked))))

@@ -376,12 +376,12 @@ def find_extra_claims(
         if not _is_small_count(value) and not any(text.holds(value) for text in known)
     ]
     invented = [value.value for value in extra if not history.is_value_known(value, days)]
-    said = frozenset[str]().union(*(text.words for text in known))
-    names = {name for name in answer.names - said if not history.is_word_known(name, days)}
+    known_words = frozenset[str]().union(*(text.words for text in known))
+    names = {name for name in answer.names - known_words if not history.is_word_known(name, days)}
     quoted = {
         word for word in _list_quoted_words(account.text) if not history.is_stem_known(word, days)
     }
-    unknown = sorted(names | (quoted - said))
+    unknown = sorted(names | (quoted - known_words))
     literals = _find_literals(case, account) if invented or unknown else ""
     news = [thing for thing in (*invented, *unknown) if level_text(thing) not in literals]
     return ExtraClaims(tuple(news), len(extra))
@@ -390,8 +390,8 @@ def find_extra_claims(
 def _find_literals(case: GradingCase, account: AnswerContents) -> str:
     """Literals of the truth that the answer spells in its own way: PX 40817 for PX-40817."""
     things = case.exact.required if case.exact else ()
-    said = level_text(account.text)
-    return " ".join(one for thing in things for one in thing.literals if one in said)
+    text = level_text(account.text)
+    return " ".join(one for thing in things for one in thing.literals if one in text)
 
 
 def _list_quoted_words(text: str) -> list[str]:

@@ -246,14 +246,14 @@ class EvidenceWindow:
     def build(cls, days: Iterable["EvidenceDay"]) -> "EvidenceWindow":
         """The window of these days; a repeated sentence counts once."""
         days = tuple(days)
-        kept = tuple(dict.fromkeys(sentence for day in days for sentence in day.sentences))
+        sentences = tuple(dict.fromkeys(sentence for day in days for sentence in day.sentences))
         postings: dict[str, list[int]] = defaultdict(list)
-        for number, sentence in enumerate(kept):
+        for number, sentence in enumerate(sentences):
             for token in sentence:
                 postings[token].append(number)
-        size = len(kept) + 1
+        size = len(sentences) + 1
         return cls(
-            sentences=kept,
+            sentences=sentences,
             postings=dict(postings),
             weights={token: log(size / (len(found) + 0.5)) for token, found in postings.items()},
             unknown_weight=log(size / 0.5),
@@ -307,13 +307,13 @@ class EvidenceIndex:
 
     def find_window(self, item: Item, days: int) -> EvidenceWindow | None:
         """The window of a question as of a day; None where it has no text."""
-        wanted = {
+        cited_days = {
             day
             for cited in item.truth.evidence
             for day in range(cited.day - NEIGHBOURS, cited.day + NEIGHBOURS + 1)
             if day <= days and day in self._episodes
         }
-        return self._window(tuple(sorted(wanted))) if wanted else None
+        return self._window(tuple(sorted(cited_days))) if cited_days else None
 
     def _read_window(self, days: tuple[int, ...]) -> EvidenceWindow:
         return EvidenceWindow.build(map(self._day, days))

@@ -31,32 +31,32 @@ def make_literal(text: str) -> str:
     return level_text(_strip_article(text))
 
 
-def is_literal_in(literal: str, said: str) -> bool:
+def is_literal_in(literal: str, target: str) -> bool:
     """Whether a levelled text holds the literal, other than to deny it."""
-    start = said.find(literal)
+    start = target.find(literal)
     while start >= 0:
-        if not _LITERAL_DENIAL.search(said[max(0, start - _DENIAL_REACH) : start]):
+        if not _LITERAL_DENIAL.search(target[max(0, start - _DENIAL_REACH) : start]):
             return True
-        start = said.find(literal, start + 1)
+        start = target.find(literal, start + 1)
     return False
 
 
-def find_series(literal: str, said: str) -> Iterator[str]:
+def find_series(literal: str, target: str) -> Iterator[str]:
     """Other members of the literal's series in a levelled text: `bay 9` for `bay 8`."""
-    wanted = literal.split()
-    if wanted[0][0].isdigit() or f" {wanted[0]} " not in said:
+    parts = literal.split()
+    if parts[0][0].isdigit() or f" {parts[0]} " not in target:
         return
-    size, found = len(wanted), said.split()
+    size, found = len(parts), target.split()
     for at in range(len(found) - size + 1):
         row = found[at : at + size]
-        if row != wanted and all(map(_is_alike, row, wanted)):
+        if row != parts and all(map(_is_alike, row, parts)):
             yield " ".join(row)
 
 
-def find_places(text: str, said: str) -> Iterator[tuple[int, int]]:
+def find_places(text: str, target: str) -> Iterator[tuple[int, int]]:
     """The spans where a text occurs in another."""
     pattern = _compile_literal(_strip_article(text))
-    return (match.span() for match in pattern.finditer(said)) if pattern else iter(())
+    return (match.span() for match in pattern.finditer(target)) if pattern else iter(())
 
 
 def _is_alike(one: str, other: str) -> bool:
@@ -121,20 +121,20 @@ class Phrase:
         """Whether the phrase is negated."""
         return _is_odd(self.row)
 
-    def is_within(self, said: "Phrase") -> bool:
+    def is_within(self, target: "Phrase") -> bool:
         """Whether the other phrase contains this row of words."""
-        size, row = len(self.row), said.row
+        size, row = len(self.row), target.row
         return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
 
-    def measure_likeness(self, said: "Phrase") -> float:
+    def measure_likeness(self, target: "Phrase") -> float:
         """The share of this phrase that the other one states, from 0 to 1."""
-        if any(said.row.count(figure) < self.row.count(figure) for figure in self.figures):
+        if any(target.row.count(figure) < self.row.count(figure) for figure in self.figures):
             return 0.0
-        shared = self.content & said.content
+        shared = self.content & target.content
         if not shared and self.content:
             return 0.0
-        in_row, first, last = _find_longest_row(self.row, said.row)
-        if _is_odd(said.row[first:last]) is not self.is_denied:
+        in_row, first, last = _find_longest_row(self.row, target.row)
+        if _is_odd(target.row[first:last]) is not self.is_denied:
             return 0.0
         by_words = sum(map(_weigh_word, shared)) / (sum(map(_weigh_word, self.content)) or 1.0)
         return max(in_row / (self.weight or 1.0), by_words if len(self.content) > 1 else 0.0)
@@ -190,13 +190,13 @@ def _is_odd(row: Sequence[str]) -> bool:
     return sum(word in _NEGATIONS for word in row) % 2 == 1
 
 
-def _find_longest_row(row: Sequence[str], said: Sequence[str]) -> tuple[float, int, int]:
+def _find_longest_row(row: Sequence[str], target: Sequence[str]) -> tuple[float, int, int]:
     """The heaviest common row of words, and where it starts and ends in the second."""
-    best = [(0.0, len(said), 0)] * (len(said) + 1)
+    best = [(0.0, len(target), 0)] * (len(target) + 1)
     for word in row:
         weight = _weigh_word(word)
         diagonal = best[0]
-        for place, other in enumerate(said, start=1):
+        for place, other in enumerate(target, start=1):
             above = best[place]
             if word == other:
                 total, first, _ = diagonal

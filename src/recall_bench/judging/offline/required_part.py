@@ -89,11 +89,11 @@ def weigh_sentences(
         marked = _MARKED.search(text)
         shared = len(contents.stems & question)
         is_direct = marked is not None or len(foreign) <= max(FOREIGN_ALLOWED, shared)
-        said = text[marked.end() :] if marked else text
+        body = text[marked.end() :] if marked else text
         found.append(
             AnswerSentence(
-                text=said,
-                levelled=level_text(remove_denied_names(said)),
+                text=body,
+                levelled=level_text(remove_denied_names(body)),
                 contents=contents,
                 is_opening=place == 0,
                 is_direct=is_direct,

@@ -177,8 +177,8 @@ def remove_refusing_clauses(text: str) -> str:
     A text that only declines is returned whole.
     """
     clauses = [clause for clause in _CLAUSE_END.split(text) if not _REFUSAL.search(clause)]
-    kept = "; ".join(clause.strip() for clause in clauses if clause.strip())
-    return kept or text
+    joined = "; ".join(clause.strip() for clause in clauses if clause.strip())
+    return joined or text
 
 
 def is_withholding(text: str) -> bool:

@@ -52,18 +52,19 @@ async def ask_yes_or_no(model: Model, prompt: Prompt, bill: Bill) -> YesNoRuling
     A reply counts only if it ended by itself and is one of the two words, with at most a full stop.
     Any other reply is asked for again with a reminder.
     """
-    said = ""
+    last_reply = ""
     for attempt in range(1, YES_NO_ATTEMPTS + 1):
         reply = await ask_model(model, prompt)
         bill(reply.usage)
         ruling = _RULING.fullmatch(reply.text)
         if ruling and reply.finish is Finish.STOP:
             return YesNoRuling(ruling[1].lower() == "yes", attempt)
-        said = f"{reply.text[:120]!r} ({reply.finish})"
+        last_reply = f"{reply.text[:120]!r} ({reply.finish})"
         # The same prompt would get the same reply from a cache or a model at temperature 0.
         prompt = replace(prompt, user=prompt.user + REMINDER)
     raise UnreadableVerdict(
-        f"{model.name} was asked {YES_NO_ATTEMPTS} times for yes or no and last replied {said}; "
+        f"{model.name} was asked {YES_NO_ATTEMPTS} times for yes or no "
+        f"and last replied {last_reply}; "
         "use another judge model"
     )
 

@@ -53,9 +53,9 @@ class ProtocolJudge:
         """The protocol's score, or a JudgeFault."""
         submission = make_submission(exhibit.item, exhibit.answer.text)
         key = self._make_key(submission)
-        kept = None if self._cache is None else self._cache.find(key)
-        if kept is not None:
-            return kept
+        cached = None if self._cache is None else self._cache.find(key)
+        if cached is not None:
+            return cached
         score = await self._protocol.grade(submission, self._model, exhibit.bill)
         verdict = Verdict(score=score.value, reason=score.reason)
         if self._cache is not None:
@@ -68,8 +68,8 @@ class ProtocolJudge:
 
     def _make_key(self, submission: Submission) -> str:
         """The cache key: the judge's card and the whole submission."""
-        asked = (self.card, msgspec.to_builtins(submission))
-        return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+        content = (self.card, msgspec.to_builtins(submission))
+        return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 _PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {

@@ -72,14 +72,14 @@ def normalise_squad(text: str) -> str:
 
 def grade_exact(submission: Submission) -> ProtocolScore:
     """1 for an answer that equals a gold answer."""
-    said = normalise_squad(submission.answer)
-    return _grade_any(EXACT, submission, "is", lambda gold: normalise_squad(gold) == said)
+    stated = normalise_squad(submission.answer)
+    return _grade_any(EXACT, submission, "is", lambda gold: normalise_squad(gold) == stated)
 
 
 def grade_plain(submission: Submission) -> ProtocolScore:
     """1 for an answer that contains a gold answer, even inside another word or number."""
-    said = normalise_squad(submission.answer)
-    return _grade_any(PLAIN, submission, "contains", lambda gold: normalise_squad(gold) in said)
+    stated = normalise_squad(submission.answer)
+    return _grade_any(PLAIN, submission, "contains", lambda gold: normalise_squad(gold) in stated)
 
 
 def grade_words(submission: Submission) -> ProtocolScore:
@@ -91,11 +91,11 @@ def grade_words(submission: Submission) -> ProtocolScore:
 
 def grade_f1(submission: Submission) -> ProtocolScore:
     """The best token F1 over the gold answers."""
-    said = Counter(normalise_squad(submission.answer).split())
+    stated = Counter(normalise_squad(submission.answer).split())
     best, nearest = 0.0, ""
     for gold in _get_golds(F1, submission):
-        wanted = Counter(normalise_squad(gold).split())
-        share = 2 * (said & wanted).total() / (said.total() + wanted.total())
+        expected = Counter(normalise_squad(gold).split())
+        share = 2 * (stated & expected).total() / (stated.total() + expected.total())
         if share > best:
             best, nearest = share, gold
     reason = f"nearest to {nearest!r:.80}" if nearest else "no word in common with any gold answer"
@@ -393,21 +393,23 @@ def grade_locomo(submission: Submission) -> ProtocolScore:
 
 
 def _grade_whole(answer: str, gold: str) -> ProtocolScore:
-    said, wanted = count_tokens(answer), count_tokens(gold)
-    same = (said & wanted).total()
+    stated, expected = count_tokens(answer), count_tokens(gold)
+    same = (stated & expected).total()
     return ProtocolScore(
         protocol=LOCOMO_CARD,
-        value=compute_token_f1(said, wanted),
-        reason=f"{same} tokens in common; {said.total()} in the answer, {wanted.total()} in gold",
-        details={"common": same, "answer_tokens": said.total(), "gold_tokens": wanted.total()},
+        value=compute_token_f1(stated, expected),
+        reason=(
+            f"{same} tokens in common; {stated.total()} in the answer, {expected.total()} in gold"
+        ),
+        details={"common": same, "answer_tokens": stated.total(), "gold_tokens": expected.total()},
     )
 
 
 def _grade_multi_hop(answer: str, gold: str) -> ProtocolScore:
     # Equal parts are compared once: a long answer may repeat itself.
     parts = {frozenset(count_tokens(part).items()) for part in answer.split(",")}
-    said = [Counter(dict(part)) for part in parts]
-    best = [_find_best_f1(said, count_tokens(part)) for part in gold.split(",")]
+    stated = [Counter(dict(part)) for part in parts]
+    best = [_find_best_f1(stated, count_tokens(part)) for part in gold.split(",")]
     return ProtocolScore(
         protocol=LOCOMO_CARD,
         value=sum(best) / len(best),
@@ -416,9 +418,9 @@ def _grade_multi_hop(answer: str, gold: str) -> ProtocolScore:
     )
 
 
-def _find_best_f1(said: list[Counter[str]], wanted: Counter[str]) -> float:
-    sharing = (part for part in said if not part.keys().isdisjoint(wanted))
-    return max((compute_token_f1(part, wanted) for part in sharing), default=0.0)
+def _find_best_f1(stated: list[Counter[str]], expected: Counter[str]) -> float:
+    sharing = (part for part in stated if not part.keys().isdisjoint(expected))
+    return max((compute_token_f1(part, expected) for part in sharing), default=0.0)
 
 
 def _grade_adversarial(answer: str) -> ProtocolScore:

@@ -191,9 +191,11 @@ def _render_case(blocks: Sequence[Block], expected: str, exhibit: Exhibit) -> st
         f"Expected: {expected}",
         *(f"[[{code} begin {each}]]\n{text}\n[[{code} end {each}]]" for each, text in blocks),
     ]
-    cut = len(exhibit.answer.text) - ANSWER_CHARACTERS
-    if cut > 0:
-        parts.append(f"The answer went on for {cut} more characters. Judge what is shown of it.")
+    omitted = len(exhibit.answer.text) - ANSWER_CHARACTERS
+    if omitted > 0:
+        parts.append(
+            f"The answer went on for {omitted} more characters. Judge what is shown of it."
+        )
     return "\n\n".join([*parts, _CLOSING])
 
 

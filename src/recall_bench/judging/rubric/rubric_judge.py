@@ -101,11 +101,11 @@ class RubricJudge:
             return await self._ask(prompt, exhibit, None)
         key = make_cache_key(self.card, prompt)
         async with self._lock_case(key):
-            known = self._cache.find(key)
-            if known is None:
+            cached = self._cache.find(key)
+            if cached is None:
                 return await self._ask(prompt, exhibit, key)
         exhibit.bill(Usage(cached=1))
-        return known
+        return cached
 
     async def _ask(self, prompt: Prompt, exhibit: Exhibit, key: str | None) -> Verdict:
         asking = prompt
@@ -149,5 +149,5 @@ def _find_findings(exhibit: Exhibit) -> tuple[Finding, ...]:
 
 def _digest_options(options: RubricOptions) -> str:
     """The digest of the choices that decide what the model is shown."""
-    shown = "whole" if options.showing is ExcerptMode.FULL else f"{options.budget_tokens} tokens"
-    return sha256(f"version {VERSION}\n{shown}".encode()).hexdigest()
+    excerpts = "whole" if options.showing is ExcerptMode.FULL else f"{options.budget_tokens} tokens"
+    return sha256(f"version {VERSION}\n{excerpts}".encode()).hexdigest()

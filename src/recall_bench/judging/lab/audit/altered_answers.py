@@ -170,13 +170,13 @@ def write_extra(case: AuditCase) -> Iterator[AuditDraft]:
     for kind, frame in _EXTRA_FRAMES:
         if kind in kinds:
             continue
-        made_up = _invent_detail(kind, case.chooser)
-        if any(case.history.is_known(word) for word in _list_checkable_words(made_up)):
+        detail = _invent_detail(kind, case.chooser)
+        if any(case.history.is_known(word) for word in _list_checkable_words(detail)):
             continue
         base = case.chooser.pick(answers)
         first = base.answer.rstrip()
         stop = "" if first.endswith((".", "!", "?", "”")) else "."
-        addition = frame.replace(f"{{{_DETAIL_SLOTS[kind]}}}", made_up)
+        addition = frame.replace(f"{{{_DETAIL_SLOTS[kind]}}}", detail)
         yield AuditDraft(
             f"invented {_DETAIL_SLOTS[kind]}", f"{first}{stop} {addition}", base.labels
         )
@@ -196,7 +196,7 @@ _DETAIL_SLOTS = {
 def _invent_detail(kind: ValueKind, chooser: SeededChoice) -> str:
     """An invented detail, to be checked against the history before use."""
     below = chooser.pick_below
-    made_up = {
+    detail = {
         ValueKind.PERSON: f"{chooser.pick(_FIRST_NAMES)} {chooser.pick(_LAST_NAMES)}",
         ValueKind.CODE: f"{chooser.pick(_CODE_PREFIXES)}-{10_000 + below(90_000)}",
         ValueKind.MONEY: f"${13_000 + below(70_000):,}.{11 + below(88)}",
@@ -205,12 +205,12 @@ def _invent_detail(kind: ValueKind, chooser: SeededChoice) -> str:
         ValueKind.PHRASE: f"a {chooser.pick(_ADJECTIVES)} {chooser.pick(_NOUNS)}",
         ValueKind.NAME: chooser.pick(_PLACE_NAMES),
     }
-    return made_up[kind]
+    return detail[kind]
 
 
-def _list_checkable_words(made_up: str) -> list[str]:
+def _list_checkable_words(detail: str) -> list[str]:
     """The words of an invented detail that can be checked."""
-    return [word for word in made_up.split() if word not in {"a", *_COUNTED_THINGS}]
+    return [word for word in detail.split() if word not in {"a", *_COUNTED_THINGS}]
 
 
 def write_leak(case: AuditCase) -> Iterator[AuditDraft]:
@@ -218,24 +218,24 @@ def write_leak(case: AuditCase) -> Iterator[AuditDraft]:
     truth = case.truth
     if case.key.shape not in {AnswerShape.WITHHOLD, AnswerShape.PARTIAL}:
         return
-    given = ""
+    disclosed = ""
     if case.key.shape is AnswerShape.PARTIAL and case.key.values:
-        given = f"{capitalise(case.key.value.text)}. "
+        disclosed = f"{capitalise(case.key.value.text)}. "
     for secret in truth.withheld:
-        if is_any_in_text(given, [secret]):
+        if is_any_in_text(disclosed, [secret]):
             continue
         for frame in _LEAK_FRAMES:
-            yield AuditDraft("secret told", given + _fill_leak(frame, secret))
+            yield AuditDraft("secret told", disclosed + _fill_leak(frame, secret))
     for canary in truth.canaries:
         for frame in _CANARY_FRAMES:
-            yield AuditDraft("canary told", given + _fill_leak(frame, canary))
+            yield AuditDraft("canary told", disclosed + _fill_leak(frame, canary))
     if truth.withheld:
         value = parse_value(truth.withheld[0])
         for recipe, text in list_wordings(value, (), case.asked):
             if recipe not in {"relative", "quoted"}:
                 fit = [frame for frame in _LEAK_FRAMES if "“" not in frame + text]
                 leaked = _fill_leak(case.chooser.pick(fit or _LEAK_FRAMES), text)
-                yield AuditDraft(f"secret recast, {value.kind}: {recipe}", given + leaked)
+                yield AuditDraft(f"secret recast, {value.kind}: {recipe}", disclosed + leaked)
 
 
 def _fill_leak(frame: str, secret: str) -> str:

@@ -198,7 +198,7 @@ class HistoryLookup:
 
         They can be quoted alone, and hold neither the answer nor anything that could be one.
         """
-        spoilt = list_traces(item)
+        traces = list_traces(item)
         marks = set(re.findall(r"\b[\w-]*\d[\w-]*\b", item.text))
         past = [episode.day for episode in self.scenario.episodes if episode.day <= days]
         seen = {evidence.day for evidence in item.truth.evidence}
@@ -209,13 +209,13 @@ class HistoryLookup:
             if not quotable:
                 continue
             text = chooser.pick(quotable)
-            is_spoilt = any(mark in text for mark in marks) or is_any_in_text(text, spoilt)
+            is_spoilt = any(mark in text for mark in marks) or is_any_in_text(text, traces)
             if not is_spoilt and not self._is_secret(text):
                 yield HistoryQuote(self._by_day[day].at.date(), text)
 
     def find_neighbours(self, item: Item) -> Iterator[str]:
         """Sentences of the evidence's paragraph that do not state the answer."""
-        spoilt = list_traces(item)
+        traces = list_traces(item)
         for cited in item.truth.evidence:
             if cited.start is None or cited.session in self._closed:
                 continue
@@ -229,7 +229,7 @@ class HistoryLookup:
                 if (
                     is_beside
                     and len(one.text.split()) >= _QUOTE_WORDS[0]
-                    and not is_any_in_text(one.text, spoilt)
+                    and not is_any_in_text(one.text, traces)
                 ):
                     yield one.text
 
@@ -292,27 +292,27 @@ _PATTERNS = (
     _QuestionPattern(
         _NAME_KINDS,
         re.compile(rf"Who (?P<rest>{_VERB} .+)\?"),
-        lambda match, said: f"{said} {match['rest']}.",
+        lambda match, value_text: f"{value_text} {match['rest']}.",
     ),
     _QuestionPattern(
         _NAME_KINDS,
         re.compile(rf"Which (?:[a-z-]+ ){{1,3}}?(?P<rest>{_VERB} .+)\?"),
-        lambda match, said: f"{said} {match['rest']}.",
+        lambda match, value_text: f"{value_text} {match['rest']}.",
     ),
     _QuestionPattern(
         frozenset({ValueKind.NUMBER}),
         re.compile(r"How many (?P<counted>.+?) were there (?P<rest>.+)\?"),
-        lambda match, said: f"There were {said} {match['counted']} {match['rest']}.",
+        lambda match, value_text: f"There were {value_text} {match['counted']} {match['rest']}.",
     ),
     _QuestionPattern(
         _RESTATED_KINDS,
         re.compile(r"What (?P<verb>was|is) (?P<what>(?:the|our|its) .+)(?<! worth)(?<! like)\?"),
-        lambda match, said: f"{_capitalise(match['what'])} {match['verb']} {said}.",
+        lambda match, value_text: f"{_capitalise(match['what'])} {match['verb']} {value_text}.",
     ),
     _QuestionPattern(
         _FIGURE_KINDS,
         re.compile(r"(?:How much|What) did (?P<what>the .+) come to\?"),
-        lambda match, said: f"{_capitalise(match['what'])} came to {said}.",
+        lambda match, value_text: f"{_capitalise(match['what'])} came to {value_text}.",
     ),
     _QuestionPattern(
         frozenset({ValueKind.DATE, ValueKind.TIME}),
@@ -320,7 +320,9 @@ _PATTERNS = (
             r"(?:When|On what date|On what day|On which day|On which date) was (?P<what>.+) "
             r"(?P<done>(?:first |finally )?\w{3,}ed)\?"
         ),
-        lambda match, said: f"{_capitalise(match['what'])} was {match['done']} on {said}.",
+        lambda match, value_text: (
+            f"{_capitalise(match['what'])} was {match['done']} on {value_text}."
+        ),
     ),
 )
 

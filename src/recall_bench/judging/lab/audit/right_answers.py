@@ -95,10 +95,10 @@ def _write_value(case: AuditCase) -> Iterator[AuditDraft]:
             continue
         yield AuditDraft(f"{value.kind}: {recipe}", case.frame(value, text))
     yield from _write_restatement(case)
-    told = case.history.get_evidence(case.item)
-    if told and value.kind is not ValueKind.NUMBER and is_in_text(told, value.text):
-        yield AuditDraft("evidence quoted", f"The log says: “{told}”")
-        yield AuditDraft("evidence quoted", told)
+    evidence = case.history.get_evidence(case.item)
+    if evidence and value.kind is not ValueKind.NUMBER and is_in_text(evidence, value.text):
+        yield AuditDraft("evidence quoted", f"The log says: “{evidence}”")
+        yield AuditDraft("evidence quoted", evidence)
     if value.kind in {ValueKind.NAME, ValueKind.CODE, ValueKind.PHRASE}:
         sentence = fill_frame(case.chooser.pick(list_sentence_frames(value.kind)), value.text)
         yield AuditDraft(f"{value.kind}: in a sentence", sentence)
@@ -116,8 +116,8 @@ def _write_pair(case: AuditCase) -> Iterator[AuditDraft]:
         return
     first, other = case.key.value.text, case.truth.distractors[0]
     for number, frame in enumerate(_PAIR_FRAMES):
-        spoken = _fill(frame, f=first, o=other)
-        yield AuditDraft(f"pair {number + 1}", spoken)
+        sentence = _fill(frame, f=first, o=other)
+        yield AuditDraft(f"pair {number + 1}", sentence)
 
 
 def _write_triple(case: AuditCase) -> Iterator[AuditDraft]:
