@@ -8,6 +8,7 @@ from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES, Verdict
+from recall_bench.reporting.formats import format_card
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import list_names
 
@@ -113,9 +114,7 @@ def _iterate_pairs(
 
 def _format_judges(plan: Plan) -> str:
     cards = [plan.judge, *([plan.appellate] if plan.appellate is not None else [])]
-    return ", reviewed by ".join(
-        f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "") for card in cards
-    )
+    return ", reviewed by ".join(format_card(card, card.model) for card in cards)
 
 
 def render_changes(changes: VerdictChanges) -> str:
