@@ -9,8 +9,8 @@ import pytest
 
 from recall_bench.core.verdict import JudgeCard
 from tests.commands import Invoke
-from tests.reporting.conftest import trial
 from tests.reporting.simulated_runs import LABELS, questions, write_run
+from tests.written_runs import trial
 
 ITEMS = questions(24, "factual-recall", "synthesis")
 

@@ -5,7 +5,7 @@ import msgspec
 from recall_bench.core.event import Declared, decode_event, encode_event
 from recall_bench.core.plan import FileCard, ImportCard, Plan
 from recall_bench.core.scenario import Scenario
-from tests.core.test_standing import NOW
+from tests.core.test_trial_states import NOW
 
 CARD = ImportCard(
     written_by="public harness", files=(FileCard(name="result.json", sha256="0" * 64, bytes=1),)

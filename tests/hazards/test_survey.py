@@ -51,9 +51,9 @@ from tests.hazards.making import (
 )
 from tests.judging.protocols.scripted import ScriptedModel
 from tests.judging.rubric.scripted import verdict_json
-from tests.reporting.conftest import question
 from tests.running.conftest import Rehearsal
 from tests.running.finders import Finder
+from tests.written_runs import question
 
 GUARDED = {
     "8": "test_as_many_passes_as_failures_are_reviewed",

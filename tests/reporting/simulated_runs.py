@@ -12,7 +12,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.runs.run_folder import RunFolder
-from tests.reporting.conftest import NOON, Story, plan_of, question, trial
+from tests.written_runs import NOON, Story, plan_of, question, trial
 
 LABELS = ("2d", "4d")
 _WRITTEN = count()

@@ -18,8 +18,8 @@ from recall_bench.reporting.power_plan import (
 from recall_bench.reporting.run_comparison import compare_runs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable, read_trials
-from tests.reporting.conftest import trial
 from tests.reporting.simulated_runs import LABELS, questions, write_run
+from tests.written_runs import trial
 
 STATED = state_basis(2.0, None, None)
 

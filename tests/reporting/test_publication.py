@@ -8,7 +8,7 @@ import pytest
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.publication import PublishedReport, publish_report
-from tests.reporting.conftest import Story, plan_of, question, trial
+from tests.written_runs import Story, plan_of, question, trial
 
 GOOD = Verdict.of(3, 2, 1)
 PERSONAS = ("ada", "x/../../../escaped\0\x1b[31m", "long" * 100)

@@ -14,8 +14,8 @@ from recall_bench.reporting.analyses.canary_watch import render_canaries
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
-from tests.reporting.conftest import ALL_OF_ADA, PERFECT, POOR, ada_story, trial
 from tests.reporting.simulated_runs import LABELS, questions, write_run
+from tests.written_runs import ALL_OF_ADA, PERFECT, POOR, ada_story, trial
 
 OTHER = SystemCard(name="other", version="2")
 STUB = JudgeCard(name="stub", version="1")

@@ -16,7 +16,8 @@ from recall_bench.reporting.run_comparison import ComparisonReport, Contrast, co
 from recall_bench.reporting.run_pairs import CHANGED_QUESTION, NO_CHECKPOINT
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus
-from tests.reporting.conftest import (
+from tests.reporting.simulated_runs import LABELS, questions, write_run
+from tests.written_runs import (
     ALL_OF_ADA,
     INVENTED,
     PERFECT,
@@ -27,7 +28,6 @@ from tests.reporting.conftest import (
     question,
     trial,
 )
-from tests.reporting.simulated_runs import LABELS, questions, write_run
 
 ITEMS = questions(24, "factual-recall", "synthesis")
 BETTER = SystemCard(name="better", version="2")

@@ -9,7 +9,7 @@ from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.reporting.run_pairs import find_differences
-from tests.reporting.conftest import ADA, plan_of
+from tests.written_runs import ADA, plan_of
 
 SCENARIOS: dict[str, Sequence[Item]] = {"ada": ADA}
 PLAN = plan_of(SCENARIOS)

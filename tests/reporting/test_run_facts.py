@@ -12,7 +12,8 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
 from recall_bench.reporting.run_text import render_run
 from recall_bench.runs.summary import RunStatus, summarise
-from tests.reporting.conftest import (
+from tests.runs.test_result_files import exported
+from tests.written_runs import (
     ALL_OF_ADA,
     INVENTED,
     PERFECT,
@@ -23,7 +24,6 @@ from tests.reporting.conftest import (
     question,
     trial,
 )
-from tests.reporting.test_export import exported
 
 SENIOR = JudgeCard(name="senior", version="2")
 WRITTEN = JudgeCard(

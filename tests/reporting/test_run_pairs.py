@@ -18,7 +18,7 @@ from recall_bench.reporting.run_pairs import (
     pair_trials,
 )
 from recall_bench.runs.trials import TrialTable, read_trials
-from tests.reporting.conftest import ADA, Story, plan_of, question, trial
+from tests.written_runs import ADA, Story, plan_of, question, trial
 
 BOB = (question("sea"), question("sun"))
 

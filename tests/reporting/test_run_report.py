@@ -11,7 +11,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
-from tests.reporting.conftest import Story, plan_of, question, trial
+from tests.written_runs import Story, plan_of, question, trial
 
 GOOD, WRONG, MADE_UP = Verdict.of(3, 2, 1), Verdict.of(0, 0, 1), Verdict.of(1, 0, 0)
 

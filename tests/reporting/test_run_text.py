@@ -18,7 +18,7 @@ from recall_bench.reporting.run_text import (
 )
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.summary import summarise
-from tests.reporting.conftest import (
+from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
     INVENTED,

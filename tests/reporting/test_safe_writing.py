@@ -8,7 +8,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.result_files import export_files
-from tests.reporting.conftest import Story
+from tests.written_runs import Story
 
 
 def test_a_failing_write_leaves_every_old_file_and_no_litter(

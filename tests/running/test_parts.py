@@ -5,8 +5,8 @@ from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.testing import ScriptedSystem
-from tests.merging.apart import begun, go_on, standings_of
 from tests.running.many import QUESTIONS, Ruled, fails_below, many, parrot
+from tests.runs.merging.apart import begun, go_on, standings_of
 
 
 def part(plan: Plan, scenario: Scenario, number: int, system: ScriptedSystem) -> list[Event]:

@@ -14,7 +14,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trials import TrialRow, TrialTable, read_trials
-from tests.reporting.conftest import (
+from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
     INVENTED,

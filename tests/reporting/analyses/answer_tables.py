@@ -6,7 +6,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.runs.trials import TrialRow, TrialTable
-from tests.reporting.conftest import plan_of, question
+from tests.written_runs import plan_of, question
 
 SOUND = (3, 2, 1)
 MADE_UP = (0, 0, 0)

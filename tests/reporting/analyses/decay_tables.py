@@ -10,7 +10,7 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.runs.trials import TrialRow, TrialTable
-from tests.reporting.conftest import plan_of, question
+from tests.written_runs import plan_of, question
 
 RIGHT = TrialStatus(TrialState.JUDGED, 3, 2, 1)
 WRONG = TrialStatus(TrialState.JUDGED, 1, 0, 1)

@@ -16,7 +16,7 @@ from recall_bench.reporting.analyses.attribution import (
     find_leaves,
 )
 from recall_bench.runs.trials import TrialTable, read_trials
-from tests.reporting.conftest import (
+from tests.written_runs import (
     INVENTED,
     NOON,
     PERFECT,

@@ -13,8 +13,8 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.reporting.analyses.canary_watch import read_canaries
 from recall_bench.runs.run_folder import RunFolder
-from tests.reporting.conftest import trial
 from tests.reporting.simulated_runs import LABELS, questions, write_run, write_run_at
+from tests.written_runs import trial
 
 
 def a_run(folder: Path, *bad: str, start: datetime | None = None, **settings: object) -> Path:

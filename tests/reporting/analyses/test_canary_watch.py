@@ -17,7 +17,7 @@ from recall_bench.reporting.analyses.canary_watch import (
 )
 from recall_bench.runs.trials import TrialRow, TrialTable
 from tests.reporting.analyses.answer_tables import MADE_UP, SOUND, asked, table_of
-from tests.reporting.conftest import question
+from tests.written_runs import question
 
 CALM = [asked(f"calm{n}", days=days) for n in range(30) for days in (100, 200, 300)]
 

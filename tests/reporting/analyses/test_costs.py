@@ -26,7 +26,7 @@ from recall_bench.reporting.analyses.costs import (
     measure_costs,
 )
 from recall_bench.runs.trials import read_trials
-from tests.reporting.conftest import ADA, NOON, PERFECT, Story, ada_story, plan_of, trial
+from tests.written_runs import ADA, NOON, PERFECT, Story, ada_story, plan_of, trial
 
 MODEL = ReaderCard(name="model", version="1", model="some:model")
 PLAIN = ReaderCard(name="extractive", version="1")

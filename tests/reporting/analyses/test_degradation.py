@@ -8,7 +8,7 @@ from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.analyses.degradation import measure_degradation
 from tests.reporting.analyses.decay_tables import RIGHT, WRONG, table_of
-from tests.reporting.conftest import question
+from tests.written_runs import question
 
 DAYS = range(10, 101, 10)
 

@@ -17,7 +17,7 @@ from recall_bench.reporting.analyses.fact_survival import (
 )
 from recall_bench.runs.trials import TrialRow
 from tests.reporting.analyses.decay_tables import RIGHT, WRONG, facts, table_of
-from tests.reporting.conftest import question, trial
+from tests.written_runs import question, trial
 
 DAYS = range(10, 201, 10)
 

@@ -18,7 +18,7 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trials import read_trials
 from tests.reporting.analyses.answer_tables import MADE_UP, SOUND, asked, table_of
-from tests.reporting.conftest import ALL_OF_ADA, INVENTED, PERFECT, ada_story, trial
+from tests.written_runs import ALL_OF_ADA, INVENTED, PERFECT, ada_story, trial
 
 
 def views(*rows: object, **settings: object) -> HallucinationViews:

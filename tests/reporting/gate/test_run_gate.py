@@ -19,7 +19,8 @@ from recall_bench.reporting.gate.gate_rules import GateRules
 from recall_bench.reporting.gate.run_gate import check_run
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
-from tests.reporting.conftest import (
+from tests.reporting.simulated_runs import LABELS, drawn_pair, questions, write_run
+from tests.written_runs import (
     ALL_OF_ADA,
     NOON,
     PERFECT,
@@ -31,7 +32,6 @@ from tests.reporting.conftest import (
     question,
     trial,
 )
-from tests.reporting.simulated_runs import LABELS, drawn_pair, questions, write_run
 
 ITEMS = questions(24, "factual-recall", "synthesis")
 

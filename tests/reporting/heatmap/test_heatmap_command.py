@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from recall_bench.cli.main import cli
 from recall_bench.cli.report import heatmap_command
 from recall_bench.reporting.heatmap.colours import ColourScale, colour_score
-from tests.reporting.conftest import Story
+from tests.written_runs import Story
 
 
 def drawn(story: Story, *options: str) -> str:

@@ -16,7 +16,7 @@ from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 from recall_bench.runs.result_files import export_files
 from tests.conftest import shared_data
-from tests.reporting.conftest import (
+from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
     INVENTED,

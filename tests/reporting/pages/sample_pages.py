@@ -11,7 +11,7 @@ from recall_bench.reporting.pages.page import write_page
 from recall_bench.reporting.run_report import build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
-from tests.reporting.conftest import INVENTED, PERFECT, POOR, Story, plan_of, trial
+from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, trial
 
 DAY = "🦉 An owl came by at dusk.\n" + "Rain.\n" * 60 + "The cat is called Fig. It rained."
 SENTENCE = "The cat is called Fig."

@@ -11,8 +11,8 @@ from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
 from tests.reporting.charts.sample_report import sampled_report
-from tests.reporting.conftest import INVENTED, PERFECT, Story, plan_of, question, trial
 from tests.reporting.pages.conftest import Visiting
+from tests.written_runs import INVENTED, PERFECT, Story, plan_of, question, trial
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from recall_bench.reporting.pages.page_data import (
     truncate_text,
 )
 from recall_bench.runs.run_folder import RunFolder
-from tests.reporting.conftest import PERFECT, Story, plan_of, trial
 from tests.reporting.pages.sample_pages import DAY, SENTENCE, STORIES, ada, ada_run
+from tests.written_runs import PERFECT, Story, plan_of, trial
 
 
 def details_of(folder: RunFolder) -> PersonaDetails:

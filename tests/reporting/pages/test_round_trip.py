@@ -21,7 +21,7 @@ from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from tests.reporting.charts.sample_report import sampled_report
-from tests.reporting.conftest import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
+from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
 
 PERSONAS = ("ada", "bee", "cyd")
 STORIES = {name: {day: f"Day {day} of {name}." for day in (1, 2)} for name in PERSONAS}

@@ -14,7 +14,7 @@ from recall_bench.metrics.comparison import (
     compute_sign_flip_p,
 )
 from recall_bench.metrics.estimate import IntervalMethod, estimate_mean
-from tests.statistics_.simulated import run
+from tests.metrics.simulated import run
 
 
 def trials(marks: Mapping[str, float]) -> dict[Trial, float]:

@@ -13,8 +13,8 @@ from recall_bench.reporting.analyses.costs import CostMeasure, measure_costs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
 from recall_bench.runs.trials import read_trials
-from tests.importing.conftest import Import, faults
-from tests.importing.public_files import Row, part, reconstructed, result, row
+from tests.runs.importing.conftest import Import, faults
+from tests.runs.importing.public_files import Row, part, reconstructed, result, row
 
 Opened = Callable[[], RunFolder]
 

@@ -8,7 +8,7 @@ from recall_bench.core.plan import Lifecycle, Plan, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.runs.merge import merge_events
 from recall_bench.testing import ScriptedSystem
-from tests.merging.apart import begun, go_on, source
+from tests.runs.merging.apart import begun, go_on, source
 
 
 def part(plan: Plan, scenario: Scenario, number: int | None, of: int = 2) -> list[Event]:

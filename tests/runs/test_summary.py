@@ -15,7 +15,7 @@ from recall_bench.runs.summary import (
     summarise,
     summarise_checkpoint,
 )
-from tests.reporting.conftest import (
+from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
     INVENTED,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.runs.summary import heatmap_grid, summarise
-from tests.reporting.conftest import POOR, Story, ada_story, trial
+from tests.written_runs import POOR, Story, ada_story, trial
 
 
 def test_the_grid_has_exactly_the_public_keys(finished: Story) -> None:

@@ -13,7 +13,7 @@ from recall_bench.metrics.survival import (
     estimate_survival,
     estimate_survival_by,
 )
-from tests.statistics_.simulated import decaying
+from tests.metrics.simulated import decaying
 
 
 def lives(*asks: str, gap: float = 10, failures: int = 1) -> list[tuple[float, float | None]]:

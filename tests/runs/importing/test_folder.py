@@ -12,7 +12,7 @@ from recall_bench.runs.import_run import import_run
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
-from tests.importing.public_files import header, part, reached, result, row, save
+from tests.runs.importing.public_files import header, part, reached, result, row, save
 
 Files = Callable[..., Path]
 ROWS = [row("q1", (3, 2, 1)), row("q2", (0, 0, 1), answer="[TIMEOUT]")]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.commands import Invoke
 
-PAGE = Path(__file__).parents[2] / "docs/how-to/job-arrays.md"
+PAGE = Path(__file__).parents[3] / "docs/how-to/job-arrays.md"
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from recall_bench.core.event import Answered, Judged
 from recall_bench.runs.import_run import import_run
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
-from tests.importing.conftest import Import, faults
-from tests.importing.public_files import (
+from tests.runs.importing.conftest import Import, faults
+from tests.runs.importing.public_files import (
     Row,
     header,
     logged,

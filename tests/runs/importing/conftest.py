@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.runs.import_run import ImportResult, import_run
 from recall_bench.runs.run_folder import RunFolder
-from tests.importing.public_files import Row, save
+from tests.runs.importing.public_files import Row, save
 
 Import = Callable[..., ImportResult]
 

@@ -10,8 +10,8 @@ from recall_bench.runs.import_run import import_run
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary, summarise
 from recall_bench.runs.trials import read_trials
-from tests.importing.conftest import faults
-from tests.importing.public_files import part, result, row, save
+from tests.runs.importing.conftest import faults
+from tests.runs.importing.public_files import part, result, row, save
 
 Cells = dict[tuple[str, str, str], tuple[int, float | None]]
 NAMES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")

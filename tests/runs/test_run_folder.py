@@ -14,7 +14,7 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.marks import ReviewTally
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
-from tests.reporting.conftest import ALL_OF_ADA, INVENTED, PERFECT, POOR, Story, ada_story, trial
+from tests.written_runs import ALL_OF_ADA, INVENTED, PERFECT, POOR, Story, ada_story, trial
 
 
 def test_results_come_in_the_order_of_the_schedule(story: Story) -> None:

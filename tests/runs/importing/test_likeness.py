@@ -11,7 +11,7 @@ from recall_bench.reporting.run_comparison import compare_runs
 from recall_bench.reporting.run_pairs import find_differences
 from recall_bench.runs.import_run import import_run
 from recall_bench.runs.run_folder import RunFolder
-from tests.importing.public_files import Row, part, result, row, save
+from tests.runs.importing.public_files import Row, part, result, row, save
 
 MANY = [row(f"q{number}", (3, 2, 1)) for number in range(12)]
 Make = Callable[..., Path]

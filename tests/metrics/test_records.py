@@ -7,7 +7,7 @@ from recall_bench.metrics.comparison import compare
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.survival import build_cohort, estimate_survival
 from recall_bench.metrics.trend import estimate_trend
-from tests.statistics_.simulated import Rule, decaying, run
+from tests.metrics.simulated import Rule, decaying, run
 
 
 def test_every_result_survives_json() -> None:

@@ -11,8 +11,8 @@ from recall_bench.runs.import_run import ImportResult, import_run
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from tests.conftest import shared_data
-from tests.importing.conftest import faults
-from tests.importing.public_files import Row, part, reconstructed, result, save
+from tests.runs.importing.conftest import faults
+from tests.runs.importing.public_files import Row, part, reconstructed, result, save
 
 MEMPALACE = "mempalace/ea-180d-mempalace-baseline"
 OPENCLAW = "openclaw/ea-180d-openclaw"

@@ -6,7 +6,7 @@ from numpy.random import default_rng
 
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, compute_percentile, resample
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod, estimate_mean
-from tests.statistics_.simulated import Rule
+from tests.metrics.simulated import Rule
 
 
 def estimated(

@@ -15,7 +15,7 @@ from recall_bench.core.scenario import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.runs.estimates import build_heatmaps, estimate_overall
 from recall_bench.runs.result_files import export_files
-from tests.reporting.conftest import (
+from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
     INVENTED,

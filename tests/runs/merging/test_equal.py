@@ -25,8 +25,8 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.runs.merge import merge_events
 from recall_bench.testing import ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
-from tests.merging.apart import begun, go_on, resumed, source, standings_of
 from tests.running.many import FAIL, PASS, Ruled
+from tests.runs.merging.apart import begun, go_on, resumed, source, standings_of
 
 MOST_DAYS = 6
 

@@ -12,7 +12,7 @@ from numpy.random import Generator, default_rng
 
 from recall_bench.core.plan import Trial
 from recall_bench.metrics.comparison import PairedComparison, compare, compare_by_category
-from tests.statistics_.simulated import run
+from tests.metrics.simulated import run
 
 ROUNDS = 300
 NOMINAL = 0.05

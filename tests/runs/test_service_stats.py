@@ -10,7 +10,9 @@ from recall_bench.core.memory import Answer, Asker, Clock, Delivery, ReaderCard,
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.heatmap.heatmap_files import build_run_heatmap, load_result_heatmap
-from tests.reporting.conftest import (
+from tests.reporting.test_run_facts import fact
+from tests.runs.test_result_files import exported
+from tests.written_runs import (
     NOON,
     Story,
     ada_story,
@@ -19,8 +21,6 @@ from tests.reporting.conftest import (
     question,
     trial,
 )
-from tests.reporting.test_export import exported
-from tests.reporting.test_run_facts import fact
 
 UNTOLD = SystemCard(name="deaf", version="1", asker=Asker.UNTOLD)
 

@@ -23,7 +23,7 @@ from recall_bench.runs.estimates import (
 )
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import CheckpointSummary, summarise
-from tests.reporting.conftest import (
+from tests.written_runs import (
     INVENTED,
     PERFECT,
     POOR,
