@@ -190,7 +190,7 @@ def test_questions_that_nobody_can_answer_are_counted_before_the_run(
 
     assert (
         "note: gardener: 1 of 5 questions ask for an exact value that the logs of their days hold "
-        "and the tool-calls up to then do not, so nobody can know it: gardener-q002\n"
+        "and the tool-calls up to then do not, so it cannot be known: gardener-q002\n"
     ) in shown.err
     assert "nobody can know" not in run("--into", "s").err
 

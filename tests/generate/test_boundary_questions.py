@@ -179,5 +179,5 @@ def test_a_session_whose_every_member_sits_inside_cannot_ask(folder: Path) -> No
         path.read_text(encoding="utf-8").replace("[Ann Miller, Tom Carter]", "[Ann Miller]")
     )
 
-    with pytest.raises(UsageError, match="nobody in any other session is a stranger to bank"):
+    with pytest.raises(UsageError, match="any other session has no participant outside of bank"):
         told(folder, secret())

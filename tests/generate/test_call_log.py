@@ -82,12 +82,12 @@ def test_overwriting_asks_anew_and_goes_on_when_cut_short(tmp_path: Path) -> Non
         log.begin_round(overwrite=True)
 
         assert log.make_key("m", PROMPT, 0) == second
-        assert log.is_written_anew("day 1")
-        assert not log.is_written_anew("day 2")
+        assert log.is_done_in_round("day 1")
+        assert not log.is_done_in_round("day 2")
         log.end_round()
     with CallLog(path) as log:
         log.begin_round(overwrite=False)
         assert log.make_key("m", PROMPT, 0) == second
         log.begin_round(overwrite=True)
         assert log.make_key("m", PROMPT, 0) not in {first, second}
-        assert not log.is_written_anew("day 1")
+        assert not log.is_done_in_round("day 1")

@@ -90,7 +90,7 @@ class CallLog(AppendLog):
         if self._is_overwriting:
             self._append_entry(CallRoundEnd())
 
-    def is_written_anew(self, unit: str) -> bool:
+    def is_done_in_round(self, unit: str) -> bool:
         """Whether the current round has written the unit."""
         return unit in self._replaced
 

@@ -160,7 +160,7 @@ class _DayPass:
         return self.form.list_paths(self.layout, day)
 
     def _is_there(self, day: int) -> bool:
-        if self.request.overwrite and not self.log.is_written_anew(f"day {day}"):
+        if self.request.overwrite and not self.log.is_done_in_round(f"day {day}"):
             return False
         return any(path.exists() for path in self._list_paths(day))
 

@@ -148,7 +148,7 @@ def _check_public(layout: Layout, world: WorldFolder) -> None:
                 f"{layout.name(path)} was edited: its {changed} is not what the world in "
                 f"{layout.name(layout.folder / FOLDER)} plays, so offline cannot write from it; "
                 "name a model with --model, or undo the edit (create-persona with --overwrite "
-                "writes the file anew)"
+                "writes the file again)"
             )
 
 

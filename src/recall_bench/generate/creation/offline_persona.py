@@ -280,6 +280,7 @@ def _list_notes(request: CreateRequest, world: WorldFolder) -> list[str]:
     if request.overwrite and memories.is_dir() and any(memories.iterdir()):
         notes.append(
             f"{memories} holds days of the story that was there; `recall-bench generate "
-            f"--persona {request.persona} --arcs {request.story.arcs} --overwrite` writes them anew"
+            f"--persona {request.persona} --arcs {request.story.arcs} --overwrite` writes them "
+            "again"
         )
     return notes

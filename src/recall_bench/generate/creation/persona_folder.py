@@ -106,10 +106,10 @@ def _find_round_files(request: CreateRequest, log: CallLog | None) -> ExistingFi
     """When overwriting, the files that the current round has written."""
     persona, story = None, None
     if request.arcs_only or (
-        log is not None and log.is_written_anew(name_persona_unit(request)) and _is_ours(request)
+        log is not None and log.is_done_in_round(name_persona_unit(request)) and _is_ours(request)
     ):
         persona = read_persona(request.persona)
-        if log is not None and log.is_written_anew(name_story_unit(request)):
+        if log is not None and log.is_done_in_round(name_story_unit(request)):
             story = read_story(request.persona, request.story.arcs)
     return ExistingFiles(persona=persona, story=story)
 

@@ -179,7 +179,7 @@ class _ModelDaysPass:
 
     def _is_there(self, planned: PlannedDay) -> bool:
         if self.request.overwrite:
-            return self.log.is_written_anew(planned.unit) and planned.day in self.diary.days
+            return self.log.is_done_in_round(planned.unit) and planned.day in self.diary.days
         return planned.day in self.diary.days
 
     def _report_estimate(self, owed: list[PlannedDay]) -> None:

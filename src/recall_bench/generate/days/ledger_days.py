@@ -297,7 +297,7 @@ class _LedgerDaysPass:
         )
 
     def _is_there(self, day: int) -> bool:
-        if self.request.overwrite and not self.log.is_written_anew(f"day {day}"):
+        if self.request.overwrite and not self.log.is_done_in_round(f"day {day}"):
             return False
         return (self.layout.memories / name_day_file(day)).exists()
 

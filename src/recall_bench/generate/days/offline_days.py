@@ -88,7 +88,7 @@ def _list_notes(layout: Layout, days: _OfflineDays, quiet: set[int]) -> Iterator
         yield (
             f"not as the world tells them: {format_days(days.differing)}; answers that the world "
             "works "
-            "out may not hold there (--overwrite writes these days anew)"
+            "out may not hold there (--overwrite writes these days again)"
         )
     strange = [day for day in sorted(quiet) if (layout.memories / name_day_file(day)).exists()]
     if strange:

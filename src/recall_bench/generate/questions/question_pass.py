@@ -174,9 +174,10 @@ def _select_secret_windows(
     ]
     if not probed:
         names = ", ".join(session.id for session in members.isolated)
-        who = f"nobody in {asker}" if asker else "nobody in any other session"
+        where = asker or "any other session"
         raise UsageError(
-            f"--mode boundary: {who} is a stranger to {names}, so nothing is secret from them; "
+            f"--mode boundary: {where} has no participant outside of {names}, so nothing is "
+            "secret; "
             + ("ask from another --query-session" if asker else "add a session with others in it")
         )
     return tuple(
