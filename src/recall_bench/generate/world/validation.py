@@ -6,6 +6,7 @@ from typing import Any
 
 from recall_bench.core.errors import BenchError, Malformed
 from recall_bench.core.sentences import split_sentences
+from recall_bench.generate.world.context import get_template
 from recall_bench.generate.world.sources import (
     KINDS,
     AuthoredArc,
@@ -15,7 +16,7 @@ from recall_bench.generate.world.sources import (
     Variants,
     WorldSources,
 )
-from recall_bench.generate.world.templates import Placeholder, parse_template
+from recall_bench.generate.world.templates import Placeholder
 
 MOST_CONCURRENT = 4
 
@@ -92,7 +93,7 @@ class _SourceChecker:
         yield from self._check_slots(process.slots, told_in)
         yield from self._check_tallies(process)
         for way in _flatten_variants([process.called, process.name]):
-            for placeholder in parse_template(way).list_placeholders():
+            for placeholder in get_template(way).list_placeholders():
                 if placeholder.name in process.slots and process.slots[placeholder.name].ask:
                     yield f"`{way}` gives away {placeholder.name}, which is asked about"
 
@@ -158,7 +159,7 @@ class _SourceChecker:
         self, label: str, heading: Variants, slots: dict[str, FactSlot]
     ) -> Iterator[str]:
         for way in _flatten_variants([heading]):
-            for placeholder in parse_template(way).list_placeholders():
+            for placeholder in get_template(way).list_placeholders():
                 if (
                     placeholder.name in slots
                     and slots[placeholder.name].ask
@@ -173,7 +174,7 @@ class _SourceChecker:
         for text in texts:
             yield from self._check_placeholders(label, text, slots)
             for sentence in _split_sentences(text):
-                for placeholder in parse_template(sentence).list_placeholders():
+                for placeholder in get_template(sentence).list_placeholders():
                     slot = slots.get(placeholder.name)
                     if slot is None or not slot.cue or _is_form(placeholder):
                         continue
@@ -186,7 +187,7 @@ class _SourceChecker:
     def _check_placeholders(
         self, label: str, text: str, slots: dict[str, FactSlot]
     ) -> Iterator[str]:
-        for placeholder in parse_template(text).list_placeholders():
+        for placeholder in get_template(text).list_placeholders():
             name = placeholder.name
             if name in slots or name in _BUILT_IN or name.startswith(("n:", "t:", "date:")):
                 continue
@@ -207,7 +208,7 @@ class _SourceChecker:
             if slot.with_ and slot.with_ not in slots:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
-                for placeholder in parse_template(way).list_placeholders():
+                for placeholder in get_template(way).list_placeholders():
                     known = placeholder.name in slots or placeholder.name in {
                         "it",
                         "date",
@@ -292,7 +293,7 @@ def _find_stated_slots(texts: Iterable[str], slots: dict[str, FactSlot]) -> set[
     return {
         placeholder.name
         for text in texts
-        for placeholder in parse_template(text).list_placeholders()
+        for placeholder in get_template(text).list_placeholders()
         if placeholder.name in slots and slots[placeholder.name].ask and not _is_form(placeholder)
     }
 
