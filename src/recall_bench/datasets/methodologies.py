@@ -1,4 +1,4 @@
-"""How a dataset's questions are counted: which ones, against what gold, by which measures."""
+"""The evaluation protocols of each family of datasets: what is asked, the gold and the measures."""
 
 import re
 from collections.abc import Callable, Iterator

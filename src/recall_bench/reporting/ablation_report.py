@@ -1,4 +1,4 @@
-"""What each variant scored, found and cost, and how far it differs from the base."""
+"""Compare the variants of an ablation with its base, and render the table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Questions become figures: means with their counts, their intervals, their floors and ceilings."""
+"""The figures of an evaluation: means with counts, intervals, chance and ceiling."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A report to be read and published: figures between their floors and ceilings."""
+"""The Markdown page of an evaluation, and the numbered folder it is written to."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

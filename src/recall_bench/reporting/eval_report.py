@@ -1,4 +1,4 @@
-"""Everything an evaluation tells, as one record: what ran, what it got, and question by question.
+"""The report of an evaluation as one record: what ran, its figures, and every question.
 
 All of it can be counted again from the questions: hits carry their ids, ranks, scores and the
 digests of their texts.

@@ -1,4 +1,4 @@
-"""What was found, held against the gold: at each level, with chance below and the best above."""
+"""The scores of every question: retrieval against the gold, answers against the truth."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

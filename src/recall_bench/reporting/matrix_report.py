@@ -1,4 +1,4 @@
-"""What a matrix comes to, as it is written down in `matrix.json`."""
+"""The records of a matrix report, as written to `matrix.json`."""
 
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage

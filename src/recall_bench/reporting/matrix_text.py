@@ -1,4 +1,4 @@
-"""A matrix's report in words and tables, before it is set for a terminal or a page."""
+"""The report of a matrix as text for a terminal and as a Markdown page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

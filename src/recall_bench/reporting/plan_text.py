@@ -1,4 +1,4 @@
-"""A plan and its estimate for people, in eighty columns and on one screen."""
+"""A plan and its estimate as text, in eighty columns and on one screen."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What other judges changed: the same answers, marked before and after."""
+"""Compare the verdicts of two runs on the same answers, and render the table."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""The composition root: settings become a job, with everything checked first."""
+"""The composition root: turns settings into a job, after checking everything."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -116,7 +116,7 @@ def check_writable(job: Job) -> Job:
 
 
 class SettingsCheck:
-    """Collects what is wrong instead of stopping at the first."""
+    """Collects problems instead of stopping at the first."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -125,7 +125,7 @@ class SettingsCheck:
         self.questions: dict[str, Declared] = {}
 
     def try_call(self, call: Callable[..., T], *parameters: object) -> T | None:
-        """The call's result, or None with the problem noted."""
+        """Return the result of the call, or None with the problem noted."""
         try:
             return call(*parameters)
         except Problems as several:
@@ -142,7 +142,7 @@ class SettingsCheck:
         return {name: story for name, story in found.items() if story is not None}
 
     def inspect_story(self, story: StoryFolder) -> ScenarioCard | None:
-        """The story's card, or None with all its problems noted."""
+        """Return the card of a story, or None with its problems noted."""
         from recall_bench.datasets.persona import inspect_persona
 
         found = inspect_persona(
@@ -164,13 +164,13 @@ class SettingsCheck:
         return found.card
 
     def raise_problems(self) -> None:
-        """Raise what was found."""
+        """Raise the problems, if there are any."""
         if self._problems:
             raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
 
 
 def require(part: T | None) -> T:
-    """The part, which a check that found no problem has made sure of."""
+    """Return a part that a check without problems has made sure of."""
     if part is None:
         raise AssertionError("a missing part is a problem, and problems end the check")
     return part
@@ -186,7 +186,7 @@ def build_plan(
     reader: Reader | None,
     lifecycle: Lifecycle,
 ) -> Plan:
-    """What the settings amount to, decided and frozen."""
+    """Build the plan of the settings."""
     return Plan(
         scenarios=cards,
         checkpoints=checkpoints,
@@ -220,7 +220,7 @@ def build_judges(settings: Settings) -> Judges:
 
 
 def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
-    """How memories reach their checkpoints: as wanted; else copied, if they can be."""
+    """Choose the lifecycle: as set, else forked if the system can snapshot."""
     wanted = settings.lifecycle
     if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
         raise UsageError(
@@ -245,7 +245,7 @@ def _parse_checkpoints(
 
 
 def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
-    """What the plan does that its author may not have meant; UsageError if it asks nothing."""
+    """Collect notes on what may not be intended; UsageError if the plan asks nothing."""
     owed = [
         point
         for card in plan.scenarios

@@ -1,4 +1,4 @@
-"""A request and an opened dataset become a job, with everything checked first."""
+"""Turns an evaluation request and an opened dataset into a job, after checking everything."""
 
 import shutil
 from collections.abc import Mapping

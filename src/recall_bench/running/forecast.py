@@ -208,13 +208,13 @@ class _Estimator:
     def _list_tasks(
         self, stories: Sequence[ScenarioWork], plan: Plan, paces: StepPaces, *, portable: bool
     ) -> list[PlannedTask]:
-        manner = ExecutionModel(
+        model = ExecutionModel(
             plan=plan,
             paces=paces,
             parallelism=self._job.settings.parallelism,
             portable=portable,
         )
-        return [task for story in stories for task in list_tasks(story, manner)]
+        return [task for story in stories for task in list_tasks(story, model)]
 
     def _estimate_hours(
         self, stories: Sequence[ScenarioWork], plan: Plan, paces: StepPaces

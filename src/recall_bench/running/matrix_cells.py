@@ -1,4 +1,4 @@
-"""One limit for money and tokens that all cells of a matrix share."""
+"""The cells of a matrix: one run each, all checked before the first is begun."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from recall_bench.runs.output_paths import move_outputs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixCell:
-    """One system under one setting by one seed, over all personas."""
+    """One system with one setting and one seed, over all personas."""
 
     setting: str
     seed: int
@@ -34,19 +34,19 @@ class MatrixCell:
 
     @property
     def label(self) -> str:
-        """Names it within the matrix, as its folder does."""
+        """Names the cell in the matrix, as its folder does."""
         return f"{self.setting}/{self.seed}/{self.system}"
 
     @property
     def folder(self) -> Path:
-        """Where its run lives."""
+        """The run folder."""
         if self.settings.into is None:
             raise AssertionError("every cell has a folder of its own")
         return self.settings.into
 
 
 def list_cells(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[MatrixCell, ...]:
-    """Every cell, by setting, seed and system; `given` are flags, which win over the file."""
+    """List every cell by setting, seed and system; flags in `given` override the file."""
     return tuple(
         MatrixCell(
             setting=setting.name,
@@ -69,7 +69,7 @@ def _make_settings(matrix: Matrix, given: dict[str, Any], place: Path) -> Settin
 
 
 def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[MatrixCell, ...]:
-    """The cells whose system, or whole name, is like one of the patterns; all without any."""
+    """Select the cells whose system or label matches a pattern; all without patterns."""
     if not patterns:
         return tuple(cells)
     found = tuple(

@@ -1,4 +1,4 @@
-"""What a matrix file says: systems, settings and seeds, each thing checked, with its line."""
+"""Reads and checks a matrix file: systems, settings and seeds."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ _AT_THE_TOP = "say it at the top: all cells use the same workers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixEntry:
-    """A system or a setting: its name, and the settings it gives."""
+    """A system or a setting of a matrix: its name and the settings it gives."""
 
     name: str
     given: Mapping[str, Any]
@@ -53,7 +53,7 @@ class MatrixEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixLimits:
-    """What all cells together may spend, and how many calls may be under way."""
+    """What all cells together may spend, and calls at a time."""
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
@@ -62,7 +62,7 @@ class MatrixLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A file read: nothing of it was tried yet."""
+    """A matrix as its file describes it; nothing was tried yet."""
 
     name: str
     into: Path
@@ -83,7 +83,7 @@ def read_matrix(path: Path) -> Matrix:
 
 
 class _MatrixReader:
-    """Reads one document and collects what is wrong."""
+    """Reads one document and collects its problems."""
 
     def __init__(self, document: Document, path: Path) -> None:
         self._document = document

@@ -1,4 +1,4 @@
-"""How far every cell has come: counts, rates and an estimated end, with no clock of its own."""
+"""The progress of every cell: counts, rates and an estimated end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

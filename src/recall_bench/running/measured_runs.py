@@ -1,4 +1,4 @@
-"""What an earlier run tells about the next: how long each step took, what it cost, how marks vary.
+"""What earlier runs show: how long each step took, what it cost, and how marks vary.
 
 A journal has a time for every step but opening a memory, and older ones none for verdicts. An
 opening is timed from the line before the first day that is fed, and in an older journal a judge

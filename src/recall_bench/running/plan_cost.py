@@ -1,4 +1,4 @@
-"""What models will take of tokens and money: as they did before, else by the prompts they will get.
+"""Tokens and money that models will take: as measured before, else estimated from prompts.
 
 A prompt is built as the judge or the reader builds it, for a sample of the answers of an earlier
 run, or for the reference answers where there is none. Replies that were never seen are taken to be

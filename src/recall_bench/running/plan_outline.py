@@ -1,4 +1,4 @@
-"""How far a plan, or the part of it that is asked for, has come in its folder."""
+"""The outline of a plan in numbers, its progress in the folder, and the time of its steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

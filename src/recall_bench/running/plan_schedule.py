@@ -1,4 +1,4 @@
-"""What a plan makes everybody do: the days that are fed and the questions put. Pure."""
+"""The work of a plan and a simulation of how long it takes on a number of workers."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from recall_bench.running.step_timings import StepPace, make_fixed_pace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioWork:
-    """One scenario, and the checkpoints at which it is asked anything."""
+    """One scenario with the checkpoints at which anything is asked."""
 
     scenario: str
     items: tuple[Item, ...]
@@ -175,47 +175,47 @@ class ExecutionModel:
         return 1 if card.computes else min(self.parallelism, card.max_concurrency)
 
 
-def list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[PlannedTask]:
+def list_tasks(story: ScenarioWork, model: ExecutionModel) -> Iterator[PlannedTask]:
     """What workers are handed for one scenario."""
-    opening, start = manner.paces.opening.estimate_at(0), manner.paces.start.estimate_at(0)
-    for task in _list_tasks(story, manner):
+    opening, start = model.paces.opening.estimate_at(0), model.paces.start.estimate_at(0)
+    for task in _list_tasks(story, model):
         yield replace(task, scenario=story.scenario, opening_s=opening, start_s=start)
 
 
-def _list_tasks(story: ScenarioWork, manner: ExecutionModel) -> Iterator[PlannedTask]:
-    plan = manner.plan
-    shards = list_work_units(story.scenario, story.points, plan, portable=manner.portable)
+def _list_tasks(story: ScenarioWork, model: ExecutionModel) -> Iterator[PlannedTask]:
+    plan = model.plan
+    shards = list_work_units(story.scenario, story.points, plan, portable=model.portable)
     if not shards:
         return
-    if not is_divisible(plan, portable=manner.portable):
-        yield _make_whole_task(story, manner, shards[0])
+    if not is_divisible(plan, portable=model.portable):
+        yield _make_whole_task(story, model, shards[0])
         return
     at = {point.checkpoint.label: point for point in story.points}
     if plan.lifecycle is Lifecycle.FRESH:
         for shard in shards:
-            yield _make_fresh_task(story, manner, shard, at[str(shard.checkpoint)])
+            yield _make_fresh_task(story, model, shard, at[str(shard.checkpoint)])
         return
-    yield from _list_forked_tasks(story, manner, shards)
+    yield from _list_forked_tasks(story, model, shards)
 
 
 def _make_fresh_task(
-    story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit, point: CheckpointPlan
+    story: ScenarioWork, model: ExecutionModel, shard: WorkUnit, point: CheckpointPlan
 ) -> PlannedTask:
-    feeding = _estimate_feeding(story, manner, 0, point)
-    asking, judging, calls = _estimate_asking(manner, point)
+    feeding = _estimate_feeding(story, model, 0, point)
+    asking, judging, calls = _estimate_asking(model, point)
     return PlannedTask(
         name=str(shard), seconds=feeding + max(asking, judging), calls_s=feeding + calls
     )
 
 
 def _list_forked_tasks(
-    story: ScenarioWork, manner: ExecutionModel, shards: Sequence[WorkUnit]
+    story: ScenarioWork, model: ExecutionModel, shards: Sequence[WorkUnit]
 ) -> Iterator[PlannedTask]:
     """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
     saved: dict[str, float] = {}
     fed, clock = 0, 0.0
     for point in story.points:
-        clock += _estimate_feeding(story, manner, fed, point)
+        clock += _estimate_feeding(story, model, fed, point)
         fed = point.cutoff
         saved[point.checkpoint.label] = clock
     name = f"{story.scenario} (feeding)"
@@ -223,7 +223,7 @@ def _list_forked_tasks(
     at = {point.checkpoint.label: point for point in story.points}
     for shard in shards:
         label = str(shard.checkpoint)
-        asking, judging, calls = _estimate_asking(manner, at[label])
+        asking, judging, calls = _estimate_asking(model, at[label])
         yield PlannedTask(
             name=str(shard),
             seconds=max(asking, judging),
@@ -233,12 +233,12 @@ def _list_forked_tasks(
         )
 
 
-def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUnit) -> PlannedTask:
+def _make_whole_task(story: ScenarioWork, model: ExecutionModel, shard: WorkUnit) -> PlannedTask:
     """Make the task of a scenario that stays with one worker; verdicts come meanwhile."""
-    plan, points = manner.plan, story.points
+    plan, points = model.plan, story.points
     starts = [0, *(point.cutoff for point in points)]
     feeding = [
-        _estimate_feeding(story, manner, fed, point)
+        _estimate_feeding(story, model, fed, point)
         for fed, point in zip(starts, points, strict=False)
     ]
     # A memory that computes cannot be asked and fed at once, in one process.
@@ -247,7 +247,7 @@ def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUni
     for place, point in enumerate(points):
         if place == 0 or not overlaps:
             clock += feeding[place]
-        asking, judging, called = _estimate_asking(manner, point)
+        asking, judging, called = _estimate_asking(model, point)
         asking, judging = plan.repeats * asking, plan.repeats * judging
         calls += feeding[place] + plan.repeats * called
         judged = max(max(judged, clock) + judging, clock + asking)
@@ -257,30 +257,30 @@ def _make_whole_task(story: ScenarioWork, manner: ExecutionModel, shard: WorkUni
 
 
 def _estimate_feeding(
-    story: ScenarioWork, manner: ExecutionModel, fed: int, point: CheckpointPlan
+    story: ScenarioWork, model: ExecutionModel, fed: int, point: CheckpointPlan
 ) -> float:
-    paces = manner.paces
+    paces = model.paces
     days = story.list_days(fed, point.cutoff)
     return sum(map(paces.feed.estimate_at, days)) + paces.settle.estimate_at(point.cutoff)
 
 
-def _estimate_asking(manner: ExecutionModel, point: CheckpointPlan) -> tuple[float, float, float]:
+def _estimate_asking(model: ExecutionModel, point: CheckpointPlan) -> tuple[float, float, float]:
     """Seconds until all of a point is answered, seconds of judging beside it, and of all calls."""
-    paces, day, asked = manner.paces, point.cutoff, len(point.asked)
+    paces, day, asked = model.paces, point.cutoff, len(point.asked)
     put, verdict = (
         paces.ask.estimate_at(day) + paces.read.estimate_at(day),
         paces.judge.estimate_at(day),
     )
-    asking = put * max(1.0, asked / manner.at_a_time) + asked * paces.rest.estimate_at(day)
-    if manner.plan.judge.computes:
+    asking = put * max(1.0, asked / model.at_a_time) + asked * paces.rest.estimate_at(day)
+    if model.plan.judge.computes:
         # Beside a system that waits it computes meanwhile; beside one that computes, in its turn.
-        is_alone = manner.plan.system.computes
+        is_alone = model.plan.system.computes
         return (
             asking + asked * verdict if is_alone else asking,
             0.0 if is_alone else asked * verdict,
             asked * put,
         )
-    judging = verdict * max(1.0, asked / manner.parallelism)
+    judging = verdict * max(1.0, asked / model.parallelism)
     return asking, judging, asked * (put + verdict)
 
 
@@ -400,7 +400,7 @@ def explain_run(
     )
     by_workers, asked_for = next(iter(run.manners), (None, None))
     workers = 1 if by_workers is None else asked_for or cores
-    manner = ExecutionModel(
+    model = ExecutionModel(
         plan=run.plan,
         paces=paces,
         parallelism=math.ceil(run.at_a_time / workers),
@@ -408,7 +408,7 @@ def explain_run(
     )
     stories = list_scenario_work(run.plan, run.declared)
     return compute_makespan(
-        [task for story in stories for task in list_tasks(story, manner)], workers
+        [task for story in stories for task in list_tasks(story, model)], workers
     )
 
 

@@ -1,4 +1,4 @@
-"""How long a step takes, and how that grows with the story, from what earlier runs took.
+"""How long a step takes and how that grows with the story, fitted to earlier runs.
 
 One rule for every step. Its times are averaged over each checkpoint of each persona; a straight
 line over the story day is put through these averages where there are three different days or more

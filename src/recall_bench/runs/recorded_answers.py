@@ -1,4 +1,4 @@
-"""The answers of an earlier run, carried over into the journal of a new one.
+"""Copies the answers of an earlier run into the journal of a new one.
 
 Everything about asking is copied as it was recorded, in its order, and never held in memory:
 what was fed, what went wrong, and the last word on each trial. Verdicts stay behind. The copy

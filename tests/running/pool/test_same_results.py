@@ -1,4 +1,4 @@
-"""One process, a crew and several processes: the same plan has the same result."""
+"""One process, a pool and several processes: the same plan has the same result."""
 
 from pathlib import Path
 from typing import Any
@@ -71,21 +71,28 @@ class Adapter:
 GARDEN: dict[str, Any] = {"adapter": "bm25", "ranges": ("3d", "5d", "8d", "10d")}
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gardens")
     for name in ("gardener", "grower", "hedger"):
-        write_persona(tmp_path / "data", name)
-    return tmp_path / "data"
+        write_persona(folder, name)
+    return folder
+
+
+_ALONE: dict[str, tuple[int, dict[str, bytes]]] = {}
+"""What one process makes of settings: run once for all tests that share them."""
 
 
 def compared(tmp_path: Path, workers: int = 2, hire: Hired | None = None, **given: Any) -> Path:
-    """The same with one process and with a crew; the folder of the latter."""
-    one = run_alone(tmp_path / "one", **given)
-    crew = run_spread(tmp_path / "crew", workers, hire, **given)
-    assert crew.exit_code == one.exit_code
-    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
-    assert not (tmp_path / "crew" / ".exchange").exists()
-    return tmp_path / "crew"
+    """Compare a run with a pool and the same in one process; the folder of the former."""
+    key = repr(sorted(given.items(), key=lambda each: each[0]))
+    if key not in _ALONE:
+        one = run_alone(tmp_path / "one", **given)
+        _ALONE[key] = one.exit_code, outcome(tmp_path / "one")
+    pool = run_spread(tmp_path / "pool", workers, hire, **given)
+    assert (pool.exit_code, outcome(tmp_path / "pool")) == _ALONE[key]
+    assert not (tmp_path / "pool" / ".exchange").exists()
+    return tmp_path / "pool"
 
 
 @pytest.mark.parametrize("workers", [1, 9])
@@ -191,7 +198,7 @@ def test_a_public_dataset(tmp_path: Path, skips: bool) -> None:
     assert outcome(tmp_path / "crew" / "run") == outcome(tmp_path / "one" / "run")
 
 
-def test_one_process_goes_on_where_a_crew_stopped_and_the_other_way_round(
+def test_one_process_continues_what_a_pool_began_and_the_other_way_round(
     tmp_path: Path, data: Path
 ) -> None:
     given = GARDEN | {"lifecycle": Lifecycle.FORKED, "repeats": 2, "data": data}
@@ -216,12 +223,11 @@ def test_one_process_goes_on_where_a_crew_stopped_and_the_other_way_round(
 
 
 def test_several_processes(tmp_path: Path, data: Path) -> None:
-    """All lifecycles at once, in real processes: the same, and nothing is asked twice."""
-    for lifecycle in Lifecycle:
-        given = GARDEN | {"lifecycle": lifecycle, "repeats": 2, "data": data}
-        run_alone(tmp_path / lifecycle, **given)
-        into = tmp_path / f"{lifecycle}-spread"
-        job = assemble(settings(into, executor=Executor.PROCESSES, workers=2, **given))
-        assert alone(job).exit_code == 0
-        assert outcome(into) == outcome(tmp_path / lifecycle)
-        assert done_twice(into) == []
+    """In real processes, with snapshots that travel: the same, and nothing is asked twice."""
+    given = GARDEN | {"lifecycle": Lifecycle.FORKED, "repeats": 2, "data": data}
+    run_alone(tmp_path / "one", **given)
+    into = tmp_path / "processes"
+    job = assemble(settings(into, executor=Executor.PROCESSES, workers=2, **given))
+    assert alone(job).exit_code == 0
+    assert outcome(into) == outcome(tmp_path / "one")
+    assert done_twice(into) == []

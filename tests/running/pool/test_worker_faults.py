@@ -196,36 +196,25 @@ def test_a_driver_interrupted_while_its_workers_start_is_as_quiet(
     assert "Traceback" not in err
 
 
-LOUD = """
+LOUD_AND_LONG = """
 print("I am thinking about", question, flush=True)
 os.write(1, b"\\xff\\xff\\xff\\xff")
-"""
-
-
-def test_what_a_system_prints_disturbs_nothing(tmp_path: Path, data: Path) -> None:
-    whole = expected(tmp_path)
-    write_system(tmp_path / "system", LOUD)
-
-    code, err = run(tmp_path).ended()
-
-    assert code == 0, err
-    assert "I am thinking about" in err
-    assert outcome(tmp_path / "run") == whole
-
-
-HUGE = """
 if "squash" in question:
     return "x" * 10_000_000
 """
 
 
-def test_a_huge_answer_arrives(tmp_path: Path, data: Path) -> None:
-    write_system(tmp_path / "system", HUGE)
+def test_what_a_system_prints_disturbs_nothing_and_a_huge_answer_arrives(
+    tmp_path: Path, data: Path
+) -> None:
+    write_system(tmp_path / "system", LOUD_AND_LONG)
 
     code, err = run(tmp_path, "--ranges", "8d").ended()
 
     assert code == 0, err
+    assert "I am thinking about" in err
     events = [e for e in read_events(tmp_path / "run" / "journal.jsonl") if isinstance(e, Answered)]
+    assert len(events) == TRIALS
     assert [len(e.answer.text) for e in events if e.trial.item.endswith("7")] == [10_000_000] * 2
 
 
