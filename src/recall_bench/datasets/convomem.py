@@ -167,8 +167,8 @@ def _locate_source(path: Path, data: Path) -> tuple[str, ...]:
 
 def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
     asked = msgspec.json.decode(row.item, type=_ConvoMemQuestion)
-    told = list(enumerate(_read_history(asked, row), start=1))
-    if not told:
+    dated = list(enumerate(_read_history(asked, row), start=1))
+    if not dated:
         raise ValueError("has no conversation to remember")
     name = f"{'/'.join(source)}#{row.number}"
     key = source[0] if source[0] in CATEGORIES else asked.category
@@ -180,15 +180,15 @@ def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
         reference=asked.answer,
         category=CATEGORIES.get(key, key),
         expects=Expects.ABSTAIN if key == _ABSTENTION else Expects.ANSWER,
-        evidence=tuple(dict.fromkeys(_find_evidence(asked, told))),
+        evidence=tuple(dict.fromkeys(_find_evidence(asked, dated))),
         source=name if source[0] == key else f"{key}: {name}",
     )
     return Scenario(
         # The id is opaque to systems: its source would reveal the category.
         id=sha256(f"convomem\0{name}".encode()).hexdigest()[:16],
         epoch=EPOCH,
-        episodes=tuple(_build_episode(day, conversation) for day, conversation in told),
-        items=(Item(id="q1", text=asked.question, truth=truth, known_from=len(told)),),
+        episodes=tuple(_build_episode(day, conversation) for day, conversation in dated),
+        items=(Item(id="q1", text=asked.question, truth=truth, known_from=len(dated)),),
     )
 
 
@@ -205,8 +205,8 @@ def _build_episode(day: int, conversation: _ConvoMemConversation) -> Episode:
     return build_dialogue(f"session-{day}", day=day, at=compute_story_date(EPOCH, day), turns=turns)
 
 
-def _find_evidence(asked: _ConvoMemQuestion, told: list[_DatedConversation]) -> Iterator[Evidence]:
-    own = [_find_conversation(one, told) for one in asked.conversations] or told
+def _find_evidence(asked: _ConvoMemQuestion, dated: list[_DatedConversation]) -> Iterator[Evidence]:
+    own = [_find_conversation(one, dated) for one in asked.conversations] or dated
     for place, quote in enumerate(asked.message_evidences):
         found = list(_find_places(quote, own))
         if found:
@@ -216,9 +216,9 @@ def _find_evidence(asked: _ConvoMemQuestion, told: list[_DatedConversation]) -> 
 
 
 def _find_conversation(
-    conversation: _ConvoMemConversation, told: list[_DatedConversation]
+    conversation: _ConvoMemConversation, dated: list[_DatedConversation]
 ) -> _DatedConversation:
-    for day, one in told:
+    for day, one in dated:
         if one.messages == conversation.messages:
             return day, one
     raise ValueError("has a conversation that is not in the history it is mixed into")
@@ -226,11 +226,11 @@ def _find_conversation(
 
 def _find_places(quote: _ConvoMemQuote, own: list[_DatedConversation]) -> Iterator[Evidence]:
     """Find every message with the quote, by the strictest comparison that finds one."""
-    said = [(day, turn, m) for day, one in own for turn, m in enumerate(one.messages)]
-    found = [place for place in said if place[2].text == quote.text]
+    messages = [(day, turn, m) for day, one in own for turn, m in enumerate(one.messages)]
+    found = [place for place in messages if place[2].text == quote.text]
     if not found:
         quoted = _normalise(quote.text)
-        alike = [(place, _normalise(place[2].text)) for place in said]
+        alike = [(place, _normalise(place[2].text)) for place in messages]
         found = [place for place, text in alike if text == quoted]
         found = found or [place for place, text in alike if _is_part(quoted, text)]
     if quote.speaker is not None:
@@ -240,10 +240,10 @@ def _find_places(quote: _ConvoMemQuote, own: list[_DatedConversation]) -> Iterat
         yield Evidence(day=day, turn=turn, speaker=message.speaker.lower())
 
 
-def _is_part(quoted: str, said: str) -> bool:
-    if min(len(quoted), len(said)) < _LEAST:
+def _is_part(quoted: str, message: str) -> bool:
+    if min(len(quoted), len(message)) < _LEAST:
         return False
-    return quoted in said or (said in quoted and len(said) >= _MOST * len(quoted))
+    return quoted in message or (message in quoted and len(message) >= _MOST * len(quoted))
 
 
 def _normalise(text: str) -> str:

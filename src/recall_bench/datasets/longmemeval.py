@@ -149,15 +149,15 @@ def _read_sessions(asked: _LongMemEvalQuestion) -> Iterator[_LongMemEvalSession]
         raise ValueError(f"its gold session {min(lost)} is not in its haystack")
     for place, messages in enumerate(sessions):
         is_gold = ids[place] in gold
-        said = tuple(message for message in messages if message.content.strip())
-        if is_gold and not said:
+        nonblank = tuple(message for message in messages if message.content.strip())
+        if is_gold and not nonblank:
             raise ValueError(f"its gold session {place + 1} is blank")
         for message in messages:
-            if message.has_answer and not (is_gold and message in said):
+            if message.has_answer and not (is_gold and message in nonblank):
                 where = "a blank turn" if is_gold else "a turn of a session that is not gold"
                 raise ValueError(f"its session {place + 1} marks {where} as answering")
-        if said:
-            yield _LongMemEvalSession(_parse_time(dates[place]), said, is_gold)
+        if nonblank:
+            yield _LongMemEvalSession(_parse_time(dates[place]), nonblank, is_gold)
 
 
 def _build_episode(day: int, session: _LongMemEvalSession) -> Episode:

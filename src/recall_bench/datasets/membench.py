@@ -212,11 +212,11 @@ def _is_without_options(row: msgspec.Raw) -> bool:
 
 
 def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
-    told = msgspec.json.decode(row.content, type=_Trajectory)
-    questions = [asked for asked in told.questions if asked.choices != _UNOFFERED]
+    trajectory = msgspec.json.decode(row.content, type=_Trajectory)
+    questions = [asked for asked in trajectory.questions if asked.choices != _UNOFFERED]
     if not questions:
         raise ValueError("has no question")
-    past = _build_history(view, told)
+    past = _build_history(view, trajectory)
     return Scenario(
         # The id is opaque to systems: the category would reveal the question.
         id=sha256(f"membench\0{view}/{row.source}/{row.number}".encode()).hexdigest()[:16],
@@ -226,7 +226,9 @@ def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
             Item(
                 id=f"q{number}",
                 text=asked.question,
-                truth=_build_truth(row.category, f"{view}/{row.source}/{told.tid}", asked, past),
+                truth=_build_truth(
+                    row.category, f"{view}/{row.source}/{trajectory.tid}", asked, past
+                ),
                 known_from=len(past.episodes),
                 asked_at=None if asked.time is None else _parse_moment(asked.time),
                 choices=tuple(
@@ -238,9 +240,9 @@ def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
     )
 
 
-def _build_history(view: _View, told: _Trajectory) -> _MemBenchHistory:
+def _build_history(view: _View, trajectory: _Trajectory) -> _MemBenchHistory:
     """Build the history with sessions in chronological order, which the file need not have."""
-    sessions = _read_sessions(told)
+    sessions = _read_sessions(trajectory)
     times = _read_times(sessions)
     episodes: list[Episode] = []
     places: list[_StepPlace] = []
@@ -258,9 +260,9 @@ def _build_history(view: _View, told: _Trajectory) -> _MemBenchHistory:
     return _MemBenchHistory(tuple(episodes), places)
 
 
-def _read_sessions(told: _Trajectory) -> list[list[_MemBenchStep]]:
-    listed = [one for one in told.message_list if isinstance(one, list)]
-    loose = [one for one in told.message_list if not isinstance(one, list)]
+def _read_sessions(trajectory: _Trajectory) -> list[list[_MemBenchStep]]:
+    listed = [one for one in trajectory.message_list if isinstance(one, list)]
+    loose = [one for one in trajectory.message_list if not isinstance(one, list)]
     if listed and loose:
         raise ValueError("message_list holds sessions and single messages")
     sessions = listed or [loose]
@@ -301,10 +303,10 @@ def _build_turns(view: _View, step: _MemBenchStep) -> list[Turn]:
         "user": step.user or step.user_message,
         "assistant": step.assistant or step.assistant_message or step.agent,
     }
-    said = pair if view == "FirstAgent" else {"user": step.message}
+    messages = pair if view == "FirstAgent" else {"user": step.message}
     known = [f"{k}: {v}" for k, v in (("place", step.place), ("time", step.time)) if v]
     closing = f" ({'; '.join(known)})" if known else ""
-    turns = [Turn(speaker=who, text=f"{text}{closing}") for who, text in said.items() if text]
+    turns = [Turn(speaker=who, text=f"{text}{closing}") for who, text in messages.items() if text]
     if not turns:
         foreign = f"is not of this view; try --dataset {_OTHER[view]}"
         says = step.message or any(pair.values())

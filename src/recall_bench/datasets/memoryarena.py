@@ -207,17 +207,17 @@ def _read_subtasks(place: str, row: dict[str, Any]) -> Iterator[_ChainStep]:
         yield _ChainStep(task="\n\n".join(posed), solution=solution)
 
 
-def _read_backgrounds(place: str, told: object, count: int) -> list[str]:
+def _read_backgrounds(place: str, backgrounds: object, count: int) -> list[str]:
     """Return the background of each subtask; empty if the chain has one background or none."""
-    if told is None or isinstance(told, str) or told == []:
+    if backgrounds is None or isinstance(backgrounds, str) or backgrounds == []:
         return [""] * count
-    if not isinstance(told, list) or len(told) != count:
+    if not isinstance(backgrounds, list) or len(backgrounds) != count:
         raise Malformed(
             place, f"its `backgrounds` are neither one text nor one for each of {count}"
         )
-    if any(not isinstance(one, str | None) for one in told):
+    if any(not isinstance(one, str | None) for one in backgrounds):
         raise Malformed(place, "its `backgrounds` are not text")
-    return [one or "" for one in told]
+    return [one or "" for one in backgrounds]
 
 
 def format_answer(answer: object) -> str | None:

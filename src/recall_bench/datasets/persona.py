@@ -94,7 +94,7 @@ def inspect_persona(
         _DayDigest(file.day, digest_text(text), find_text_date(text))
         for file, text in survey.read_days()
     ]
-    retold = {told.day: digest_text(told.text) for told in survey.read_retold()}
+    retold = {transcript.day: digest_text(transcript.text) for transcript in survey.read_retold()}
     found = Inspection(problems=survey.problems, warnings=survey.warnings)
     if leaves and survey.story is not None and not survey.problems:
         audit = audit_calendar(
@@ -120,7 +120,7 @@ def load_persona(
     """Load the story with its questions; Problems if `inspect_persona` would find any."""
     survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     texts = dict(survey.read_days())
-    retold = {told.day: told for told in survey.read_retold()}
+    retold = {transcript.day: transcript for transcript in survey.read_retold()}
     if survey.problems:
         raise Problems(survey.problems)
     story = survey.require_story()
@@ -167,7 +167,7 @@ def read_story_days(
     """
     survey = _StorySurvey(folder, arcs, allow_gaps=True, ingest=ingest, is_asked=False)
     texts = {file.day: text for file, text in survey.read_days()}
-    retold = {told.day: digest_text(told.text) for told in survey.read_retold()}
+    retold = {transcript.day: digest_text(transcript.text) for transcript in survey.read_retold()}
     if survey.problems:
         raise Problems(survey.problems)
     by_text = calendar is Calendar.TEXT
@@ -186,8 +186,8 @@ def _build_retold_days(
 ) -> Iterator[Episode]:
     """Yield the days that have a transcript, with its text."""
     for day in days:
-        if (told := retold.get(day.day)) is not None:
-            yield day.replace(text=told.text, turns=told.turns)
+        if (transcript := retold.get(day.day)) is not None:
+            yield day.replace(text=transcript.text, turns=transcript.turns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,17 +181,17 @@ class _PersonaJsonReader:
 
     def _read_aliases(self, place: str, asked: _PersonaJsonQuestion) -> list[tuple[str, ...]]:
         """Return the aliases as lists of wordings: each inner list, or the flat list."""
-        told = asked.answer_aliases
-        if told is None:
+        aliases = asked.answer_aliases
+        if aliases is None:
             if not split_words(asked.answer):
                 raise self._make_error(
                     place, f"the answer {asked.answer!r} needs a wording in words"
                 )
             return []
-        flat = [each for each in told if isinstance(each, str)]
-        if flat and len(flat) < len(told):
+        flat = [each for each in aliases if isinstance(each, str)]
+        if flat and len(flat) < len(aliases):
             raise self._make_error(place, "mixes wordings and lists of them")
-        listed = [tuple(flat)] if flat else [tuple(each) for each in told]
+        listed = [tuple(flat)] if flat else [tuple(each) for each in aliases]
         if not listed or not all(listed):
             raise self._make_error(
                 place, "is empty; leave it out, and the answer is its only wording"
@@ -204,10 +204,10 @@ class _PersonaJsonReader:
     def _find_evidence(
         self, place: str, asked: _PersonaJsonQuestion, days: Mapping[str, int]
     ) -> Iterator[Evidence]:
-        told = asked.source_session
-        if told is None or told.strip() == NOWHERE:
+        source = asked.source_session
+        if source is None or source.strip() == NOWHERE:
             return
-        for name in dict.fromkeys(part.strip() for part in told.split(",")):
+        for name in dict.fromkeys(part.strip() for part in source.split(",")):
             if name not in days:
                 raise self._make_error(place, f"no session is named {name!r}")
             yield Evidence(day=days[name])

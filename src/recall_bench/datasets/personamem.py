@@ -156,8 +156,8 @@ def _build_episodes(where: str, messages: list[Any]) -> Iterator[Episode]:
                     day += 1
                     yield _build_episode(day, turns)
                     turns = []
-            case {"role": str(role), "content": str(said)} if role in _SPEAKERS:
-                turns.append(Turn(speaker=role, text=said))
+            case {"role": str(role), "content": str(text)} if role in _SPEAKERS:
+                turns.append(Turn(speaker=role, text=text))
             case _:
                 raise Malformed(where, f"message {number + 1} has no known role and text")
     if turns:
@@ -254,24 +254,24 @@ def _find_question_column(path: Path, columns: Sequence[str]) -> str:
 
 
 def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _PersonaMemQuestion:
-    told = {name: (row[name] or "").strip() for name in (*_COLUMNS, column)}
-    if empty := [name for name, value in told.items() if not value]:
+    cells = {name: (row[name] or "").strip() for name in (*_COLUMNS, column)}
+    if empty := [name for name, value in cells.items() if not value]:
         raise Malformed(place, f"has no value for {', '.join(empty)}")
-    options = _parse_options(place, told["all_options"])
-    right = told["correct_answer"].strip("() ").upper()
+    options = _parse_options(place, cells["all_options"])
+    right = cells["correct_answer"].strip("() ").upper()
     if right not in options:
         raise Malformed(place, f"the right option {right!r} is not among {', '.join(options)}")
-    end = told["end_index_in_shared_context"]
+    end = cells["end_index_in_shared_context"]
     if not end.isdecimal():
         raise Malformed(place, f"the cut {end!r} is not a count of messages")
     return _PersonaMemQuestion(
         place=place,
-        id=told["question_id"],
-        category=told["question_type"],
-        text=told[column],
+        id=cells["question_id"],
+        category=cells["question_type"],
+        text=cells[column],
         right=right,
         options=options,
-        context=told["shared_context_id"],
+        context=cells["shared_context_id"],
         end=int(end),
     )
 

@@ -179,8 +179,8 @@ def _parse_markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
             "there is text before the first **User:** or **Assistant:**; label it",
         )
     return tuple(
-        Turn(speaker=speaker.lower(), text=said.strip())
-        for speaker, said in zip(parts[::2], parts[1::2], strict=True)
+        Turn(speaker=speaker.lower(), text=text.strip())
+        for speaker, text in zip(parts[::2], parts[1::2], strict=True)
     )
 
 

@@ -190,8 +190,8 @@ def _fetch_models(server: CompatibleServer) -> object:
         problem = f"no reply within {_TIMEOUT_S:g} s; check the address"
     except (OSError, HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
-        said = truncate_line(server.redact(str(reason))) or type(error).__name__
-        problem = f"cannot be asked for its models ({said}); check the address, start the server"
+        message = truncate_line(server.redact(str(reason))) or type(error).__name__
+        problem = f"cannot be asked for its models ({message}); check the address, start the server"
     except (ValueError, RecursionError):
         problem = _NO_LIST
     # Raised here, where no error of the library is being handled, it drags no headers along.

@@ -209,8 +209,8 @@ class ServedEmbedder:
         except httpx.TimeoutException:
             failure = ModelBusy(f"{self.name}: no reply within {self._timeout_s:g} s")
         except httpx.HTTPError as error:
-            said = truncate_line(self._server.redact(str(error)))
-            failure = ModelBusy(f"{self.name}: the connection failed: {said}")
+            message = truncate_line(self._server.redact(str(error)))
+            failure = ModelBusy(f"{self.name}: the connection failed: {message}")
         except ValueError:
             failure = ModelFault(f"{self.name}: replied with something that is no JSON")
         # Raised here, where no error of the library is being handled, it drags no headers along.
@@ -218,8 +218,8 @@ class ServedEmbedder:
 
     def _translate_refusal(self, reply: httpx.Response) -> ModelFault:
         status = reply.status_code
-        said = truncate_line(self._server.redact(reply.text)) or "no reason given"
-        message = f"{self.name}: it refuses to embed (status {status}): {said}"
+        reason = truncate_line(self._server.redact(reply.text)) or "no reason given"
+        message = f"{self.name}: it refuses to embed (status {status}): {reason}"
         if status in {408, 409, 425, 429} or status >= 500:
             return ModelBusy(message, parse_retry_after(reply.headers))
         gone = status in {401, 402, 403, 404, 405, 410}
@@ -375,8 +375,8 @@ def _load_model(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
     try:
         return load()
     except Exception as error:
-        said = truncate_line(str(error) or type(error).__name__)
-        raise UsageError(f"{name}: cannot be loaded: {said}") from error
+        message = truncate_line(str(error) or type(error).__name__)
+        raise UsageError(f"{name}: cannot be loaded: {message}") from error
 
 
 _LOCAL: dict[str, Callable[[str], LocalEmbedder]] = {

@@ -57,9 +57,9 @@ def translate_error(error: Exception, name: str, redact: Redactor) -> ModelFault
     Raise it outside of the `except` block: inside, it would carry the library's error as its
     context, with headers and bodies.
     """
-    said = truncate_line(redact(_extract_message(error)))
+    reason = truncate_line(redact(_extract_message(error)))
     kind, problem = _find_kind(error)
-    message = f"{name}: {problem}{_format_status(error)}: {said}"
+    message = f"{name}: {problem}{_format_status(error)}: {reason}"
     wait_s = getattr(error, "retry_after", None)
     if kind is ModelBusy and isinstance(wait_s, int | float) and wait_s >= 0:
         return ModelBusy(f"{message}; it asks to wait {wait_s:g} s", float(wait_s))

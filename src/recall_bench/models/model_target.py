@@ -113,8 +113,8 @@ def _load_python(target: str, tuning: Tuning) -> "Model":
                 f"{target.partition(':')[0]!r}; did you mean {near}?"
             ) from error
         # It may be a key that was put in the wrong place.
-        said = Redactor(list_environment_secrets(os.environ))(str(error))
-        raise UsageError(said) from error
+        message = Redactor(list_environment_secrets(os.environ))(str(error))
+        raise UsageError(message) from error
 
 
 def suggest_spelling(target: str) -> str | None:

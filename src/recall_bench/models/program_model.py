@@ -58,10 +58,10 @@ class ModelProgram:
             raise ModelFault(f"{command[0]}: cannot be started: {error.strerror}") from None
         out = ended.out[:_OUTPUT_LIMIT].decode(errors="replace").strip()
         if ended.code != 0:
-            said = self._redact((ended.stderr.text.strip() or out)[-_TAIL:])
+            message = self._redact((ended.stderr.text.strip() or out)[-_TAIL:])
             raise ModelFault(
                 f"{self.name}: ended with code {ended.code}: "
-                f"{truncate_start(said) or 'it gave no reason'}"
+                f"{truncate_start(message) or 'it gave no reason'}"
             )
         return Reply(text=self._redact_reply.redact_secrets(out), usage=Usage(calls=1, unpriced=1))
 

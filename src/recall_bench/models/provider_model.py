@@ -224,8 +224,10 @@ class ProviderModel:
         asked_for = {"temperature": self._spec.temperature, "max_tokens": self._spec.max_tokens}
         ours = sent - {name for name, value in asked_for.items() if value is not None}
         if refusal and (left_out := self._concessions.yield_to(refusal, ours)):
-            said = truncate_line(self._redact(refusal))
-            return ModelBusy(f"{self.name}: it takes no {left_out}; the next call has none: {said}")
+            message = truncate_line(self._redact(refusal))
+            return ModelBusy(
+                f"{self.name}: it takes no {left_out}; the next call has none: {message}"
+            )
         return translate_error(error, self.name, self._redact)
 
 
@@ -340,8 +342,8 @@ def _build_foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Forei
         install = _INSTALL if extra in BUNDLED else f"pip install 'pydantic-ai-slim[{extra}]'"
         failure = UsageError(f"{spec.name}: needs packages that are not installed; {install}")
     except Exception as error:  # noqa: BLE001 - constructors of many providers
-        said = truncate_line(redact(str(error) or type(error).__name__))
-        failure = UsageError(f"{spec.name}: cannot be set up: {said}")
+        message = truncate_line(redact(str(error) or type(error).__name__))
+        failure = UsageError(f"{spec.name}: cannot be set up: {message}")
     else:
         if spec.temperature is None or not takes_no_temperature(foreign):
             return foreign

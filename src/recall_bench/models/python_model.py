@@ -240,8 +240,8 @@ class PythonModel:
 
     def _describe_error(self, error: BaseException) -> str:
         place = locate_error(error)
-        said = truncate_line(self._redact(describe_error(error)))
-        return f"{said} ({place})" if place else said
+        message = truncate_line(self._redact(describe_error(error)))
+        return f"{message} ({place})" if place else message
 
 
 def _split_name(target: str) -> tuple[str, str]:
@@ -288,8 +288,8 @@ def _make_name(target: str, module: ModuleType, found: object, call: PythonCall)
         "name": truncate_line(own) if isinstance(own, str) else None,
         **{key.replace("_", "-"): str(value) for key, value in call.asked.items()},
     }
-    said = [f"{key}={value}" for key, value in parts.items() if value is not None]
-    return ";".join([f"{place}:{name}" if name else place, *said])
+    options = [f"{key}={value}" for key, value in parts.items() if value is not None]
+    return ";".join([f"{place}:{name}" if name else place, *options])
 
 
 def _is_async(call: Callable[[], object]) -> bool:

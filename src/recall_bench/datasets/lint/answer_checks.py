@@ -55,7 +55,9 @@ def _find_days_about(corpus: LintCorpus, question: LintQuestion, value: TextValu
     least = min(_SAME_MATTER, len(question.topics))
     about = question.topics
     return {
-        said.day for said in corpus.index.find_mentions(value) if len(said.topics & about) >= least
+        mention.day
+        for mention in corpus.index.find_mentions(value)
+        if len(mention.topics & about) >= least
     }
 
 
@@ -84,14 +86,14 @@ def _is_derivable(corpus: LintCorpus, day: int, value: TextValue) -> bool:
     """Whether a date is the day's own, or one its log names by weekday or as tomorrow."""
     if value.kind != DATE:
         return False
-    said = set(split_words(corpus.by_number[day].text))
+    words = set(split_words(corpus.by_number[day].text))
     for own in {corpus.find_date(day), corpus.text_dates[day]}:
         meant = _parse_date(value, own)
         if meant is None:
             continue
         gap = (meant - own).days
-        is_named = WEEKDAYS[meant.weekday()].lower() in said and abs(gap) <= _REACH
-        if gap == 0 or is_named or any(gap == n and name in said for name, n in _NEAR.items()):
+        is_named = WEEKDAYS[meant.weekday()].lower() in words and abs(gap) <= _REACH
+        if gap == 0 or is_named or any(gap == n and name in words for name, n in _NEAR.items()):
             return True
     return False
 
@@ -334,12 +336,12 @@ def _find_statement(
 ) -> str | None:
     """Return the first sentence of the day that states what is asked without denial or doubt."""
     for sentence in day.sentences:
-        said = known.get(sentence.text)
-        if said is None:
-            said = known[sentence.text] = collect_stems(sentence.text)
-        if len(said & question.stems) >= _MOST_OF_IT * len(question.stems) and _NEGATION.isdisjoint(
-            split_words(sentence.with_lead)
-        ):
+        stems = known.get(sentence.text)
+        if stems is None:
+            stems = known[sentence.text] = collect_stems(sentence.text)
+        if len(stems & question.stems) >= _MOST_OF_IT * len(
+            question.stems
+        ) and _NEGATION.isdisjoint(split_words(sentence.with_lead)):
             return sentence.text
     return None
 

@@ -38,8 +38,8 @@ def _check_disclosures(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _is_told_only_in(corpus: LintCorpus, value: TextValue, sessions: set[str]) -> bool:
-    told = {session for _, session in corpus.index.find_spots(value)}
-    return bool(told) and told <= sessions
+    found = {session for _, session in corpus.index.find_spots(value)}
+    return bool(found) and found <= sessions
 
 
 def _check_fields(corpus: LintCorpus) -> Iterator[Remark]:
@@ -89,14 +89,16 @@ def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _check_twins(corpus: LintCorpus) -> Iterator[Remark]:
-    told = [
+    answerable = [
         question
         for question in corpus.questions
         if question.item.truth.disclosure is Disclosure.ANSWER
         or (question.item.truth.disclosure is None and question.category != BOUNDARY)
     ]
     for question in _list_withholding(corpus):
-        if not _is_forgotten(question) and not any(_is_twin(question, other) for other in told):
+        if not _is_forgotten(question) and not any(
+            _is_twin(question, other) for other in answerable
+        ):
             yield corpus.note_question(
                 question,
                 "no session that may know is asked the same, so forgetting the secret passes as "
@@ -134,14 +136,14 @@ def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
 def _check_canaries(corpus: LintCorpus) -> Iterator[Remark]:
     for question in corpus.questions:
         for text in question.list_texts("canaries"):
-            told = {session for _, session in corpus.index.find_spots(make_canary(text))}
-            if outside := told - corpus.isolated:
+            sessions = {session for _, session in corpus.index.find_spots(make_canary(text))}
+            if outside := sessions - corpus.isolated:
                 yield corpus.note_question(
                     question,
                     f"the canary {text} also occurs in {_format_names(outside)}, which is not "
                     "isolated; remove it there",
                 )
-            if not told:
+            if not sessions:
                 yield corpus.note_question(
                     question,
                     f"the canary {text} occurs in no day, so it can never be leaked; add it",

@@ -90,10 +90,10 @@ def count_new_sentences(corpus: LintCorpus) -> tuple[int, int]:
     seen: set[str] = set()
     new = total = 0
     for day in corpus.days:
-        told = _list_long_sentences(day)
-        total += len(told)
-        new += sum(sentence not in seen for sentence in told)
-        seen.update(told)
+        sentences = _list_long_sentences(day)
+        total += len(sentences)
+        new += sum(sentence not in seen for sentence in sentences)
+        seen.update(sentences)
     return new, total
 
 
@@ -113,19 +113,19 @@ def _check_repetition(corpus: LintCorpus) -> Iterator[Remark]:
 def _check_copies(corpus: LintCorpus) -> Iterator[Remark]:
     recent: deque[tuple[int, frozenset[str]]] = deque(maxlen=_REACH)
     for day in corpus.days:
-        told = frozenset(_list_long_sentences(day))
+        sentences = frozenset(_list_long_sentences(day))
         model, shared = max(
-            ((number, len(told & other)) for number, other in recent),
+            ((number, len(sentences & other)) for number, other in recent),
             key=lambda pair: pair[1],
             default=(0, 0),
         )
-        if len(told) >= _FEWEST and shared >= _COPIED * len(told):
+        if len(sentences) >= _FEWEST and shared >= _COPIED * len(sentences):
             yield corpus.note_day(
                 day,
-                f"{shared} of its {len(told)} longer sentences are those of day {model}; "
+                f"{shared} of its {len(sentences)} longer sentences are those of day {model}; "
                 "write what was different",
             )
-        recent.append((day.number, told))
+        recent.append((day.number, sentences))
 
 
 def _check_sizes(corpus: LintCorpus) -> Iterator[Remark]:
@@ -243,9 +243,9 @@ class CorrectionArc:
     ) -> Iterator[tuple[TextValue, SentenceMention]]:
         """Yield the sentences with one of the values on the same topic."""
         for value in values:
-            for said in corpus.index.find_mentions(value):
-                if self.about & said.topics:
-                    yield value, said
+            for mention in corpus.index.find_mentions(value):
+                if self.about & mention.topics:
+                    yield value, mention
 
 
 def read_correction(arc: Arc) -> CorrectionArc | None:
@@ -296,9 +296,9 @@ def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
         for value in correction.wrong:
             after = _list_days(
-                (found, said)
-                for found, said in correction.find_mentions(corpus, (value,))
-                if said.day > correction.day and not is_superseded(value, said)
+                (found, mention)
+                for found, mention in correction.find_mentions(corpus, (value,))
+                if mention.day > correction.day and not is_superseded(value, mention)
             )
             if after:
                 yield corpus.note_arc(
@@ -319,8 +319,8 @@ def _check_missing_values(corpus: LintCorpus) -> Iterator[Remark]:
                 f"{names} is stated on no day from day {correction.day} on, when "
                 f"{correction.arc.id} introduces it; state it on that day",
             )
-        told = _list_days(correction.find_mentions(corpus, correction.wrong))
-        if correction.wrong and not any(day < correction.day for day in told):
+        earlier = _list_days(correction.find_mentions(corpus, correction.wrong))
+        if correction.wrong and not any(day < correction.day for day in earlier):
             names = ", ".join(value.shown for value in correction.wrong)
             yield corpus.note_arc(
                 correction.arc,
@@ -329,10 +329,10 @@ def _check_missing_values(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
-def is_superseded(value: TextValue, said: SentenceMention) -> bool:
+def is_superseded(value: TextValue, mention: SentenceMention) -> bool:
     """Whether a sentence marks a value as no longer valid."""
-    text = normalise_text(said.text)
-    if _SUPERSEDED.search(text) or _SUPERSEDED.search(said.under):
+    text = normalise_text(mention.text)
+    if _SUPERSEDED.search(text) or _SUPERSEDED.search(mention.under):
         return True
     return all(
         _DISMISSED.search(text[:start])
@@ -342,7 +342,7 @@ def is_superseded(value: TextValue, said: SentenceMention) -> bool:
 
 
 def _list_days(found: Iterator[tuple[TextValue, SentenceMention]]) -> list[int]:
-    return sorted({said.day for _, said in found})
+    return sorted({mention.day for _, mention in found})
 
 
 def _format_day_list(days: list[int]) -> str:

@@ -83,16 +83,16 @@ def compute_figures(corpus: LintCorpus) -> Iterator[LintFigure]:
         "whole-window", listing, len(corpus.questions), "questions list a week of days or more"
     )
     exact = [question for question in corpus.questions if question.exact]
-    told = [(question, find_telling_days(corpus, question)) for question in exact]
-    early = sum(any(day < question.days[0] for day in days) for question, days in told)
+    telling = [(question, find_telling_days(corpus, question)) for question in exact]
+    early = sum(any(day < question.days[0] for day in days) for question, days in telling)
     yield from _make_share(
         "known-early", early, len(exact), "answers with values are stated before their first day"
     )
-    if told:
+    if telling:
         yield LintFigure(
             name="other-days",
-            value=float(median(len(days.difference(question.days)) for question, days in told)),
-            of=len(told),
+            value=float(median(len(days.difference(question.days)) for question, days in telling)),
+            of=len(telling),
             meaning="other days state the values of an answer, in the median",
             is_share=False,
         )

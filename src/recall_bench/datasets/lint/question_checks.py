@@ -177,8 +177,8 @@ def is_contradiction(one: LintQuestion, other: LintQuestion) -> bool:
     mine, theirs = ({(a.kind, a.core) for a in question.atoms} for question in (one, other))
     if mine and theirs:
         return mine.isdisjoint(theirs)
-    said = (collect_stems(one.reference), collect_stems(other.reference))
-    return max(map(len, said)) <= _SHORT and said[0].isdisjoint(said[1])
+    stems = (collect_stems(one.reference), collect_stems(other.reference))
+    return max(map(len, stems)) <= _SHORT and stems[0].isdisjoint(stems[1])
 
 
 def normalise_wording(question: LintQuestion) -> tuple[str, ...]:

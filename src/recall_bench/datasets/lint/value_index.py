@@ -209,7 +209,7 @@ class ValueIndex:
             sought = tuple(wanted)
             self._keys = {key for value in sought for key in _list_keys(value)}
             self._needed = {word for value in sought for word in _list_words(value)}
-        self._said: dict[tuple[str, str], list[tuple[str, SentenceMention]]] = defaultdict(list)
+        self._mentions: dict[tuple[str, str], list[tuple[str, SentenceMention]]] = defaultdict(list)
         self._words: dict[str, set[Spot]] = defaultdict(set)
         self._parts: dict[Spot, str] = {}
         self._flat: dict[Spot, str] = {}
@@ -221,18 +221,18 @@ class ValueIndex:
                 if found is None:
                     found = known[text] = self._select_values(text)
                 if found:
-                    said = SentenceMention(day.number, session, text, under)
+                    mention = SentenceMention(day.number, session, text, under)
                     for value in found:
-                        self._said[value.kind, value.core].append((value.value, said))
+                        self._mentions[value.kind, value.core].append((value.value, mention))
 
     def find_mentions(self, value: TextValue) -> list[SentenceMention]:
         """Return the sentences with this exact value; none for names and quotations."""
-        pairs = self._said.get((value.kind, value.core), [])
+        pairs = self._mentions.get((value.kind, value.core), [])
         return [mention for other, mention in pairs if _is_same(value, other)]
 
     def find_kind(self, kind: str) -> Iterator[tuple[str, SentenceMention]]:
         """Yield every amount, date, time or code of this kind with its sentence."""
-        for (found, _), pairs in self._said.items():
+        for (found, _), pairs in self._mentions.items():
             if found == kind:
                 yield from pairs
 
@@ -246,7 +246,7 @@ class ValueIndex:
                 for spot in self._intersect_words(value.words)
                 if value.value in self._flatten_text(spot)
             }
-        return {(said.day, said.session) for said in self.find_mentions(value)}
+        return {(mention.day, mention.session) for mention in self.find_mentions(value)}
 
     def find_days(self, value: TextValue) -> set[int]:
         """Return the days that contain it."""
@@ -260,7 +260,11 @@ class ValueIndex:
         elif value.kind == QUOTE:
             found |= {day for day, _ in self._intersect_words(value.words)}
         else:
-            found |= {said.day for key in _list_keys(value) for _, said in self._said.get(key, ())}
+            found |= {
+                mention.day
+                for key in _list_keys(value)
+                for _, mention in self._mentions.get(key, ())
+            }
             found |= {day for day, _ in self._words.get(NUMBER_WORDS.get(value.core, ""), ())}
         return found
 

@@ -131,8 +131,8 @@ def write_result(result: SuiteResult, *, form: ResultForm = ResultForm.RIGHT) ->
         if form is ResultForm.RIGHT:
             lines += ["", f"--- {entry.name} ---", *_format_right_entry(entry)]
         elif entry.outcome is not SelectionOutcome.SKIP:
-            told = entry if result.presearch else entry.replace(presearch=None)
-            lines += ["", f"--- {entry.name} ---", *_format_known_entry(told, form)]
+            shown = entry if result.presearch else entry.replace(presearch=None)
+            lines += ["", f"--- {entry.name} ---", *_format_known_entry(shown, form)]
     return "\n".join(lines) + "\n"
 
 

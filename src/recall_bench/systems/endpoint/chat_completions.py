@@ -78,9 +78,9 @@ def build_prompt(request: dict[str, Any], model: str) -> Prompt:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
         raise EndpointRefusal(400, "messages: send at least one", param="messages")
-    said = [_read_message(message, model) for message in messages]
-    turns = [(role, text) for role, text in said if role not in _INSTRUCTING]
-    system = [text for role, text in said if role in _INSTRUCTING]
+    pairs = [_read_message(message, model) for message in messages]
+    turns = [(role, text) for role, text in pairs if role not in _INSTRUCTING]
+    system = [text for role, text in pairs if role in _INSTRUCTING]
     form, schema = _read_form(request.get("response_format"))
     return Prompt(
         system="\n\n".join([*system, *form]),
@@ -286,9 +286,9 @@ class ChatProxy:
         if spec.temperature is not None:
             meant["temperature"] = spec.temperature
         if spec.max_tokens is not None:
-            said = next((name for name in _LIMITS if name in meant), _LIMITS[-1])
+            limit = next((name for name in _LIMITS if name in meant), _LIMITS[-1])
             meant = {name: value for name, value in meant.items() if name not in _LIMITS}
-            meant[said] = spec.max_tokens
+            meant[limit] = spec.max_tokens
         return meant
 
     async def _send(self, request: dict[str, Any]) -> httpx.Response:
@@ -306,9 +306,9 @@ class ChatProxy:
                 504, f"{self.name}: no reply within {self._timeout_s:g} s", kind="timeout_error"
             )
         except httpx.HTTPError as error:
-            said = truncate_line(self._server.redact(str(error))) or "no reason given"
+            message = truncate_line(self._server.redact(str(error))) or "no reason given"
             refusal = EndpointRefusal(
-                502, f"{self.name}: the connection failed: {said}", kind="server_error"
+                502, f"{self.name}: the connection failed: {message}", kind="server_error"
             )
         # Raised here, where no error of the library is being handled, it drags no headers along.
         raise refusal
@@ -316,7 +316,7 @@ class ChatProxy:
     def _make_refusal(self, reply: httpx.Response, body: object) -> EndpointRefusal:
         error = body.get("error") if isinstance(body, dict) else None
         details = error if isinstance(error, dict) else {}
-        said = details.get("message") or error or reply.text or "no reason given"
+        message = details.get("message") or error or reply.text or "no reason given"
         headers = {
             name: reply.headers[name]
             for name in ("retry-after", "retry-after-ms")
@@ -326,7 +326,7 @@ class ChatProxy:
             headers |= NO_RETRY
         return EndpointRefusal(
             reply.status_code if reply.status_code >= 400 else 502,
-            f"{self.name}: {truncate_line(self._server.redact(str(said)))}",
+            f"{self.name}: {truncate_line(self._server.redact(str(message)))}",
             kind=self._redact_word(details.get("type")) or "server_error",
             code=self._redact_word(details.get("code")),
             param=self._redact_word(details.get("param")),

@@ -91,8 +91,8 @@ def _read_texts(given: object) -> tuple[str, ...]:
         )
     for place, text in enumerate(texts):
         if not isinstance(text, str) or not text:
-            said = "is empty" if text == "" else "is no text"
-            raise EndpointRefusal(400, f"input: text {place} {said}; send words", param="input")
+            problem = "is empty" if text == "" else "is no text"
+            raise EndpointRefusal(400, f"input: text {place} {problem}; send words", param="input")
     return tuple(texts)
 
 
@@ -185,8 +185,8 @@ class EndpointApplication:
                 try:
                     _check_origin(request)
                     return await reply(request)
-                except EndpointRefusal as said:
-                    refusal = said
+                except EndpointRefusal as error:
+                    refusal = error
                 except ModelFault as fault:
                     refusal = translate_fault(fault)
                 finally:
