@@ -18,8 +18,7 @@ from recall_bench.reporting.analyses.costs import (
     build_paretos,
     measure_costs,
 )
-from recall_bench.reporting.analyses.degradation import measure_degradation
-from recall_bench.reporting.analyses.fact_survival import Degradation
+from recall_bench.reporting.analyses.degradation import Degradation, measure_degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.run_pairs import find_differences, list_differences

@@ -6,10 +6,13 @@ from numpy.random import default_rng
 from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.metrics.survival import FactLifetime, estimate_survival
-from recall_bench.reporting.analyses.degradation import measure_degradation, select_grown
+from recall_bench.reporting.analyses.degradation import (
+    Degradation,
+    measure_degradation,
+    select_grown,
+)
 from recall_bench.reporting.analyses.fact_survival import (
     MIN_AT_RISK,
-    Degradation,
     SurvivalGroup,
     cut_at_horizon,
     follow_facts,

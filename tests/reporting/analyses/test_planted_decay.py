@@ -8,9 +8,12 @@ from numpy.random import default_rng
 
 from recall_bench.library import run
 from recall_bench.metrics.survival import HalfLife, Survival, estimate_survival
-from recall_bench.reporting.analyses.degradation import measure_degradation, select_grown
-from recall_bench.reporting.analyses.fact_survival import (
+from recall_bench.reporting.analyses.degradation import (
     Degradation,
+    measure_degradation,
+    select_grown,
+)
+from recall_bench.reporting.analyses.fact_survival import (
     cut_at_horizon,
     follow_facts,
     round_to_grid,

@@ -18,13 +18,8 @@ from recall_bench.reporting.analyses.costs import (
     Pareto,
     RunCosts,
 )
-from recall_bench.reporting.analyses.fact_survival import (
-    CohortCard,
-    CurvePoint,
-    Degradation,
-    GroupSurvival,
-    SurvivalGroup,
-)
+from recall_bench.reporting.analyses.degradation import CohortCard, CurvePoint, Degradation
+from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
 from recall_bench.reporting.analyses.hallucination import (
     CategoryRate,
     CheckpointRates,

@@ -15,7 +15,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import Verdict
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.metrics.survival import (
     AskSeries,
     FactLifetime,
@@ -25,7 +25,6 @@ from recall_bench.metrics.survival import (
     estimate_survival,
     estimate_survival_by,
 )
-from recall_bench.metrics.trend import Trend
 from recall_bench.runs.trials import TrialRow
 
 
@@ -40,57 +39,12 @@ class SurvivalGroup(StrEnum):
     """How often the value was revised: superseded values of the truth."""
 
 
-class CurvePoint(Record, frozen=True, kw_only=True):
-    """The mean at one checkpoint."""
-
-    checkpoint: str
-    days: int
-    """Story days fed by then, the most of any persona: `full` is not a number of days."""
-    mean: Estimate | None
-
-
-class CohortCard(Record, frozen=True, kw_only=True):
-    """The questions of the fixed view: the same at each of its checkpoints."""
-
-    first: str
-    last: str
-    checkpoints: int
-    questions: int
-    personas: int
-    left_out: int
-    """Other questions that were asked at some of these checkpoints."""
-
-
 class GroupSurvival(Record, frozen=True, kw_only=True):
     """The survival of one group of facts."""
 
     by: SurvivalGroup
     name: str
     survival: Survival
-
-
-class Degradation(Record, frozen=True, kw_only=True):
-    """The mixed view beside the fixed one, and how long facts stay known."""
-
-    mixed: tuple[CurvePoint, ...]
-    """All questions of each checkpoint, which change from one to the next."""
-    mixed_trend: Trend | None
-    fixed: tuple[CurvePoint, ...]
-    """The same questions at each checkpoint; empty where there are none."""
-    fixed_trend: Trend | None
-    cohort: CohortCard | None
-    survivals: tuple[GroupSurvival, ...]
-    """Each curve as far as enough facts were followed."""
-    never_known: int
-    """Facts that were never known, in any repeat: they cannot be lost."""
-    failures: int
-    """Wrong answers in a row after which a fact is lost, from the first of them."""
-    reason: str | None
-    """Why there is no fixed view, or no survival; None where there are both."""
-    unfollowed: int = 0
-    """Facts that were asked too seldom after they were known."""
-    notes: tuple[str, ...] = ()
-    """Groups left out, and limits of the rest."""
 
 
 MAX_STEPS: Final = 40

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from recall_bench.core.plan import FULL
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.trend import Trend
-from recall_bench.reporting.analyses.fact_survival import CurvePoint, Degradation
+from recall_bench.reporting.analyses.degradation import CurvePoint, Degradation
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.curves import CurveStep, draw_curve, map_days
 from recall_bench.reporting.charts.plane import (

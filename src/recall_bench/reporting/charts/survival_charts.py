@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from recall_bench.metrics.survival import HalfLife, Survival
-from recall_bench.reporting.analyses.fact_survival import Degradation, GroupSurvival, SurvivalGroup
+from recall_bench.reporting.analyses.degradation import Degradation
+from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.plane import (
     PERCENT_FORMAT,

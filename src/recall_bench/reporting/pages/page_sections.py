@@ -12,7 +12,8 @@ from recall_bench.reporting.analyses.attribution import (
 from recall_bench.reporting.analyses.canaries import CanaryChange, CanaryWatch, WatchedCanary
 from recall_bench.reporting.analyses.cost_units import format_cost
 from recall_bench.reporting.analyses.costs import Pareto, RunCosts
-from recall_bench.reporting.analyses.fact_survival import Degradation, GroupSurvival, SurvivalGroup
+from recall_bench.reporting.analyses.degradation import Degradation
+from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
 from recall_bench.reporting.formats import (
     format_half_life,
