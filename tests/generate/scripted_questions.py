@@ -170,7 +170,7 @@ def one_word(_: Layout, known: Sequence[Mapping[str, object]]) -> OneWord:
 
 def asked(folder: Path, model: Scripted | None = None, **fields: Any) -> PassResult:
     request = QuestionsRequest(persona=folder, model="scripted", **fields)
-    return generate_questions(request, model=model or Scripted(), checker_of=one_word)
+    return generate_questions(request, model=model or Scripted(), make_checker=one_word)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -36,7 +36,7 @@ def secret(**fields: object) -> dict[str, object]:
 def told(folder: Path, *raw: Mapping[str, object], **fields: Any) -> PassResult:
     model = Scripted(lambda _: json.dumps({"questions": raw}))
     request = QuestionsRequest(persona=folder, model="scripted", mode="boundary", **fields)
-    return generate_questions(request, model=model, checker_of=one_word)
+    return generate_questions(request, model=model, make_checker=one_word)
 
 
 def kept(folder: Path) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ def test_a_refusal_ends_when_a_later_day_tells_everybody(folder: Path) -> None:
 def test_only_what_was_said_in_the_closed_and_the_asking_session_is_shown(folder: Path) -> None:
     model = Scripted(lambda _: "[]")
     request = QuestionsRequest(persona=folder, model="scripted", mode="boundary", interval=7)
-    generate_questions(request, model=model, checker_of=one_word)
+    generate_questions(request, model=model, make_checker=one_word)
 
     [first] = [prompt for prompt in model.asked if "up to Sunday 9 March" in prompt.user]
     assert "Lea Banks offered a loan of £7,500" in first.user

@@ -31,7 +31,7 @@ def harbour(tmp_path: Path) -> Path:
 def prompts(folder: Path, **fields: Any) -> list[Prompt]:
     model = Scripted(lambda _: "[]")
     request = QuestionsRequest(persona=folder, model="scripted", parallelism=1, **fields)
-    generate_questions(request, model=model, checker_of=one_word)
+    generate_questions(request, model=model, make_checker=one_word)
     return model.asked
 
 
@@ -60,7 +60,7 @@ def test_prompts_do_not_depend_on_what_other_windows_gave(folder: Path, tmp_path
     other = write_story(tmp_path / "other" / "mill")
     model = Scripted()
     request = QuestionsRequest(persona=other, model="scripted")
-    generate_questions(request, model=model, checker_of=one_word)
+    generate_questions(request, model=model, make_checker=one_word)
 
     assert second.user in {prompt.user for prompt in model.asked}
 
@@ -112,7 +112,7 @@ def test_a_negative_comes_with_its_twin_or_not_at_all(folder: Path) -> None:
     model = Scripted(lambda _: json.dumps(raw))
     request = QuestionsRequest(persona=folder, model="scripted", end=7)
 
-    generate_questions(request, model=model, checker_of=one_word)
+    generate_questions(request, model=model, make_checker=one_word)
 
     kept: Any = load_yaml(folder / "qa-14d" / "questions.yaml")
     assert [entry["answer"] for entry in kept] == ["Yes, 43 sacks.", "No."]

@@ -47,7 +47,7 @@ def test_what_is_sound_is_kept_and_the_rest_lies_beside_with_its_reason(folder: 
     lines: list[str] = []
     request = QuestionsRequest(persona=folder, model="scripted")
 
-    done = generate_questions(request, lines.append, Scripted(), checker_of=one_word)
+    done = generate_questions(request, lines.append, Scripted(), make_checker=one_word)
 
     assert [entry["id"] for entry in questions(folder)] == [f"mill-q{n:03}" for n in range(1, 13)]
     assert [each["window"] for each in rejected(folder)] == ["days 1–7", "days 8–14"]
@@ -256,7 +256,7 @@ def test_overwriting_replaces_what_was_generated_and_not_what_was_edited(folder:
     lines: list[str] = []
     request = QuestionsRequest(persona=folder, model="scripted", overwrite=True)
 
-    generate_questions(request, lines.append, Scripted(), checker_of=one_word)
+    generate_questions(request, lines.append, Scripted(), make_checker=one_word)
 
     ids = [entry["id"] for entry in questions(folder)]
     assert ids == ["mill-q003", "mill-q005", "mine", *(f"mill-q{n:03}" for n in range(13, 23))]
@@ -364,7 +364,7 @@ def test_a_repair_is_applied_and_examined_again(folder: Path) -> None:
             )
 
     request = QuestionsRequest(persona=folder, model="scripted", end=7)
-    generate_questions(request, model=Scripted(), checker_of=lambda *_: Stale())
+    generate_questions(request, model=Scripted(), make_checker=lambda *_: Stale())
 
     entry = questions(folder)[0]
     assert (entry["irrelevant_after"], entry["changes_on"]) == (9, 10)

@@ -119,7 +119,7 @@ def test_no_window_is_decided_after_one_that_could_not_be(tmp_path: Path) -> Non
     request = QuestionsRequest(persona=folder, model="scripted")
 
     with pytest.raises(RuntimeError, match="no room"):
-        generate_questions(request, model=AtOnce(), checker_of=lambda *_: Breaking())
+        generate_questions(request, model=AtOnce(), make_checker=lambda *_: Breaking())
 
     assert not (folder / "qa-14d").exists()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import PATH
+from recall_bench.cli.options import PATH, add_json_option
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FILE = click.option(
     show_default=True,
     help="The file of canaries.",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+_JSON = add_json_option("Print everything as JSON.")
 
 
 @click.group("canaries")

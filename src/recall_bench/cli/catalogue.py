@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from recall_bench.cli.console import format_json
+from recall_bench.cli.options import DATA, add_json_option
 
 
 @click.command("list")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder that holds the personas.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@DATA
+@add_json_option("Print JSON.")
 def list_command(data: Path | None, as_json: bool) -> None:
     """List the personas of a data folder, or those of the package."""
     from recall_bench.library import list_personas
@@ -28,7 +29,7 @@ def list_command(data: Path | None, as_json: bool) -> None:
 
 
 @click.command("ranges")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def ranges_command(as_json: bool) -> None:
     """List the named checkpoints with their days."""
     from recall_bench.core.plan import FULL, NAMED_RANGES

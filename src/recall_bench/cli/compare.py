@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import COUNT, PATH, MultiValueCommand, option
+from recall_bench.cli.options import COUNT, PATH, MultiValueCommand, add_json_option, option
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Compare common trials even if the runs differ, are unfinished or invalid.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@add_json_option("Print everything as JSON.")
 def compare_command(
     baseline: Path, others: tuple[Path, ...], *, intersect: bool, as_json: bool
 ) -> None:
@@ -90,7 +90,7 @@ _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
     metavar="SHARE",
     help="Significance level [0.05].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@add_json_option("Print everything as JSON.")
 def power_command(
     difference: float | None,
     questions: int | None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.console import format_json, print_table
+from recall_bench.cli.options import add_json_option
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -46,7 +47,7 @@ def datasets_command() -> None:
 
 
 @datasets_command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, every file in it.")
+@add_json_option("Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
     """List the datasets and how much of each is downloaded."""
     from recall_bench.datasets.dataset_card import list_entries
@@ -100,7 +101,7 @@ def download_command(
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Count this file or folder, not the download."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def show_command(name: str, data: Path | None, as_json: bool) -> None:
     """Show a dataset's card: licence, notes, errata, published corrections.
 

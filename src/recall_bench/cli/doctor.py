@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, parse_config
+from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, add_json_option, parse_config
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.memory import UNDECLARED
 
@@ -26,7 +26,7 @@ UNHEALTHY = 1
 @CONFIG
 @CALL_TIMEOUT
 @click.option("--strict", is_flag=True, help="Exit with 1 for a suspect system too.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def doctor_command(
     *, adapter: str, config: tuple[str, ...], timeout_s: float, strict: bool, as_json: bool
 ) -> int:
@@ -112,7 +112,7 @@ BROKEN = 1
 @click.option("--only", multiple=True, metavar="NAME", help="Run only this check; can be repeated.")
 @CALL_TIMEOUT
 @click.option("--seed", type=int, default=42, metavar="N", help="Seed of the facts [42].")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def check_adapter_command(
     *,
     adapter: str,

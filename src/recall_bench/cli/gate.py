@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import PATH, option, select_given
+from recall_bench.cli.options import PATH, add_json_option, option, select_given
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @option("--junit", type=PATH, metavar="FILE", help="Write JUnit XML.")
 @option("--markdown", type=PATH, metavar="FILE", help="Write a summary for a pull request.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@add_json_option("Print everything as JSON.")
 def gate_command(
     run: Path,
     *,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import COUNT, NUMBER, PATH, option, select_given
+from recall_bench.cli.options import COUNT, NUMBER, PATH, add_json_option, option, select_given
 
 if TYPE_CHECKING:
     from recall_bench.generate.pass_request import PassRequest
@@ -42,7 +42,7 @@ LIMITS = (
 )
 _ENDS = (
     option("--profile", type=PATH, help="YAML profile; flags win over it."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    add_json_option("Print the result as JSON."),
 )
 _DAYS = (
     option("--persona", type=PATH, help="The persona's folder."),

@@ -128,7 +128,7 @@ def agreement_command(
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 @_add_judge_options("0: none")
 @click.option("--chart", type=PATH, help="Draw the pass rates by class: .png, .svg or .pdf.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: of several judges a list.")
+@add_json_option("Print JSON: of several judges a list.")
 def audit_command(
     *,
     judges: tuple[str, ...],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import MultiValueCommand
+from recall_bench.cli.options import MultiValueCommand, add_json_option, setting_options
 from recall_bench.core.errors import DataError
 from recall_bench.datasets.lint.lint_corpus import Severity
 
@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lint", cls=MultiValueCommand)
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="Folder with the personas [those of the package].",
-)
-@click.option(
-    "--personas",
-    multiple=True,
-    help="Personas to check [all of --data; without it harbour-office].",
-)
-@click.option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@setting_options("data", "personas", "arcs", personas="Personas to check")
 @click.option(
     "--severity",
     type=click.Choice([str(severity) for severity in Severity]),
@@ -35,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--only", multiple=True, metavar="CODE", help="Run only these lints.")
 @click.option("--skip", multiple=True, metavar="CODE", help="Do not run these lints.")
 @click.option("--all", "everything", is_flag=True, help="List every finding [5 per lint].")
-@click.option("--json", "as_json", is_flag=True, help="Print all findings as JSON.")
+@add_json_option("Print all findings as JSON.")
 def lint_command(
     *,
     data: Path | None,

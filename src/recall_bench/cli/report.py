@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import PATH, option
+from recall_bench.cli.options import PATH, add_json_option, option
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def _disable_gc() -> Iterator[None]:
 @option("--canaries", type=PATH, help="File of canaries; see `recall-bench canaries`.")
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @click.option("--pictures", is_flag=True, help="Write the charts and heatmaps as PNG and SVG too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@add_json_option("Print the figures as JSON.")
 def report_command(
     run: Path,
     into: Path | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import PATH
+from recall_bench.cli.options import PATH, add_json_option
 
 if TYPE_CHECKING:
     from recall_bench.runs.merge import MergedRun
@@ -35,9 +35,7 @@ def export_command(run: Path, to: Path | None) -> None:
     is_flag=True,
     help="Keep [TIMEOUT] and the like graded as answers, as the public harness does.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print what was imported and repaired as JSON."
-)
+@add_json_option("Print what was imported and repaired as JSON.")
 def import_command(
     source: tuple[Path, ...], into: Path | None, as_graded: bool, as_json: bool
 ) -> None:
@@ -56,7 +54,7 @@ def import_command(
 @click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
 @click.option("--into", type=PATH, required=True, help="New run folder.")
 @click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@add_json_option("Print the result as JSON.")
 def merge_command(
     folders: tuple[Path, ...], into: Path, no_heatmap_png: bool, as_json: bool
 ) -> int:

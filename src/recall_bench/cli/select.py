@@ -11,6 +11,7 @@ from recall_bench.cli.options import (
     NUMBER,
     PATH,
     MultiValueCommand,
+    add_json_option,
     option,
     read_flags,
     select_given,
@@ -59,7 +60,7 @@ def select_command() -> None:
     flag_value=LOG,
     help="Append the result to this log of versions [recall-prompts.md].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@add_json_option("Print the report as JSON.")
 def run_command(
     compat: bool,
     as_json: bool,
@@ -103,7 +104,7 @@ def run_command(
     metavar="USD",
     help="Stop when writing has cost this much; a higher limit continues [no limit].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@add_json_option("Print the result as JSON.")
 def generate_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
@@ -149,7 +150,7 @@ def example_command(folder: Path) -> None:
 
 @select_command.command("log")
 @click.argument("path", type=PATH, default=LOG)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def log_command(path: Path, as_json: bool) -> None:
     """Show the log of prompt versions at PATH [recall-prompts.md]."""
     from recall_bench.core.errors import UsageError

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from recall_bench.cli.console import format_json
+from recall_bench.cli.options import add_json_option
 from recall_bench.core.errors import DataError
 from recall_bench.core.plan import FULL, NAMED_RANGES
 from recall_bench.core.record import Record
@@ -90,7 +91,7 @@ def build_command(
 @click.option(
     "--all", "everything", is_flag=True, help="List every finding, also warnings of the lints."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all findings as JSON.")
+@add_json_option("Print all findings as JSON.")
 def check_command(
     names: tuple[str, ...], arcs: str | None, *, everything: bool, as_json: bool
 ) -> int:
@@ -147,7 +148,7 @@ def release_command() -> None:
     is_flag=True,
     help="Score the built-in systems and two constant answers too (takes minutes).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option("Print JSON.")
 def stats_command(
     names: tuple[str, ...], arcs: str | None, *, baselines: bool, as_json: bool
 ) -> None:

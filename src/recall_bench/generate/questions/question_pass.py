@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from recall_bench.generate.checks.check_result import QuestionChecker
     from recall_bench.models.model import Model
 
-    CheckerOf = Callable[[Layout, Sequence[Mapping[str, object]]], QuestionChecker]
+    CheckerFactory = Callable[[Layout, Sequence[Mapping[str, object]]], QuestionChecker]
 
 _UNREACHABLE_DAY = 10**6
 """A day number beyond any story: the existing days decide where questions end."""
@@ -192,7 +192,7 @@ def generate_questions(
     on_progress: OnProgress = lambda _: None,
     model: "Model | None" = None,
     *,
-    checker_of: "CheckerOf | None" = None,
+    make_checker: "CheckerFactory | None" = None,
 ) -> PassResult:
     """Write questions on every window that was not asked about yet.
 
@@ -224,7 +224,7 @@ def generate_questions(
             log = stack.enter_context(CallLog(path))
             caller = ModelCaller.from_request(request, model, log)
         work = _QuestionPass(request, prepared, store, on_progress, log, caller)
-        return work.run(checker_of, model if is_ours else None)
+        return work.run(make_checker, model if is_ours else None)
 
 
 @dataclass(slots=True)
@@ -247,14 +247,14 @@ class _QuestionPass:
     silent: list[QuestionWindow] = field(default_factory=list)
     """Windows for which the model had no questions."""
 
-    def run(self, checker_of: "CheckerOf | None", owned_model: "Model | None") -> PassResult:
+    def run(self, make_checker: "CheckerFactory | None", owned_model: "Model | None") -> PassResult:
         """Write the missing windows, then close the model, if given."""
         self._begin()
         if not self.owed:
             self._end(None)
             return self._make_result(None)
         writer = self._make_writer()
-        queue = _WindowQueue(self, writer, self._open_checker(checker_of))
+        queue = _WindowQueue(self, writer, self._open_checker(make_checker))
 
         async def write_windows() -> None:
             await run_units(self.owed, queue.write, concurrency=self.request.parallelism)
@@ -345,10 +345,10 @@ class _QuestionPass:
                 describe_estimate(self.request.model, sum(asked), sample, writer.usual_tokens)
             )
 
-    def _open_checker(self, checker_of: "CheckerOf | None") -> "QuestionChecker":
+    def _open_checker(self, make_checker: "CheckerFactory | None") -> "QuestionChecker":
         from recall_bench.generate.checks.story_checker import open_checker
 
-        opening = checker_of or open_checker
+        opening = make_checker or open_checker
         return opening(self.prepared.layout, self.store.list_known(self.owed))
 
     def _make_result(self, stopped: PassStop | None) -> PassResult:
