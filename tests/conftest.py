@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from anyio._backends._asyncio import TestRunner
+from hypothesis import HealthCheck, settings
 
 from recall_bench.cli.main import main
 from recall_bench.core.memory import SystemCard
@@ -34,6 +35,11 @@ sys.dont_write_bytecode = False
 
 # Shipped personas are played once for all tests, and not into the cache of whoever runs them.
 os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench-tests")))
+
+
+# A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_collectstart() -> None:
