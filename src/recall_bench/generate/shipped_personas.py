@@ -199,14 +199,14 @@ def _resolve_shipped_personas(
     settings: Settings, building: BuildProgress | None
 ) -> Mapping[str, Path]:
 
-    played = load_catalogue()
+    catalogue = load_catalogue()
     wanted = (
-        _choose_personas(settings, (*played, SAMPLE), "the package")
+        _choose_personas(settings, (*catalogue, SAMPLE), "the package")
         if settings.personas
         else (SAMPLE,)
     )
     return {
-        name: materialise(name, settings.arcs, building) if name in played else SOURCES / name
+        name: materialise(name, settings.arcs, building) if name in catalogue else SOURCES / name
         for name in wanted
     }
 
@@ -225,14 +225,14 @@ def find_story(folder: Path, arcs: str | None) -> StoryFolder:
     """The named story, else the default one, else the only one."""
     from recall_bench.datasets.persona_files import Layout, choose_story, list_stories
 
-    told = list_stories(folder)
-    chosen = arcs or choose_story(told)
+    stories = list_stories(folder)
+    chosen = arcs or choose_story(stories)
     if chosen is None:
         # Of several stories, the only complete one.
-        whole = [name for name in told if not Layout(folder, name).find_missing()]
+        whole = [name for name in stories if not Layout(folder, name).find_missing()]
         chosen = whole[0] if len(whole) == 1 else None
     if chosen is None:
         raise UsageError(
-            f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
+            f"{folder.name} has several stories; name one with --arcs: {', '.join(stories)}"
         )
     return StoryFolder(folder=folder, arcs=chosen)

@@ -81,9 +81,9 @@ def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Ite
 
 def _list_facts(blocks: tuple[DayBlock, ...], day: int, dates: Dates) -> Iterator[DueFact]:
     for block in blocks:
-        for telling in block.tellings:
-            ways = list_spellings(telling.value, dates, day)
-            yield DueFact(telling.thread.name, telling.value.text, ways)
+        for mention in block.mentions:
+            ways = list_spellings(mention.value, dates, day)
+            yield DueFact(mention.thread.name, mention.value.text, ways)
 
 
 def find_canaries(page: LogPage) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Generation of selection suites from a folder of memories."""

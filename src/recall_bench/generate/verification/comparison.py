@@ -257,8 +257,8 @@ def _compare_days(claims: QuestionClaims, derived: DerivedAnswer) -> Iterator[Ve
     days = {claim.day for claim in claims.evidence}
     if not days and not derived.needed:
         # What never happened is stated nowhere: any day that names the thread will do.
-        spoken = {s.day for s in derived.allowed}
-        strange = sorted(set(claims.relevant_days) - spoken)
+        mentioned = {s.day for s in derived.allowed}
+        strange = sorted(set(claims.relevant_days) - mentioned)
         if strange:
             yield VerificationProblem(
                 VerificationCode.RELEVANT_DAYS,

@@ -13,7 +13,7 @@ class VerificationCode(StrEnum):
     EPOCH = "epoch"
     """The lexicon and the story date day 1 differently."""
     LEXICON = "lexicon"
-    """One name stands for two things, or a session is not listed."""
+    """One name denotes two things, or a session is not listed."""
     DERIVE = "derive"
     """A question does not say how its answer follows, or says it unreadably."""
     SPAN = "span"

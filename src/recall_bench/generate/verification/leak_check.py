@@ -62,7 +62,7 @@ def _find_in_threads(
                 yield VerificationFinding(
                     VerificationCode.LEAK,
                     f"day {sentence.day}",
-                    f"{secret.describe(lookup)}, stands in an open one; {sentence.place}",
+                    f"{secret.describe(lookup)}, occurs in an open one; {sentence.place}",
                 )
 
 
@@ -102,7 +102,7 @@ def _find_anywhere(
                     yield VerificationFinding(
                         VerificationCode.LEAK,
                         f"day {day.day}",
-                        f"{secret.describe(lookup)}, stands in the open session {session}: "
+                        f"{secret.describe(lookup)}, occurs in the open session {session}: "
                         f"“…{around}…”",
                     )
 
@@ -134,7 +134,7 @@ def _check_canaries(
                     yield VerificationFinding(
                         VerificationCode.LEAK,
                         f"day {day.day}",
-                        f"the canary {canary} stands in the open session {block.session}",
+                        f"the canary {canary} occurs in the open session {block.session}",
                     )
     for canary, claims in owners.items():
         if kept.get(canary, float("inf")) > claims.answerable_from:

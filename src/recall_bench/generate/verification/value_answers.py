@@ -145,7 +145,7 @@ def _find_early_values(
         found += [
             VerificationProblem(
                 VerificationCode.TOO_EARLY,
-                f"{what} but stands in the text before; {sentence.place}",
+                f"{what} but occurs in the text before; {sentence.place}",
             )
             for sentence in lookup.find_loose_mentions(*about, key)
             if sentence.day < run[0].day

@@ -80,10 +80,10 @@ def render_directive(
         session=session,
         heading=heading,
         text=prose.text,
-        tellings=tuple(prose.tellings),
+        mentions=tuple(prose.mentions),
         thread=thread,
         step=name,
-        acts=AccessChanges(
+        access_changes=AccessChanges(
             reveals=tuple(directive.reveals),
             forgets=tuple(directive.forgets),
             grants=tuple(directive.grants.items()),
@@ -115,7 +115,7 @@ def _build_arc(
         called=tuple(called),
         session=arc.primary_session,
         slots=arc.facts,
-        whens={
+        timings={
             f"d{number:02}": directive.when
             for number, directive in enumerate(arc.directives)
             if directive.when is not None

@@ -52,11 +52,11 @@ class DayBlock:
     session: str
     heading: str
     text: str
-    tellings: tuple[ValueMention, ...] = ()
+    mentions: tuple[ValueMention, ...] = ()
     thread: Thread | None = None
     step: str | None = None
     """The step it describes, if any."""
-    acts: AccessChanges = AccessChanges()
+    access_changes: AccessChanges = AccessChanges()
 
     @property
     def words(self) -> int:
@@ -70,7 +70,7 @@ class BlockText:
     def __init__(self) -> None:
         self._text = ""
         self._break = False
-        self.tellings: list[ValueMention] = []
+        self.mentions: list[ValueMention] = []
 
     @property
     def text(self) -> str:
@@ -90,7 +90,7 @@ class BlockText:
         at = len(self._text)
         self._text += filled.text
         if context.thread is not None:
-            self.tellings += [
+            self.mentions += [
                 ValueMention(
                     thread=context.thread,
                     slot=mark.slot,
@@ -171,9 +171,9 @@ class LogPage:
     blocks: tuple[tuple[int, DayBlock], ...]
     """The offset of each block's text, and the block."""
 
-    def find_sentence(self, offset: int, block: DayBlock, telling: ValueMention) -> TextSpan:
+    def find_sentence(self, offset: int, block: DayBlock, mention: ValueMention) -> TextSpan:
         """The sentence around a value, as a span of the file."""
-        start, end = _find_sentence(block.text, telling.start)
+        start, end = _find_sentence(block.text, mention.start)
         return TextSpan(
             self.day, block.session, offset + start, offset + end, block.text[start:end]
         )
@@ -231,14 +231,14 @@ def find_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 def record_page(page: LogPage) -> None:
     """Enter every value, step and access change of the page into the ledger, with its sentence."""
     for offset, block in page.blocks:
-        for telling in block.tellings:
+        for mention in block.mentions:
             _record_value(
-                telling.thread, telling, page.find_sentence(offset, block, telling), block
+                mention.thread, mention, page.find_sentence(offset, block, mention), block
             )
         if block.thread is not None and block.step is not None:
             thread = block.thread
             thread.last_named = page.day
-            when = thread.whens.get(block.step)
+            when = thread.timings.get(block.step)
             span = page.find_passage(offset, block, _match_any(when.cue if when else []))
             thread.events[block.step] = StepEvent(block.step, span)
             _record_access(thread, block, page, offset)
@@ -256,24 +256,24 @@ def _match_any(words: list[str]) -> re.Pattern[str]:
     return re.compile(ways, re.IGNORECASE)
 
 
-def _record_value(thread: Thread, telling: ValueMention, span: TextSpan, block: DayBlock) -> None:
+def _record_value(thread: Thread, mention: ValueMention, span: TextSpan, block: DayBlock) -> None:
     thread.last_named = span.day
-    facts = thread.facts.setdefault(telling.slot, [])
-    if telling.slot in block.acts.reveals:
-        thread.revealed.setdefault(telling.slot, span)
-    for slot, session in block.acts.grants:
-        if slot == telling.slot and session == block.session:
+    facts = thread.facts.setdefault(mention.slot, [])
+    if mention.slot in block.access_changes.reveals:
+        thread.revealed.setdefault(mention.slot, span)
+    for slot, session in block.access_changes.grants:
+        if slot == mention.slot and session == block.session:
             thread.access.setdefault(slot, []).append(SessionAccess(session, span))
-    if facts and facts[-1].value.text == telling.value.text:
+    if facts and facts[-1].value.text == mention.value.text:
         facts[-1].restated.append(span)
         return
     if facts:
         facts[-1].true_until = span.day - 1
-    value = telling.value
+    value = mention.value
     facts.append(
         LedgerFact(
             subject=thread.key,
-            attribute=telling.slot,
+            attribute=mention.slot,
             value=value,
             learned=span.day,
             span=span,
@@ -284,9 +284,9 @@ def _record_value(thread: Thread, telling: ValueMention, span: TextSpan, block: 
 
 
 def _record_access(thread: Thread, block: DayBlock, page: LogPage, offset: int) -> None:
-    for slot in block.acts.forgets:
+    for slot in block.access_changes.forgets:
         thread.forgotten.setdefault(slot, page.find_passage(offset, block, _match_any(["forget"])))
-    for slot, session in block.acts.revokes:
+    for slot, session in block.access_changes.revokes:
         for access in thread.access.get(slot, []):
             if access.session == session and access.revoked is None:
                 access.revoked = page.find_passage(offset, block, _match_any([]))

@@ -32,7 +32,7 @@ _NEAREST, _FARTHEST = 4, 220
 
 def ask_step_dates(thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
     """The date of each step, and the days from the first step to it."""
-    for step, when in thread.whens.items():
+    for step, when in thread.timings.items():
         event = thread.events.get(step)
         if event is None or not when.cue or context.is_isolated(event.span.session):
             continue
@@ -54,7 +54,7 @@ def _draft_date(thread: Thread, step: str, context: QuestionContext) -> LedgerQu
     return LedgerQuestion(
         category=TEMPORAL,
         kind=f"{TEMPORAL}/date",
-        wordings=context.render_wordings(thread, thread.whens[step].ask),
+        wordings=context.render_wordings(thread, thread.timings[step].ask),
         reference=format_sentence(f"On {value.text}"),
         evidence=[event.span],
         known_from=event.day,
@@ -73,7 +73,7 @@ def _draft_gap(thread: Thread, step: str, context: QuestionContext) -> LedgerQue
     return LedgerQuestion(
         category=TEMPORAL,
         kind=f"{TEMPORAL}/gap",
-        wordings=context.render_wordings(thread, thread.whens[step].gap),
+        wordings=context.render_wordings(thread, thread.timings[step].gap),
         reference=format_sentence(f"{days} day{'s' if days > 1 else ''}"),
         evidence=[first.span, last.span],
         known_from=last.day,
@@ -135,7 +135,7 @@ class OrderQuestions:
 
 
 def _list_events(thread: Thread, context: QuestionContext) -> Iterator[_TimedEvent]:
-    for step, when in thread.whens.items():
+    for step, when in thread.timings.items():
         event = thread.events.get(step)
         if event and when.cue and when.phrase and not context.is_isolated(event.span.session):
             phrase = context.render_phrase(thread, when.phrase)

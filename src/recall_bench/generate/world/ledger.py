@@ -82,7 +82,7 @@ class Thread:
     called: tuple[str, ...]
     session: str
     slots: dict[str, FactSlot]
-    whens: dict[str, StepTiming]
+    timings: dict[str, StepTiming]
     slot_values: dict[str, list[FactValue]]
     """Slot to its values so far, stated or not; the last is current."""
     is_authored: bool = False

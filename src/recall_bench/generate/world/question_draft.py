@@ -146,7 +146,7 @@ def format_sentence(text: str) -> str:
 
 def is_traceable(thread: Thread, step: str) -> bool:
     """Whether the text shows the step by a cue."""
-    when = thread.whens.get(step)
+    when = thread.timings.get(step)
     return when is not None and bool(when.cue)
 
 

@@ -283,10 +283,10 @@ class RoutineSimulator:
             session=session,
             heading=heading,
             text=prose.text,
-            tellings=tuple(prose.tellings),
+            mentions=tuple(prose.mentions),
             thread=run.thread,
             step=step.id,
-            acts=AccessChanges(reveals=tuple(step.reveals), forgets=tuple(step.forgets)),
+            access_changes=AccessChanges(reveals=tuple(step.reveals), forgets=tuple(step.forgets)),
         )
 
     def _schedule_next(self, run: ProcessRun, day: int, chance: RandomStream) -> None:
@@ -309,7 +309,7 @@ class RoutineSimulator:
             called=(),
             session=process.session,
             slots=process.slots,
-            whens=self._timings[process.id],
+            timings=self._timings[process.id],
             slot_values=slot_values,
             optional=self._optional[process.id],
         )

@@ -168,7 +168,7 @@ class SideNotes:
             session=session,
             heading=render_variant(FillContext(self._world, day), self._voice.loose_ends).text,
             text=prose.text,
-            tellings=tuple(prose.tellings),
+            mentions=tuple(prose.mentions),
         )
 
     def _is_ripple_due(self, active: ActiveArc, day: int) -> bool:

@@ -1,0 +1,1 @@
+"""Selectors: what picks the memories for a prompt."""
