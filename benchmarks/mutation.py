@@ -27,7 +27,8 @@ SOURCE = Path("src/recall_bench")
 PARTS = {
     "engine": (
         ("running/checkpoint", "running/scheduler", "running/grader", "running/lifecycle",
-         "running/fed_memory", "running/backlog", "running/job", "core/schedule",
+         "running/fed_memory", "running/backlog", "running/job", "running/local_engine",
+         "systems/memory_call", "systems/reply", "judging/judge_call", "core/schedule",
          "core/trial_states", "core/retry", "core/budget", "core/work_unit"),
         ("tests/running", "tests/core"),
     ),
