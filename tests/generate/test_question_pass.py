@@ -382,7 +382,10 @@ def test_a_repair_is_applied_and_examined_again(folder: Path) -> None:
         ({"mode": "essay"}, "there is no mode 'essay'; say standard or boundary"),
         ({"interval": 0}, "--interval: 0 is too few"),
         ({"query_session": "attic"}, "there is no session attic; there is principal, yard, bank"),
-        ({"mode": "boundary", "query_session": "principal"}, "principal has no participant outside"),
+        (
+            {"mode": "boundary", "query_session": "principal"},
+            "principal has no participant outside",
+        ),
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused(
