@@ -58,7 +58,7 @@ class PersonaEntry(Record, frozen=True, kw_only=True):
 
 def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     """The personas of a data folder, or those of the package."""
-    from recall_bench.datasets.persona import list_persona_ids, list_stories
+    from recall_bench.datasets.persona_files import list_persona_ids, list_stories
 
     if data is None:
         return _list_shipped_personas()
@@ -76,7 +76,7 @@ def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
 
 def _list_shipped_personas() -> list[PersonaEntry]:
     """The personas of the package, without simulating them."""
-    from recall_bench.datasets.persona import list_stories
+    from recall_bench.datasets.persona_files import list_stories
 
     played = [
         _make_persona_entry(
@@ -94,7 +94,7 @@ def _list_shipped_personas() -> list[PersonaEntry]:
 
 
 def _make_persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEntry:
-    from recall_bench.datasets.persona import read_persona
+    from recall_bench.datasets.persona_story import read_persona
 
     persona = read_persona(folder)
     return PersonaEntry(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.datasets.persona import Inspection, inspect_persona, list_persona_ids
+from recall_bench.datasets.persona import Inspection, inspect_persona
+from recall_bench.datasets.persona_files import list_persona_ids
 from tests.conftest import shared_data
 from tests.datasets.persona_folder import edit, plant, write_day
 

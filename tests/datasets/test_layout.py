@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.datasets.persona import list_persona_ids, list_stories, name_story_folder
-from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_files import (
+    Layout,
+    list_persona_ids,
+    list_stories,
+    name_story_folder,
+)
 from tests.datasets.persona_folder import plant
 
 

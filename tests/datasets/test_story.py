@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import DataError, Malformed, Problems, UsageError
-from recall_bench.datasets.persona import read_persona, read_story
+from recall_bench.datasets.persona_story import read_persona, read_story
 from tests.conftest import shared_data
 from tests.datasets.persona_folder import edit, plant
 

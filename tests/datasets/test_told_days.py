@@ -6,13 +6,8 @@ import pytest
 
 from recall_bench.core.errors import Problems
 from recall_bench.core.plan import Calendar
-from recall_bench.datasets.persona import (
-    inspect_persona,
-    list_stories,
-    load_persona,
-    read_story_days,
-)
-from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.datasets.persona import inspect_persona, load_persona, read_story_days
+from recall_bench.datasets.persona_files import DEFAULT_ARCS, list_stories
 from tests.gardener import write_persona
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.errors import DataError, Malformed, UsageError
 from recall_bench.core.scenario import Turn
-from recall_bench.datasets.persona import load_conversations, load_tool_calls
+from recall_bench.datasets.transcripts import load_conversations, load_tool_calls
 from tests.conftest import shared_data
 from tests.datasets.persona_folder import plant
 

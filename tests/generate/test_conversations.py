@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.datasets.persona import load_conversations
+from recall_bench.datasets.transcripts import load_conversations
 from recall_bench.generate.conversations import build_dialogue, generate_conversations
 from recall_bench.generate.day_log import count_coverage
 from recall_bench.generate.pass_request import ConversationsRequest

@@ -17,9 +17,9 @@ import pytest
 from recall_bench.core.errors import Malformed
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.lint.value_index import DayLog
-from recall_bench.datasets.persona import load_conversations, load_tool_calls
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import Persona, read_persona
+from recall_bench.datasets.transcripts import load_conversations, load_tool_calls
 from recall_bench.generate.checks.time_check import is_numbering_days
 from recall_bench.generate.conversations import build_conversation_prompt as asking_for_dialogue
 from recall_bench.generate.conversations import (

@@ -9,9 +9,9 @@ import pytest
 from recall_bench.core.scenario import CATEGORIES, GROUP_CATEGORIES
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.datasets.lint.lint_report import lint_story
-from recall_bench.datasets.persona import Inspection, inspect_persona, read_persona
+from recall_bench.datasets.persona import Inspection, inspect_persona
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.datasets.persona_story import ARC_TYPES
+from recall_bench.datasets.persona_story import ARC_TYPES, read_persona
 from recall_bench.generate.shipped_personas import SOURCES, load_catalogue, materialise
 from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.world.build import build_folder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona import load_tool_calls
+from recall_bench.datasets.transcripts import load_tool_calls
 from recall_bench.generate.pass_request import PassRequest
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import generate_tool_calls, list_calls

@@ -268,6 +268,3 @@ def _write_json(path: Path, content: Mapping[str, object]) -> None:
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_bytes(msgspec.json.encode(content))
     fresh.replace(path)
-
-
-__all__ = ["check_pin", "find_download", "find_layer_file"]

@@ -22,47 +22,21 @@ from recall_bench.datasets.persona_files import (
     format_days,
     is_bare,
     list_days,
-    list_persona_ids,
-    list_stories,
     name_day_file,
-    name_story_folder,
 )
 from recall_bench.datasets.persona_questions import parse_questions
 from recall_bench.datasets.persona_story import (
-    Arc,
     Persona,
-    Session,
     Story,
     parse_persona,
     parse_story,
-    read_persona,
-    read_story,
 )
 from recall_bench.datasets.text_dates import CalendarAudit, audit_calendar, find_text_date
 from recall_bench.datasets.transcripts import (
     FORMS,
     RetoldDay,
     TranscriptFile,
-    load_conversations,
-    load_tool_calls,
 )
-
-__all__ = [
-    "Arc",
-    "Inspection",
-    "Persona",
-    "Session",
-    "Story",
-    "inspect_persona",
-    "list_persona_ids",
-    "list_stories",
-    "load_conversations",
-    "load_persona",
-    "load_tool_calls",
-    "name_story_folder",
-    "read_persona",
-    "read_story",
-]
 
 
 @dataclass(slots=True)

@@ -179,7 +179,7 @@ def resolve_personas(
     """
     if settings.data is None:
         return _resolve_shipped_personas(settings, building)
-    from recall_bench.datasets.persona import list_persona_ids
+    from recall_bench.datasets.persona_files import list_persona_ids
 
     data = settings.data
     if not data.is_dir():

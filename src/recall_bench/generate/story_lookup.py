@@ -7,7 +7,8 @@ from pathlib import Path
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.plan import Plan, ScenarioCard
-from recall_bench.datasets.persona import Inspection, inspect_persona, list_stories, read_story_days
+from recall_bench.datasets.persona import Inspection, inspect_persona, read_story_days
+from recall_bench.datasets.persona_files import list_stories
 from recall_bench.generate.shipped_personas import (
     SAMPLE,
     SOURCES,
