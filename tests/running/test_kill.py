@@ -1,8 +1,8 @@
 """Kill -9 at any moment, then the same command: the result is that of an undisturbed run.
 
-A killed run leaves the journal lines it has written, so resuming is tested in this process, from the
-first lines of a whole journal, for every event. That a kill leaves just these lines is tested with
-real kills, at some events and at random moments.
+A killed run leaves the journal lines it has written, so resuming is tested in this process, from
+the first lines of a whole journal, for every event. That a kill leaves just these lines is tested
+with real kills, at some events and at random moments.
 """
 
 import random

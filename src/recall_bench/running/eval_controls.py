@@ -1,7 +1,7 @@
 """The controls of an evaluation: systems of known worth, asked the same questions.
 
-The expectation of a blind draw and the best possible order are computed. The other controls are runs
-in folders below that of the evaluation.
+The expectation of a blind draw and the best possible order are computed. The other controls are
+runs in folders below that of the evaluation.
 """
 
 from collections.abc import Callable

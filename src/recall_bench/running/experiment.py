@@ -1,8 +1,8 @@
 """An experiment: cells of (settings, dataset), each one run in a folder of its own.
 
-`run` is one cell, `rejudge` a cell with recorded answers, `ablate` a base and its variants, `eval` a
-system and its controls, `matrix` a product of systems, settings and seeds. `Experiment.run` stops at
-the first cell that is stopped; `run_in_turn` and `run_together` go on with the others.
+`run` is one cell, `rejudge` a cell with recorded answers, `ablate` a base and its variants, `eval`
+a system and its controls, `matrix` a product of systems, settings and seeds. `Experiment.run` ends
+with the first cell that is stopped; `run_in_turn` and `run_together` go on with the others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Judge the recorded answers of one scenario; needs the journal and the dataset, never the system."""
+"""Judge the recorded answers of one scenario; the system itself is not needed."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime

@@ -125,8 +125,8 @@ async def _resume_memory(run: ScenarioRun, point: CheckpointPlan) -> FedMemory:
     if last_day > point.cutoff:
         await close_memory(memory, run, point)
         raise UsageError(
-            f"the system was fed up to day {last_day}, beyond the checkpoint {point.checkpoint.label} "
-            "that is still owed; run without --skip-catchup-ingest"
+            f"the system was fed up to day {last_day}, beyond the checkpoint "
+            f"{point.checkpoint.label} that is still owed; run without --skip-catchup-ingest"
         )
     fed = sum(episode.day <= last_day for episode in run.scenario.fed_episodes)
     kept = None

@@ -266,7 +266,7 @@ class MeasuredRun:
     def _note_left(
         self, trial: Trial, at: datetime, *, has_verdict: bool, stated: float | None = None
     ) -> None:
-        """Note that the judge finished an answer; for one of an earlier process the start is unknown."""
+        """Note that an answer was judged; the start is unknown if an earlier process asked it."""
         if trial in self._process.left or trial not in self._process.arrived:
             return
         before = self._before or at

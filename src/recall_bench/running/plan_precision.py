@@ -1,7 +1,7 @@
 """How well a score will be known, before it is measured.
 
 A mark is taken to be made of three parts that vary: the persona, the question, and the one time it
-is asked. A question asked at ten checkpoints has its own part ten times over, so re-asks make sure of
+is asked. A question asked at ten checkpoints has its own part ten times, so re-asks make sure of
 the third part alone. What an earlier run shows of each is carried over to the questions that the
 plan asks, each as often as it is asked.
 """

@@ -1,7 +1,7 @@
 """The engine of a run with a pool of workers.
 
-The driver keeps the journal, the trial states and the budget; workers keep nothing. So a worker that
-dies costs only what it had under way, and a run can be continued with any other executor.
+The driver keeps the journal, the trial states and the budget; workers keep nothing. So a worker
+that dies costs only what it had under way, and any other executor can continue the run.
 """
 
 import shutil

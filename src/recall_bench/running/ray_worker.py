@@ -159,8 +159,8 @@ def make_starter(*, cpus: float, environ: Mapping[str, str]) -> StartWorker:
         except TimeoutError as error:
             ray.kill(actor)
             raise UsageError(
-                f"worker {number} found no place on the cluster in {_START_TIMEOUT_S:g} s; use fewer "
-                "--workers or less --worker-cpus"
+                f"worker {number} found no place on the cluster in {_START_TIMEOUT_S:g} s; "
+                "use fewer --workers or less --worker-cpus"
             ) from error
         return worker
 

@@ -177,7 +177,7 @@ WorkerCommand = (
     | tuple[str, str, TaskFailure]
     | tuple[str]
 )
-"""`prepare`, `perform` with a ticket and the run's name, `cancel` with a ticket, `stop`, `close`."""
+"""`prepare`, `perform` with a ticket and a run, `cancel` with a ticket, `stop`, or `close`."""
 
 WorkerReply = tuple[int, WorkerMessage | None]
 """The ticket of a task and a message about it; None when the task is over."""

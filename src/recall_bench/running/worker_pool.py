@@ -338,7 +338,7 @@ class WorkerPool:
         return waiting.slot
 
     def _release(self, slot: _PoolSlot, lane: Lane) -> None:
-        """Give a worker to the oldest request, or to an early one for the scenario it has loaded."""
+        """Give a worker to the oldest request, or to an early one for its loaded scenario."""
         if slot.is_lost:
             return
         queue = self._waiting[lane]
