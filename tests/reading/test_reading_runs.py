@@ -151,7 +151,10 @@ def test_who_reads(reader: str | None, card: SystemCard | None, name: str | None
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (Settings(reader="nobody"), "--reader: nobody is called so; write extractive, or a model"),
+        (
+            Settings(reader="nobody"),
+            "--reader: no reader of this name; write extractive, or a model",
+        ),
         (Settings(reader="openai:"), "--reader: openai: names no model"),
         (
             Settings(reader="openai:any;http://127.0.0.1:9/v1", max_cost_usd=1.0),

@@ -155,8 +155,8 @@ NONSENSE = [
     ("GET", "/", b"", 404, "nothing at /"),
     ("POST", "/memories/m/ask/", b"{}", 404, "nothing at"),
     ("POST", "/memories//settle", b"", 404, "nothing at"),
-    ("GET", "/memories", b"", 405, "understands POST"),
-    ("PUT", "/memories/m", b"", 405, "understands DELETE"),
+    ("GET", "/memories", b"", 405, "accepts POST"),
+    ("PUT", "/memories/m", b"", 405, "accepts DELETE"),
     ("POST", "/memories", b"", 400, "no OpenRequest"),
     ("POST", "/memories", b"[]", 400, "no OpenRequest"),
     ("POST", "/memories", b'{"scenario": "\xff"}', 400, "no OpenRequest"),
@@ -362,7 +362,7 @@ def test_the_committed_contract_is_made_from_the_messages() -> None:
     committed = (ROOT / "docs/reference/openapi.json").read_text(encoding="utf-8")
 
     assert committed == render_document(), (
-        "write the text() of recall_bench.systems.transports.openapi there"
+        "write the render_document() of recall_bench.systems.transports.openapi there"
     )
 
 

@@ -167,7 +167,7 @@ async def test_files_named_beside_us_are_found_from_there(
             "exit:1",
             r"code 3, and its last words were: loading the index \| no such index: ärger; when",
         ),
-        ("say:1", r"what is not a reply: 'Loading the model …'; commentary belongs on standard"),
+        ("say:1", r"what is not a reply: 'Loading the model …'; logs belong on standard"),
         ("stray:1", r'not a reply: \'{"id": 4711.*, with an id that no open request has'),
     ],
 )

@@ -124,7 +124,7 @@ def test_one_that_is_up_but_unhealthy_says_with_which_status(tmp_path: Path) -> 
 async def test_one_that_dies_at_once_is_quoted_and_not_waited_for() -> None:
     server = EphemeralServer(python(DIES), ready_timeout_s=600)
 
-    with pytest.raises(SystemGone, match="did not come up: it ended with code 3") as gone:
+    with pytest.raises(SystemGone, match="did not start: it ended with code 3") as gone:
         await server.__aenter__()
 
     assert str(gone.value).endswith("server.log:\n  one\n  two: no such model")

@@ -202,7 +202,7 @@ def test_settings_that_no_server_would_hear_of_are_refused(written: Callable[[st
     path = written("transport: http\n")
 
     for target in (str(path), "http://127.0.0.1:9"):
-        with pytest.raises(UsageError, match="settings depth cannot be handed to a server"):
+        with pytest.raises(UsageError, match="settings depth cannot be passed to a server"):
             resolve_system(Settings(adapter=target, config={"depth": 3}))
 
 
@@ -300,7 +300,7 @@ async def test_one_that_dies_under_way_is_gone_with_its_last_words_and_not_repla
     os.kill(pids[0], signal.SIGKILL)
 
     for _ in range(2):
-        with pytest.raises(SystemGone, match="died under way: it ended with code -9") as gone:
+        with pytest.raises(SystemGone, match="died during the run: it ended with code -9") as gone:
             await carrier.call(wire.HealthRequest(), wire.HealthReply)
         assert "listening soon" in str(gone.value)
     assert read_pids(tmp_path) == pids

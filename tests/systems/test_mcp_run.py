@@ -72,7 +72,7 @@ def test_settings_cannot_be_handed_to_a_server(invoke: Invoke, data: Path, tmp_p
     shown = run(invoke, data, child_map(tmp_path), "--config", "k=3")
 
     assert shown.code == 2
-    assert "the settings k cannot be handed to a server" in shown.err
+    assert "the settings k cannot be passed to a server" in shown.err
 
 
 def test_other_transports_are_named(invoke: Invoke, data: Path, tmp_path: Path) -> None:

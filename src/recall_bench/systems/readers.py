@@ -1,14 +1,14 @@
-"""Multiple choice without a model: the option that what was found speaks for most.
+"""Readers answer questions from what a system found, for systems that only find passages.
 
-Whether there is a record at all is decided before, from the question, as for any other: a guess
-would pass for memory one time in four. Then each option is weighed against the texts by itself,
-without its letter, and the heaviest is the answer, letter and all, in the form in which a strict
-reading finds exactly one letter: `(C) the red one`. Where no option has any support, or two have
-the same and no other has more, as options of one wording always do, nothing is chosen.
+The extractive reader quotes passages, without a model. For a question with choices it weighs each
+option, without its letter, against the passages, and names the heaviest: `(C) the red one`. It
+chooses none if no option has support or several have the most: a guess would pass for memory one
+time in four. Weight and threshold are those of quoting. This form was picked among a few with
+PersonaMem's 128k sample in view, so figures on that sample are not held out; the length of an
+option, by which PersonaMem's right options can be guessed, is not used.
 
-Weight and threshold are those of quoting, fitted elsewhere. This form was picked among a few with
-PersonaMem's 128k sample in view, so figures on that sample are not held out. The length of an
-option is not looked at, though PersonaMem's right options give themselves away by it.
+The model reader asks a language model, with one prompt for every system. Each passage is a JSON
+string on a line of its own, so that nothing inside can end it or pass for another passage.
 """
 
 import json
@@ -32,7 +32,7 @@ _LETTER = re.compile(r"\A\([A-Za-z]\)\s*")
 
 
 def choose_option(choices: Sequence[str], weigh: Callable[[str], float]) -> str | None:
-    """The option that weighs most, as it was offered; None if none does alone."""
+    """The option with the highest weight, as offered; None if there is no single one."""
     weights = [weigh(_LETTER.sub("", choice, count=1)) for choice in choices]
     most = max(weights, default=0.0)
     heaviest = [choice for choice, weight in zip(choices, weights, strict=True) if weight == most]
@@ -42,20 +42,20 @@ def choose_option(choices: Sequence[str], weigh: Callable[[str], float]) -> str 
 EXTRACTIVE_VERSION = "1"
 
 QUOTES = 3
-"""As many as the built-in systems quote."""
+"""The same as for the built-in systems."""
 
-# Both chosen together by the least balanced error between questions that a history answers and
-# questions that belong to another, on half of a real six-month log and five LoCoMo chats, as found
-# by four ways of searching: 0.071, and 0.080 on the other halves (benchmarks/calibrate_reader.py).
-# Questions that only just miss a history were not among them: their labels are not to be trusted.
+# Both have the least balanced error between questions that a history answers and questions about
+# another history, on half of a real six-month log and five LoCoMo chats, with passages of four
+# searches: 0.071, and 0.080 on the other halves (benchmarks/calibrate_reader.py). Questions that
+# narrowly miss a history were left out, because their labels are unreliable.
 WORD_WEIGHT = 0.4
-"""The part of the words in the support; the rest is the meaning's."""
+"""The weight of words in the support; the rest is the weight of meaning."""
 NO_RECORD_BELOW = 0.42
 """The support below which there is no record."""
 
 
 class ExtractiveReader:
-    """Answers in the words of the passages. The same for every system, and free."""
+    """Quotes the passages. The same for every system, and free."""
 
     card = ReaderCard(
         name="extractive",
@@ -72,9 +72,9 @@ class ExtractiveReader:
         self._text_support = TextSupport()
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
-        """The first passages, word for word and none twice, if they support an answer.
+        """The first passages, verbatim and each once, if they support an answer.
 
-        Of a question with choices, the one that they support most.
+        For a question with choices, the choice that they support most.
         """
         quotes = select_quotes(passages)
         if not quotes or self._measure_support(question.text, quotes) < NO_RECORD_BELOW:
@@ -85,24 +85,24 @@ class ExtractiveReader:
         return Answer(text="\n".join(quotes))
 
     def _measure_support(self, text: str, quotes: Sequence[str]) -> float:
-        """How far the quotes support what the text asks or says."""
+        """How far the quotes support a text, from 0 to 1."""
         words, meaning = self._text_support.measure(text, quotes)
         return WORD_WEIGHT * words + (1 - WORD_WEIGHT) * meaning
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class TextSupport:
-    """How far some texts speak of what a question asks."""
+    """Measures how far texts cover what a question asks."""
 
     def __init__(self) -> None:
         self._vocabulary: Vocabulary | None = None
 
     def measure(self, question: str, texts: Sequence[str]) -> tuple[float, float]:
-        """The share of the question's content words that they hold, and how near one comes.
+        """The share of the question's content words in the texts, and the highest cosine of one.
 
-        Both are 0 where there is nothing to compare.
+        Both are 0 if there is nothing to compare.
         """
         if not texts:
             return 0.0, 0.0
@@ -118,7 +118,7 @@ class TextSupport:
 
 
 def select_quotes(passages: Iterable[Passage]) -> list[str]:
-    """The texts to quote: the first few, in the system's order, blank ones and repeats skipped."""
+    """The first few texts in the system's order, without blanks and repetitions."""
     seen = dict.fromkeys(text for passage in passages if (text := passage.text.strip()))
     return list(seen)[:QUOTES]
 
@@ -149,7 +149,7 @@ CHOICE_INSTRUCTION = (
     "the passages support best, in parentheses, such as (B), and with nothing else; if they "
     "support none of them, say plainly that there is no record."
 )
-"""What the instruction says besides where a question offers choices."""
+"""Added to the instruction if a question offers choices."""
 
 CHOICE_CLOSING = (
     "The passages end here. Reply with the letter of the choice that they support best, or say "
@@ -157,13 +157,13 @@ CHOICE_CLOSING = (
 )
 
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""What ends a line for some, and needs no escape in JSON."""
+"""Line separators that JSON does not escape."""
 
 _PROMPT_HEADINGS = ("Asked on", "Asked by", "Question", "Choices", "Passages, best first")
 
 
 def build_reader_prompt(question: Question, passages: Sequence[Passage]) -> Prompt:
-    """The question and what was found for it, in words."""
+    """The prompt for a question and its passages."""
     by = (
         "the principal"
         if question.session == PRINCIPAL
@@ -187,23 +187,23 @@ def build_reader_prompt(question: Question, passages: Sequence[Passage]) -> Prom
 
 
 def _quote_json(content: str | list[str]) -> str:
-    """The content on one line; half a surrogate pair, which nobody can send, is a question mark."""
+    """The content as JSON on one line; a lone surrogate, which cannot be sent, becomes `?`."""
     text = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace").decode()
     return _LINE_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text)
 
 
 def digest_prompt() -> str:
-    """Names the prompt of a question without choices: everything in it that is ours."""
+    """Digest of our part of the prompt of a question without choices."""
     return sha256("\0".join((INSTRUCTION, CLOSING, *_PROMPT_HEADINGS)).encode()).hexdigest()
 
 
 def digest_choice_prompt() -> str:
-    """Names what the prompt of a question with choices says besides."""
+    """Digest of what is added to the prompt for choices."""
     return sha256("\0".join((CHOICE_INSTRUCTION, CHOICE_CLOSING)).encode()).hexdigest()
 
 
 class ModelReader:
-    """Has a model answer. Any number of questions may be before it at once."""
+    """Lets a model answer. Any number of questions may be asked at once."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -215,9 +215,9 @@ class ModelReader:
         )
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
-        """The model's answer and what it cost; no passages is no record, and asks nobody.
+        """The model's answer and its cost; without passages there is no record and no call.
 
-        ModelBusy passes through, for the caller to come back; any other failure is a ReaderFault.
+        ModelBusy is passed on for a retry; any other failure is a ReaderFault.
         """
         if not passages:
             return Answer(text=NO_RECORD)
@@ -248,10 +248,9 @@ EXTRACTIVE = "extractive"
 
 
 def resolve_reader(settings: Settings, card: SystemCard | None) -> Reader | None:
-    """The reader named; else the extractive one for a system that only finds; else nobody.
+    """The reader of `--reader`; else the extractive one for a system that only finds; else None.
 
-    No model is asked anything; one that could not be asked, for want of a key, a library or a
-    program, is refused here.
+    No model is called; one that lacks a key, a library or a program is refused here.
     """
     target = settings.reader
     if target is None and (card is None or card.answers):
@@ -264,9 +263,9 @@ def resolve_reader(settings: Settings, card: SystemCard | None) -> Reader | None
 def _resolve_model_reader(target: str, settings: Settings) -> Reader:
     model = resolve_model(target, "--reader", settings)
     if model is None:
-        # Not repeated: it may be a key that was put in the wrong place.
+        # The target is not repeated: it may be a key in the wrong place.
         raise UsageError(
-            f"--reader: nobody is called so; write {EXTRACTIVE}, or a model as provider:model"
+            f"--reader: no reader of this name; write {EXTRACTIVE}, or a model as provider:model"
         )
 
     return ModelReader(model)

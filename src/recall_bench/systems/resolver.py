@@ -1,4 +1,4 @@
-"""From an `--adapter` target to the live system it names."""
+"""Builds the system that an `--adapter` target names."""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -22,8 +22,8 @@ def resolve_system(settings: Settings) -> MemorySystem:
     `file.py[:factory]` and `module:factory` are Python adapters; `grpc://`, `grpcs://`, `http://`
     and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
     `once:PROGRAM` one for each question; a YAML file describes a server that is started for the
-    run. Where the settings ask for a model endpoint, or a product cannot do without one, it is
-    started with the system and stopped with it.
+    run. If the settings ask for a model endpoint, or a product needs one, it is started and stopped
+    with the system.
     """
     if settings.endpoint or settings.system_model or settings.system_embedder:
         return _add_endpoint(settings)
@@ -32,7 +32,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
 
 def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
     target = settings.adapter
-    # First, for the arguments of a program may hold addresses.
+    # First, because the arguments of a program may contain addresses.
     resolve = _BY_FORM.get(target.partition(":")[0])
     if resolve is not None:
         return resolve(settings)
@@ -57,7 +57,7 @@ def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem
 
 
 def _wants_endpoint(factory: object) -> bool:
-    """Whether a product cannot do without one, or could use the one that the parent started."""
+    """Whether a product needs an endpoint, or can use the one that our parent started."""
     if getattr(factory, "wants_endpoint", False):
         return True
     if not getattr(factory, "takes_endpoint", False):
@@ -87,13 +87,13 @@ def _build_once_system(settings: Settings) -> MemorySystem:
 
 
 def _connect_server(settings: Settings) -> MemorySystem:
-    """What runs at an address, by its scheme."""
+    """The system at an address, by its scheme."""
     scheme = settings.adapter.partition("://")[0].lower()
     resolve = _BY_SCHEME.get(scheme)
     if resolve is None:
-        # The rest is not repeated: it may hold a password.
+        # The rest is not repeated: it may contain a password.
         known = ", ".join(f"{each}://" for each in _BY_SCHEME)
-        raise UsageError(f"no system is reached by {scheme}://; there are {known}")
+        raise UsageError(f"no system is reached by {scheme}://; use {known}")
     _refuse_settings(settings)
     return resolve(settings)
 
@@ -114,7 +114,7 @@ def _connect_grpc(settings: Settings) -> MemorySystem:
 
 
 def _load_described_server(settings: Settings) -> MemorySystem:
-    """What a YAML file describes, by its `transport`."""
+    """The system that a YAML file describes, by its `transport`."""
     from recall_bench.core.yaml12 import read_document
 
     document = read_document(Path(settings.adapter))
@@ -163,15 +163,15 @@ _BY_TRANSPORT: dict[str, Callable[[Path], MemorySystem]] = {
 def _refuse_settings(settings: Settings) -> None:
     if settings.config:
         raise UsageError(
-            f"the settings {', '.join(settings.config)} cannot be handed to a server; "
+            f"the settings {', '.join(settings.config)} cannot be passed to a server; "
             "configure the server itself and leave them out"
         )
 
 
 def run_in_thread(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
-    """What an asynchronous call returns, whether or not this thread has an event loop already.
+    """The result of an async call, whether or not this thread has an event loop.
 
-    It has one of its own, in a thread of its own: what it leaves open must be bound to no loop.
+    It runs in a thread with a loop of its own, so nothing it leaves open may depend on that loop.
     """
     import anyio
 
@@ -184,7 +184,7 @@ def run_in_thread(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
         except BaseException as error:  # noqa: BLE001 - raised again below
             raised.append(error)
 
-    thread = threading.Thread(target=run_call, name="greeting")
+    thread = threading.Thread(target=run_call, name="connect")
     thread.start()
     thread.join()
     if raised:

@@ -1,10 +1,33 @@
-"""What an adapter may return to a question, and how it becomes an answer.
+"""What an in-process adapter is, how its methods are called, and how its replies are read.
 
-Text; a core `Answer` or `Found`; or a mapping with `answer`, and if it likes `passages` (or
-`retrieval`), each with `text` (or `snippet`) and perhaps `id`, `day`, `source` (or `path`) and
-`score`, `tool_calls` (or `toolCalls`) and `usage`. A mapping with `passages` and no `answer` is
-what was found, for a reader to answer from. Everything passes through JSON once, so that nothing
-can be accepted here that the journal could not hold.
+An adapter is any object with these methods, each plain or `async`:
+
+    setup()                                 optional: start empty, whatever was there before
+    ingest_day(day, content, metadata)      ingest one day; metadata is a DayMetadata
+    finalize_ingestion()                    optional: return once everything can be asked about
+    query(question)                         answer; see below for what may be returned
+    query_detail(question)                  the same, and preferred if there is one
+    teardown()                              optional: release what this memory holds
+    days_ingested()                         optional: how many days the memory has ingested
+    stored_days()                           optional: the days it holds anything of, any iterable
+    stored_bytes()                          optional: the size of everything, index included
+
+and optionally these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `max_shards`,
+how many processes may have memories of it open at a time, if they share a service or a path;
+`clock`, how it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps
+what one session said from another; `answers`, False if it only finds passages.
+
+A query method with a parameter `context`, or with a second required parameter, is given a
+QueryContext with it.
+
+An adapter that cannot reach its backend raises ConnectionError; one that wants to be asked again
+later raises TimeoutError; any other exception is a failure of that question.
+
+A query returns text; a core `Answer` or `RetrievalReply`; or a mapping with `answer`, and
+optionally `passages` (or `retrieval`), each with `text` (or `snippet`) and optionally `id`, `day`,
+`source` (or `path`) and `score`, `tool_calls` (or `toolCalls`) and `usage`. A mapping with
+`passages` and no `answer` is left to a reader. Everything passes through JSON once, so that nothing is accepted here
+that the journal could not hold.
 """
 
 import datetime
@@ -37,7 +60,7 @@ AdapterReply = Answer | RetrievalReply
 
 
 def parse_reply(reply: object) -> AdapterReply:
-    """The answer or finds a reply spells, or NotAnAnswer naming it. Empty text is an answer."""
+    """The answer or passages in a reply, or NotAnAnswer. Empty text is an answer."""
     try:
         spelled = _normalise_reply(reply)
         is_answer = isinstance(spelled, Answer) or (isinstance(spelled, dict) and "text" in spelled)
@@ -122,7 +145,7 @@ def _describe_value(value: object) -> str:
 
 
 def _encode_value(value: object) -> object:
-    """Numbers of numpy and the like, subclasses of str and paths, as JSON knows them."""
+    """Numbers of numpy, subclasses of str, and paths, as JSON types."""
     match value:
         case str():
             return str.__str__(value)
@@ -144,7 +167,7 @@ _FOUND_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(Retrie
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
 
 ASYNC_CONCURRENCY = 64
-"""How many questions an asynchronous adapter is asked at once, unless it declares a number."""
+"""How many questions an async adapter is asked at once, unless it declares a number."""
 
 
 _NO_DEFAULT = inspect.Parameter.empty
@@ -154,7 +177,7 @@ _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYW
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _FieldMapping(Mapping[str, object]):
-    """Fields that can be had as attributes and, by those used to dictionaries, as items."""
+    """A dataclass whose fields can also be read like those of a dictionary."""
 
     def __getitem__(self, name: str) -> object:
         if name not in list(self):
@@ -170,7 +193,7 @@ class _FieldMapping(Mapping[str, object]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DayMetadata(_FieldMapping):
-    """What a system is told about a day besides its text."""
+    """What an adapter is given about a day beside its text."""
 
     day_number: int
     date: str
@@ -186,24 +209,24 @@ class QueryContext(_FieldMapping):
     date: datetime.date
     """Today, in the story."""
     session: str
-    """Where it is asked from; what was said elsewhere may be none of the asker's business."""
+    """The session it is asked from; other sessions may be confidential."""
     persona: str
     question_id: str
     choices: tuple[str, ...] = ()
-    """The answers to choose from, if it is that kind of question."""
+    """The answers to choose from, for multiple choice."""
     top_k: int | None = None
-    """How many passages of the reply are looked at, best first; None is no limit."""
+    """How many passages of the reply count, best first; None is no limit."""
 
 
 def is_adapter(subject: object) -> bool:
-    """Whether it has the methods an adapter cannot do without, a class as well as an object."""
+    """Whether a class or an object has the required methods of an adapter."""
     return callable(getattr(subject, "ingest_day", None)) and any(
         callable(getattr(subject, name, None)) for name in ("query_detail", "query")
     )
 
 
 class Adapter:
-    """An object whose methods were found to be those of an adapter, or UsageError."""
+    """An object with the methods of an adapter; UsageError if it lacks them."""
 
     def __init__(self, subject: object, where: str) -> None:
         self.subject = subject
@@ -224,12 +247,12 @@ class Adapter:
 
     @property
     def is_async(self) -> bool:
-        """Whether questions are answered by a coroutine, so that many can be under way at once."""
+        """Whether its query method is a coroutine, so that many questions can run at once."""
         return inspect.iscoroutinefunction(self._query)
 
     @property
     def max_concurrency(self) -> int:
-        """How many questions it may be asked at once: as it declares, else 64 or 1."""
+        """How many questions it may be asked at once: as declared, else 64 if async, else 1."""
         declared = self._read_count("max_concurrency")
         if declared is None:
             return ASYNC_CONCURRENCY if self.is_async else 1
@@ -237,15 +260,15 @@ class Adapter:
 
     @property
     def max_shards(self) -> int | None:
-        """How many workers may have memories of it open at a time, as it declares.
+        """How many workers may have memories of it open at a time, as declared.
 
-        None where it does not say, for every worker builds adapters of its own.
+        None if undeclared: every worker builds adapters of its own.
         """
         return self._read_count("max_shards")
 
     @property
     def clock(self) -> Clock | None:
-        """How it knows the date, as it declares; None where it does not say."""
+        """How it knows the date, as declared; None if undeclared."""
         declared = getattr(self.subject, "clock", None)
         if declared is None:
             return None
@@ -258,20 +281,20 @@ class Adapter:
 
     @property
     def asker(self) -> Asker:
-        """Whether it can know who asks, by its query method, and minds, as it declares."""
+        """Whether its query method is given the session, and whether it declares to honour it."""
         if self._context == "none":
             return Asker.UNTOLD
-        is_minded = getattr(self.subject, "honours_sessions", False) is True
-        return Asker.HONOURED if is_minded else Asker.TOLD
+        is_honoured = getattr(self.subject, "honours_sessions", False) is True
+        return Asker.HONOURED if is_honoured else Asker.TOLD
 
     @property
     def answers(self) -> bool:
-        """Whether it answers; one that only finds says so."""
+        """Whether it answers, as opposed to only finding passages."""
         return getattr(self.subject, "answers", True) is not False
 
     @property
     def declares_folder(self) -> bool:
-        """Whether it has an attribute `state_dir`, or only announces one."""
+        """Whether it has an attribute or annotation `state_dir`."""
         announced = (vars(kind).get("__annotations__", {}) for kind in type(self.subject).__mro__)
         return hasattr(self.subject, "state_dir") or any(
             "state_dir" in names for names in announced
@@ -282,12 +305,12 @@ class Adapter:
         return self._find_method(name) is not None
 
     def call(self, name: str, *arguments: object) -> object:
-        """Call an optional method; None where there is none."""
+        """Call an optional method; None if there is none."""
         method = self._find_method(name)
         return method(*arguments) if method else None
 
     def ingest(self, episode: Episode, scenario: str) -> object:
-        """Hand over one episode."""
+        """Ingest one episode."""
         metadata = DayMetadata(
             day_number=episode.day,
             date=episode.at.date().isoformat(),
@@ -297,7 +320,7 @@ class Adapter:
         return self.call("ingest_day", episode.day, episode.text, metadata)
 
     def answer(self, question: Question) -> AdapterReply | Awaitable[AdapterReply]:
-        """Ask; the answer or what was found, or an awaitable of it."""
+        """The reply to a question, or an awaitable of it."""
         context = QueryContext(
             date=question.asked_at.date(),
             session=question.session,
@@ -316,7 +339,7 @@ class Adapter:
         return _read_awaited_reply(reply) if inspect.isawaitable(reply) else parse_reply(reply)
 
     def _read_count(self, name: str) -> int | None:
-        """A number above 0 that it declares; None where it does not."""
+        """A declared number above 0; None if undeclared."""
         declared = getattr(self.subject, name, None)
         if declared is None:
             return None
@@ -362,7 +385,7 @@ def _takes_arguments(
 
 
 def translate_adapter_error(error: BaseException) -> BenchError:
-    """What an exception from an adapter means to a run."""
+    """An exception from an adapter as an error of ours."""
     if isinstance(error, SystemFault | SystemGone):
         return error
     place = locate_error(error)
@@ -375,50 +398,48 @@ def translate_adapter_error(error: BaseException) -> BenchError:
 
 
 INSPECTION_METHODS = ("stored_days", "stored_bytes")
-"""Either makes an adapter one that can be looked into."""
+"""Either makes a memory inspectable."""
 
 _MAX_DAYS, _MAX_BYTES = 2**31, 2**63
-"""More than these no message of ours carries."""
+"""The limits of our wire messages."""
 
 
 def read_stored_days(adapter: Adapter) -> object:
-    """Each day once, ascending, or None if it does not say; perhaps an awaitable of that."""
+    """The distinct days, ascending, or None if undeclared; or an awaitable of that."""
     return _apply_reader(adapter.call("stored_days"), _parse_days)
 
 
 def read_stored_bytes(adapter: Adapter) -> object:
-    """A number, or None if it does not say; perhaps an awaitable of that."""
+    """A number, or None if undeclared; or an awaitable of that."""
     return _apply_reader(adapter.call("stored_bytes"), _parse_bytes)
 
 
-def _apply_reader(told: object, reading: Callable[[object], object]) -> object:
-    return _apply_reader_later(told, reading) if inspect.isawaitable(told) else reading(told)
+def _apply_reader(value: object, parse: Callable[[object], object]) -> object:
+    return _apply_reader_later(value, parse) if inspect.isawaitable(value) else parse(value)
 
 
 async def _apply_reader_later(
-    told: Awaitable[object], reading: Callable[[object], object]
+    value: Awaitable[object], parse: Callable[[object], object]
 ) -> object:
-    return reading(await told)
+    return parse(await value)
 
 
-def _parse_days(told: object) -> tuple[int, ...] | None:
-    if told is None:
+def _parse_days(value: object) -> tuple[int, ...] | None:
+    if value is None:
         return None
-    if isinstance(told, str | bytes) or not isinstance(told, Iterable):
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise SystemFault(
-            f"stored_days() returned a {type(told).__name__}; return the numbers of the days"
+            f"stored_days() returned a {type(value).__name__}; return the numbers of the days"
         )
-    return tuple(sorted({_parse_count(day, "stored_days", _MAX_DAYS) for day in told}))
+    return tuple(sorted({_parse_count(day, "stored_days", _MAX_DAYS) for day in value}))
 
 
-def _parse_bytes(told: object) -> int | None:
-    return None if told is None else _parse_count(told, "stored_bytes", _MAX_BYTES)
+def _parse_bytes(value: object) -> int | None:
+    return None if value is None else _parse_count(value, "stored_bytes", _MAX_BYTES)
 
 
-def _parse_count(told: object, method: str, most: int) -> int:
+def _parse_count(value: object, method: str, most: int) -> int:
     # numpy's numbers are Integral and no int.
-    if isinstance(told, Integral) and not isinstance(told, bool) and 0 <= int(told) < most:
-        return int(told)
-    raise SystemFault(
-        f"{method}() told {told!r:.80}, which is no number from 0 on; tell whole numbers"
-    )
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < most:
+        return int(value)
+    raise SystemFault(f"{method}() returned {value!r:.80}; return whole numbers from 0")

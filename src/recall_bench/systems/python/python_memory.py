@@ -1,4 +1,4 @@
-"""Where an adapter comes from: a file, an installed module, or an object at hand."""
+"""Memories of in-process adapters: finding an adapter, and building memories with it."""
 
 import inspect
 import shutil
@@ -35,22 +35,22 @@ _FORMS = "write path/to/file.py, path/to/file.py:factory or package.module:facto
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSource:
-    """A factory of adapters, or a single adapter that was built already."""
+    """A factory of adapters, or a single adapter that exists already."""
 
     subject: object
     where: str
-    """How messages call it."""
+    """Its name in messages."""
     name: str
     version: str
 
     @property
     def is_built(self) -> bool:
-        """Whether this is an adapter itself rather than a factory."""
+        """Whether this is an adapter itself, not a factory."""
         return not inspect.isclass(self.subject) and is_adapter(self.subject)
 
 
 def find_source(target: str, factory: str | None = None) -> AdapterSource:
-    """The factory or adapter a target names, or a UsageError that says what is missing."""
+    """The factory or adapter that a target names, or UsageError."""
     place, named = split_target(target)
     if factory and named and factory != named:
         raise UsageError(f"{target!r} names {named!r} and the settings name {factory!r}; drop one")
@@ -71,7 +71,7 @@ def find_source(target: str, factory: str | None = None) -> AdapterSource:
 
 
 def wrap_source(subject: object) -> AdapterSource:
-    """An adapter or a factory of adapters that the caller already holds."""
+    """The source of an adapter or factory that the caller already has."""
     is_factory = inspect.isclass(subject) or not is_adapter(subject)
     kind = subject if is_factory else type(subject)
     name = str(getattr(kind, "__name__", type(subject).__name__))
@@ -86,14 +86,15 @@ def wrap_source(subject: object) -> AdapterSource:
 def check_settings(
     source: AdapterSource, config: Mapping[str, object], given: Mapping[str, object]
 ) -> bool:
-    """Whether the factory wants a `state_dir`; UsageError unless it takes just these settings.
+    """Whether the factory takes a `state_dir`; UsageError unless it takes exactly these settings.
 
-    What is given is handed over with the settings and is none of them.
+    `given` is passed with the settings, but is not one of them.
     """
     if source.is_built:
         if config or given:
             raise UsageError(
-                f"{source.where} is built already and takes no settings: {_join_names([*config, *given])}"
+                f"{source.where} is built already and takes no settings: "
+                f"{_join_names([*config, *given])}"
             )
         return False
     if not callable(source.subject):
@@ -153,16 +154,16 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 class PythonMemory:
-    """An adapter, and the thread in which all of its calls are made.
+    """An adapter, and the thread in which all of its calls run.
 
-    Only an adapter that answers in plain code and declares a `max_concurrency` above 1 is also
-    called from other threads, and only to answer.
+    Only an adapter whose query method is plain code and which declares a `max_concurrency` above 1
+    is also called from other threads, and only to answer.
     """
 
     def __init__(self, adapter: Adapter, worker: WorkerThread, folder: Path | None = None) -> None:
         self.adapter = adapter
         self.folder = folder
-        """The state directory of the adapter, if it wants one."""
+        """The state directory of the adapter, if it has one."""
         self.scenario = ""
         self.is_closed = False
         self._worker = worker
@@ -172,11 +173,11 @@ class PythonMemory:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether a call could not be stopped, so that no other can be made."""
+        """Whether a call could not be stopped, so that no more calls are possible."""
         return self._worker.is_stuck or any(helper.is_stuck for helper in self._helpers)
 
     async def begin(self, *, gives_folder: bool) -> None:
-        """Let the adapter set up, after giving it its state directory if it has none yet."""
+        """Call `setup`, after setting the state directory if the adapter expects that."""
 
         def call() -> object:
             if gives_folder:
@@ -186,15 +187,15 @@ class PythonMemory:
         await self.run_call(call)
 
     async def ingest(self, episode: Episode) -> None:
-        """Hand one day to the adapter."""
+        """Ingest one day."""
         await self.run_call(partial(self.adapter.ingest, episode, self.scenario))
 
     async def settle(self) -> None:
-        """Let the adapter finish taking in what it was handed."""
+        """Call `finalize_ingestion`."""
         await self.run_call(partial(self.adapter.call, "finalize_ingestion"))
 
     async def answer(self, question: Question) -> AdapterReply:
-        """What the adapter says or finds; NotAnAnswer if that is nothing one could grade."""
+        """The adapter's reply; NotAnAnswer if it cannot be graded."""
         ask = partial(self.adapter.answer, question)
         if self.adapter.is_async or self.adapter.max_concurrency == 1:
             return _check_reply(await self.run_call(ask))
@@ -207,7 +208,7 @@ class PythonMemory:
                 self._idle.append(helper)
 
     async def attest(self) -> int | None:
-        """How many days the adapter says it has taken in; None if it does not say."""
+        """How many days the adapter says it has ingested; None if it does not say."""
         if not self.adapter.defines("days_ingested"):
             return None
         count = await self.run_call(partial(self.adapter.call, "days_ingested"))
@@ -216,7 +217,7 @@ class PythonMemory:
         return count
 
     async def close(self) -> None:
-        """Let the adapter tear down, and end its threads. A stuck memory is left behind."""
+        """Call `teardown`, and end the threads. A stuck memory is abandoned."""
         if self.is_closed:
             return
         try:
@@ -228,13 +229,13 @@ class PythonMemory:
     async def run_call(
         self, call: Callable[[], object], worker: WorkerThread | None = None
     ) -> object:
-        """Make a call in the memory's thread; what it raises becomes an error of ours."""
+        """Run a call in the memory's thread; what it raises becomes an error of ours."""
         if self.is_stuck:
             raise make_stuck_error()
         return unwrap_outcome(await (worker or self._worker).run(call))
 
     async def discard(self) -> None:
-        """End the threads and remove the state directory, without a word to the adapter."""
+        """End the threads and remove the state directory, without calling the adapter."""
         self.is_closed = True
         with anyio.CancelScope(shield=True):
             for worker in (self._worker, *self._helpers):
@@ -254,10 +255,10 @@ class PythonMemory:
 
 
 class InspectableMemory(PythonMemory):
-    """One whose adapter says what it holds."""
+    """A memory whose adapter says what it holds."""
 
     async def holdings(self) -> Holdings:
-        """What the adapter says of itself now; None for what it has no method for."""
+        """What the adapter says it holds; None for a method it lacks."""
         told = {
             "days": await self.run_call(partial(read_stored_days, self.adapter)),
             "bytes": await self.run_call(partial(read_stored_bytes, self.adapter)),
@@ -268,13 +269,13 @@ class InspectableMemory(PythonMemory):
 def build_memory(
     adapter: Adapter, worker: WorkerThread, folder: Path | None = None
 ) -> PythonMemory:
-    """The memory an adapter holds, of the kind that can do what the adapter can."""
+    """A memory of the class that fits the adapter's methods."""
     kind = InspectableMemory if any(map(adapter.defines, INSPECTION_METHODS)) else PythonMemory
     return kind(adapter, worker, folder)
 
 
 def unwrap_outcome(outcome: CallOutcome) -> object:
-    """What a call of somebody else's code returned; what it raised becomes an error of ours."""
+    """What a call of user code returned; what it raised becomes an error of ours."""
     if outcome.error is None:
         return outcome.value
     fault = translate_adapter_error(outcome.error)
@@ -288,7 +289,7 @@ def _check_reply(value: object) -> AdapterReply:
 
 
 class MemoryBuilder:
-    """Makes memories that share nothing."""
+    """Builds memories that share nothing."""
 
     def __init__(
         self,
@@ -306,9 +307,9 @@ class MemoryBuilder:
         self._spare: PythonMemory | None = None
 
     def build_first_adapter(self) -> Adapter:
-        """The adapter of the first memory, to see what it declares, or UsageError if it is none.
+        """The adapter of the first memory, to read its declarations; UsageError if it is none.
 
-        It is built in the thread it will live in, and set up when that memory is opened.
+        It is built in the thread that it will use, and set up when that memory is opened.
         """
         first = self._build_first_memory()
         self._sets_folder = not self._passes_folder and first.adapter.declares_folder
@@ -319,11 +320,11 @@ class MemoryBuilder:
 
     @property
     def keeps_files(self) -> bool:
-        """Whether each adapter is given a state directory of its own."""
+        """Whether each adapter gets a state directory of its own."""
         return self._passes_folder or self._sets_folder
 
     async def build(self, fill: Callable[[Path], object] | None = None) -> PythonMemory:
-        """A memory that was set up, on a folder that was filled beforehand."""
+        """A memory after `setup`, on a folder that `fill` may have filled."""
         memory = None
         if fill is None:
             # The first adapter was built on an empty folder.
@@ -341,7 +342,7 @@ class MemoryBuilder:
     async def wrap_adapter(
         self, make: Callable[[], object], folder: Path | None = None
     ) -> PythonMemory:
-        """A memory around the adapter a call makes, as it is."""
+        """A memory around the adapter that a call returns, without `setup`."""
         worker = WorkerThread(f"adapter {self._source.name}")
         try:
             subject = unwrap_outcome(await worker.run(make))
@@ -351,7 +352,7 @@ class MemoryBuilder:
             raise
 
     def make_folder(self) -> Path:
-        """An empty folder that lasts until `clean`, unless it is removed before."""
+        """An empty folder that lasts until `close`, unless it is removed before."""
         if self._root is None:
             if self._home is not None:
                 self._home.mkdir(parents=True, exist_ok=True)
@@ -361,7 +362,7 @@ class MemoryBuilder:
         return Path(mkdtemp(dir=self._root.name))
 
     async def close(self) -> None:
-        """Discard the adapter nobody used and remove every folder."""
+        """Discard the unused first adapter and remove every folder."""
         if self._spare is not None:
             await self._spare.discard()
             self._spare = None
@@ -370,7 +371,7 @@ class MemoryBuilder:
             self._root = None
 
     def release(self) -> None:
-        """The same, without waiting for the adapter's thread to end."""
+        """The same, without waiting for the adapter's thread."""
         if self._spare is not None:
             self._spare.release_threads()
         if self._root is not None:

@@ -1,19 +1,19 @@
-"""Saved states of in-process memories, each of which can be reopened any number of times.
+"""Snapshots of in-process memories, each of which can be opened any number of times.
 
-There are three ways, and an adapter gets the first that suits it:
+There are three methods, and an adapter gets the first that fits:
 
-* its own methods `snapshot(path)` and `restore(path)`, where it has both. The path does not exist
+* its own methods `snapshot(path)` and `restore(path)`, if it has both. The path does not exist
   yet and its folder does; `restore` follows `setup` on a new adapter.
-* its files, where it takes a `state_dir`: the directory is copied, and a new adapter is built on
+* its files, if it takes a `state_dir`: the directory is copied, and a new adapter is built on
   the copy. Its `setup` must open what it finds there, and after `finalize_ingestion` everything
   that matters must be on disk.
 * the object itself, pickled. Not every object that can be pickled may be: one that keeps its
   memory elsewhere, under a path or on a server, has copies that share it, and the first copy to
-  tear down destroys it for all. So this is done unasked only for adapters without `setup` and
-  `teardown`, and for others where the class says `can_snapshot = True`. Copies are not set up.
+  tear down destroys it for all. So this is the default only for adapters without `setup` and
+  `teardown`; others must say `can_snapshot = True`. Copies are not set up.
 
-`can_snapshot = False` means none of these. Whatever the way, a saved state is files alone, so it
-can be packed into a folder and reopened by another process that has the same adapter.
+`can_snapshot = False` means none of these. With every method a snapshot is only files, so it can be
+packed into a folder and opened by another process that has the same adapter.
 """
 
 import itertools
@@ -36,23 +36,23 @@ from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
 
 _FICLONE = 0x40049409
-"""The request of Linux that lets two files share their blocks until one is changed."""
+"""The ioctl of Linux that lets two files share blocks until one changes."""
 
 
 class SnapshotMethod(Protocol):
-    """How the state of a memory is saved and reopened."""
+    """How the state of a memory is saved and opened."""
 
     async def write(self, memory: PythonMemory, path: Path) -> None:
-        """Leave the state at a path that does not exist yet."""
+        """Write the state to a path that does not exist yet."""
         ...
 
     async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
-        """A new memory in the state left there."""
+        """A new memory in the state written there."""
         ...
 
 
 def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> SnapshotMethod | None:
-    """How this adapter's state can be saved, if it can."""
+    """The first method that fits this adapter, if any."""
     declared = getattr(adapter.subject, "can_snapshot", None)
     if declared is False:
         return None
@@ -75,11 +75,11 @@ class AdapterSnapshots:
     """The adapter saves and restores itself."""
 
     async def write(self, memory: PythonMemory, path: Path) -> None:
-        """Have the adapter write its state."""
+        """Call the adapter's `snapshot`."""
         await memory.run_call(partial(memory.adapter.call, "snapshot", path))
 
     async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
-        """Have a new adapter read it."""
+        """Call `restore` on a new adapter."""
         memory = await builder.build()
         try:
             await memory.run_call(partial(memory.adapter.call, "restore", path))
@@ -90,10 +90,10 @@ class AdapterSnapshots:
 
 
 class FolderCopies:
-    """The adapter's state is what lies in its state directory."""
+    """The state is the adapter's state directory."""
 
     async def write(self, memory: PythonMemory, path: Path) -> None:
-        """Copy the directory while the adapter is not at work."""
+        """Copy the directory in the adapter's thread, so that it is idle."""
         if memory.folder is not None:
             await memory.run_call(partial(copy_folder, memory.folder, path))
 
@@ -103,10 +103,10 @@ class FolderCopies:
 
 
 class PickledAdapters:
-    """The adapter's state is the object.
+    """The state is the adapter object.
 
-    A module that was loaded from a file is called otherwise in every process, so a pickle tells
-    what its adapter's module was called, and is read as if it had been called as it is here.
+    A module loaded from a file has another name in every process, so a pickle records the name of
+    its adapter's module, which is replaced by the present one when it is read.
     """
 
     def __init__(self, module: str) -> None:
@@ -124,22 +124,22 @@ class PickledAdapters:
 class _SnapshotLabel(Record, frozen=True, kw_only=True):
     scenario: str
     days: int | None
-    """How many days the memory said it had taken in."""
+    """How many days the memory said it had ingested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SavedState:
     label: _SnapshotLabel
     path: Path
-    """What the way wrote: a file, a folder, or nothing."""
+    """What the method wrote: a file, a folder, or nothing."""
 
 
 _LABEL_FILE, _STATE_FOLDER = "saved.json", "state"
-"""What lies in the folder of a packed state."""
+"""The contents of a packed snapshot."""
 
 
 class PythonSnapshots:
-    """The saved states of one system."""
+    """The snapshots of one system."""
 
     def __init__(self, way: SnapshotMethod, builder: MemoryBuilder) -> None:
         self._method = way
@@ -163,7 +163,7 @@ class PythonSnapshots:
         )
 
     async def open(self, token: str) -> PythonMemory:
-        """A new memory in the saved state; SystemFault if it says that it is in another."""
+        """A new memory in the saved state; SystemFault if it reports another number of days."""
         saved = self._saved[token]
         memory = await self._method.open(self._builder, saved.path)
         memory.scenario = saved.label.scenario
@@ -185,19 +185,19 @@ class PythonSnapshots:
         shutil.rmtree(self._saved.pop(token).path.parent, ignore_errors=True)
 
     async def pack(self, token: str, place: Path) -> None:
-        """Leave a copy of what was saved, and what it is a memory of."""
+        """Write a copy of the snapshot and its label."""
         saved = self._saved[token]
         await anyio.to_thread.run_sync(_copy_state, saved.path, place / _STATE_FOLDER)
-        # Last, so that a state with a label is whole.
+        # Last, so that a snapshot with a label is complete.
         (place / _LABEL_FILE).write_bytes(msgspec.json.encode(saved.label))
 
     async def unpack(self, place: Path) -> str:
-        """A token for a copy of our own, so that no adapter touches what others read."""
+        """A token for a copy of our own, so that adapters do not change what others read."""
         try:
             label = msgspec.json.decode((place / _LABEL_FILE).read_bytes(), type=_SnapshotLabel)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
-                f"{place / _LABEL_FILE} tells of no packed memory ({error}); pack the state again"
+                f"{place / _LABEL_FILE} is no label of a packed memory ({error}); pack the state again"
             ) from error
         path = self._builder.make_folder() / _STATE_FOLDER
         try:
@@ -208,7 +208,7 @@ class PythonSnapshots:
         return self._keep(_SavedState(label=label, path=path))
 
     async def discard(self, place: Path) -> None:
-        """There is nothing outside the folder."""
+        """Nothing is kept outside the folder."""
 
     def _keep(self, saved: _SavedState) -> str:
         token = str(next(self._tokens))
@@ -217,7 +217,7 @@ class PythonSnapshots:
 
 
 def _copy_state(source: Path, target: Path) -> None:
-    """Copy what a way wrote."""
+    """Copy what a method wrote."""
     if source.is_dir():
         copy_folder(source, target)
     elif source.exists():
@@ -276,7 +276,7 @@ class _ModuleUnpickler(pickle.Unpickler):
     def __init__(self, file: BinaryIO, here: dict[str, str]) -> None:
         super().__init__(file)
         self._here = here
-        """What modules are called in this process that were called otherwise."""
+        """New names of modules by their old ones."""
 
     def find_class(self, module: str, name: str) -> object:
         return super().find_class(self._here.get(module, module), name)

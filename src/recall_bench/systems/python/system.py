@@ -1,8 +1,7 @@
 """Systems under test that are Python code in this process.
 
-The modules around this one: `adapter` says what an adapter is, `reply` what it may return,
-`adapter_source` where it is found, `worker_thread` how it is run and stopped, `saved_memories`
-how it can go back to an earlier state.
+`adapter` defines adapters and their replies, `python_memory` finds and builds them, `worker_thread`
+runs and stops their calls, `python_snapshots` saves and opens their states.
 """
 
 from collections.abc import Mapping
@@ -31,10 +30,10 @@ def load_python_system(
     factory: str | None = None,
     state_dir: Path | None = None,
 ) -> "PythonSystem":
-    """The system whose adapter is at `file.py`, `file.py:factory` or `package.module:factory`.
+    """The system of the adapter at `file.py`, `file.py:factory` or `package.module:factory`.
 
-    The factory is called with the config as keyword arguments, anew for every memory. What its
-    memories and snapshots keep on disk lies below `state_dir` until the system is closed.
+    The factory is called with the config as keyword arguments, once for every memory. Files of
+    memories and snapshots are below `state_dir` until the system is closed.
     """
     return PythonSystem(find_source(target, factory), config, state_dir)
 
@@ -46,10 +45,10 @@ def build_python_system(
     state_dir: Path | None = None,
     given: Mapping[str, object] | None = None,
 ) -> "PythonSystem":
-    """The system of an adapter class, of a function that makes adapters, or of one adapter.
+    """The system of an adapter class, a factory of adapters, or a single adapter.
 
-    A single adapter can hold one memory at a time. What is `given` goes to the factory like the
-    config but is no setting, and is left off the card: an address that is another in every run.
+    A single adapter holds one memory at a time. `given` is passed to the factory like the config,
+    but is not on the card: for example an address that differs in every run.
     """
     return PythonSystem(wrap_source(subject), config or {}, state_dir, given or {})
 
@@ -78,7 +77,7 @@ class PythonSystem:
         self._is_opening = False
 
     async def open(self, scenario: str) -> PythonMemory:
-        """A memory whose adapter was built and set up for it."""
+        """A memory with an adapter of its own, after `setup`."""
         if self._source.is_built:
             self._check_single_adapter()
         self._is_opening = True
@@ -91,7 +90,7 @@ class PythonSystem:
         return memory
 
     async def close(self) -> None:
-        """Remove what the system keeps on disk."""
+        """Remove the system's files."""
         await self._builder.close()
 
     def _build_snapshots(self, adapter: Adapter) -> PythonSnapshots | None:
@@ -101,7 +100,7 @@ class PythonSystem:
         return PythonSnapshots(way, self._builder) if way else None
 
     def _check_single_adapter(self) -> None:
-        """Make sure that the one adapter there is can be given to a new memory."""
+        """UsageError if the single adapter cannot serve another memory."""
         where, held = self._source.where, self._last_memory
         if held is not None and held.is_stuck:
             raise make_stuck_error()
@@ -132,7 +131,7 @@ def _build_card(
 
 
 def _serialise_config(config: Mapping[str, object]) -> dict[str, object]:
-    """The settings as JSON; an object that JSON does not know is named by its type."""
+    """The settings as JSON; other objects are named by their type."""
     written = msgspec.json.encode(
         dict(config), enc_hook=lambda value: f"{type(value).__module__}.{type(value).__qualname__}"
     )

@@ -1,9 +1,9 @@
-"""A thread of its own for somebody else's code, which can be told to stop.
+"""A thread for user code, whose calls can be stopped.
 
-Calls are made one after another in one daemon thread, so that an object made in one call (a
-sqlite3 connection, say) can be used in the next; coroutines run in that thread's event loop, many
-at a time. Giving up a call really ends it: a coroutine is cancelled, plain code has an exception
-raised inside it. What heeds neither, such as a long sleep in C, cannot be ended: its thread is
+Calls run one after another in one daemon thread, so that an object made in one call (a sqlite3
+connection, say) can be used in the next; coroutines run in that thread's event loop, many at a
+time. Cancelling a call really ends it: a coroutine is cancelled, plain code gets an exception
+raised inside it. What reacts to neither, such as a long sleep in C, cannot be ended: its thread is
 abandoned and dies with the process.
 """
 
@@ -23,7 +23,7 @@ import anyio
 from recall_bench.core.errors import SystemStuck
 
 GRACE_S = 1.0
-"""How long a call that was told to stop may take to do so."""
+"""How long a cancelled call may take to end."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -31,14 +31,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended. Its error is a value: raised, a SystemExit would be the end of us too."""
+    """How a call ended. Its error is a value: a SystemExit that is raised would end us too."""
 
     value: object = None
     error: BaseException | None = None
 
 
 class _Interrupt(BaseException):
-    """Raised inside a call to end it. Not an Exception, so that few handlers swallow it."""
+    """Raised inside a call to end it. Not an Exception, so that few handlers catch it."""
 
 
 class _WorkerJob:
@@ -53,7 +53,7 @@ class _WorkerJob:
     def finish(self, outcome: CallOutcome) -> None:
         if self.outcome is None:
             self.outcome = outcome
-            # A loop that was closed meanwhile has nobody waiting in it.
+            # RuntimeError: the loop was closed, so nothing waits in it.
             with contextlib.suppress(RuntimeError):
                 self._announce()
 
@@ -63,14 +63,14 @@ class _WorkerJob:
         if self.is_started:
             self.task.cancel()
         else:
-            # A coroutine that is never begun complains; its first step is already due.
+            # A coroutine that never starts warns; its first step is already scheduled.
             self.task.get_loop().call_soon(self.cancel)
 
     async def wait_for(self, awaitable: Awaitable[object]) -> CallOutcome:
         self.is_started = True
         try:
             return CallOutcome(await awaitable)
-        except BaseException as error:  # noqa: BLE001  somebody else's code
+        except BaseException as error:  # noqa: BLE001  user code
             return CallOutcome(error=error)
 
 
@@ -84,7 +84,7 @@ class WorkerThread:
         self._jobs: deque[_WorkerJob] = deque()
         self._unfinished: set[_WorkerJob] = set()
         self._running: _WorkerJob | None = None
-        """The job whose plain code is being executed: the one an interrupt would strike."""
+        """The job whose plain code is running: an interrupt would hit it."""
         self._is_ending = False
         self._announce_end: Callable[[], object] = lambda: None
         self._loop = asyncio.new_event_loop()
@@ -93,10 +93,10 @@ class WorkerThread:
         self._thread.start()
 
     async def run(self, call: Callable[[], object]) -> CallOutcome:
-        """Make a call, await what it returns if that can be awaited, and say how it ended.
+        """Run a call, await its result if it is awaitable, and return how it ended.
 
-        Cancelling this ends the call; if the call cannot be ended, the worker is stuck, and this
-        and every other call on it raises SystemStuck or ends with it.
+        Cancelling this ends the call. If the call cannot be ended, the worker is stuck, and every
+        other call on it ends with SystemStuck.
         """
         loop = asyncio.get_running_loop()
         done = anyio.Event()
@@ -110,7 +110,7 @@ class WorkerThread:
         return job.outcome or CallOutcome()
 
     def run_blocking(self, call: Callable[[], object]) -> CallOutcome:
-        """The same for a caller without an event loop, who waits for as long as it takes."""
+        """The same for a caller without an event loop; it waits without a limit."""
         done = threading.Event()
         job = self._submit(call, done.set)
         done.wait()
@@ -123,7 +123,7 @@ class WorkerThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
 
     async def stop(self) -> None:
-        """End the thread; one that is stuck is left to the end of the process."""
+        """End the thread; a stuck one lasts until the process ends."""
         if self._is_ending:
             return
         loop = asyncio.get_running_loop()
@@ -149,7 +149,7 @@ class WorkerThread:
             awaits_its_turn = self._running not in (None, job)
             if self._running is job:
                 self._interrupt_thread()
-        # A worker that was stopped meanwhile has no loop, and nothing to cancel.
+        # RuntimeError: the worker was stopped, so there is nothing to cancel.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(job.cancel)
         if awaits_its_turn:
@@ -165,7 +165,7 @@ class WorkerThread:
             unfinished, self._unfinished = self._unfinished, set()
         for job in unfinished:
             job.finish(CallOutcome(error=make_stuck_error()))
-        # An endless loop in a coroutine would go on taking time from every other memory.
+        # An endless loop in a coroutine would keep taking time from every other memory.
         self._interrupt_thread()
         self.release()
 
@@ -175,11 +175,11 @@ class WorkerThread:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Interrupt))
 
     def _run_thread(self) -> None:
-        """The thread's life; whatever is below runs in it."""
+        """The main function of the thread; everything below runs in it."""
         try:
             while not self._is_ending:
                 self._run_loop()
-                # Plain code runs between two turns of the loop: it may call asyncio.run.
+                # Plain code runs while the loop is stopped: it may call asyncio.run.
                 while self._jobs and not self._is_ending:
                     self._run_job(self._jobs.popleft())
             farewell = self._loop.create_task(self._close_loop())
@@ -193,8 +193,8 @@ class WorkerThread:
                 self._announce_end()
 
     def _run_loop(self) -> None:
-        """Run coroutines until somebody stops the loop."""
-        # A background task of the adapter may raise SystemExit, which asyncio passes on.
+        """Run coroutines until the loop is stopped."""
+        # A background task of the adapter may raise SystemExit, which asyncio re-raises.
         with contextlib.suppress(SystemExit, KeyboardInterrupt, _Interrupt):
             self._loop.run_forever()
 
@@ -208,7 +208,7 @@ class WorkerThread:
             finally:
                 self._end_call()
         except _Interrupt:
-            # It came too late to strike the call, and struck us on the way out.
+            # It came too late for the call, and hit us afterwards.
             self._end_call()
         if inspect.isawaitable(outcome.value):
             job.task = self._loop.create_task(job.wait_for(outcome.value))
@@ -245,7 +245,7 @@ class WorkerThread:
 
 
 class _DaemonThreads(ThreadPoolExecutor):
-    """For `asyncio.to_thread`: the usual pool is waited for at exit, even where it hangs."""
+    """For `asyncio.to_thread`: Python waits for the usual pool at exit, even if it hangs."""
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
         future: Future[_T] = Future()
@@ -254,7 +254,7 @@ class _DaemonThreads(ThreadPoolExecutor):
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(fn(*args, **kwargs))
-                except BaseException as error:  # noqa: BLE001  somebody else's code
+                except BaseException as error:  # noqa: BLE001  user code
                     future.set_exception(error)
 
         threading.Thread(target=run_task, name="to_thread", daemon=True).start()
@@ -262,7 +262,7 @@ class _DaemonThreads(ThreadPoolExecutor):
 
 
 def make_stuck_error() -> SystemStuck:
-    """The error of every call on a worker that could not be stopped."""
+    """The error of every call on a stuck worker."""
     return SystemStuck(
         "the adapter did not stop when its time was up, so this memory can no longer be used"
     )
@@ -271,7 +271,7 @@ def make_stuck_error() -> SystemStuck:
 def _call_safely(call: Callable[[], object]) -> CallOutcome:
     try:
         return CallOutcome(call())
-    except BaseException as error:  # noqa: BLE001  somebody else's code
+    except BaseException as error:  # noqa: BLE001  user code
         return CallOutcome(error=error)
 
 

@@ -1,4 +1,4 @@
-"""The program an `--adapter` target names: found once, started in any folder."""
+"""The program that an `--adapter` or `--selector` target names, and running it once."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, Syste
 from recall_bench.core.memory import UNDECLARED
 
 STATE_DIR = "RECALL_BENCH_STATE_DIR"
-"""The variable that tells a program its own folder."""
+"""The environment variable with the program's own folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +22,13 @@ class CommandProgram:
     """A program and its arguments."""
 
     name: str
-    """What messages call it, as in `python search.py`."""
+    """Its name in messages, as in `python search.py`."""
     spelled: tuple[str, ...]
     """The words as they were given."""
     command: tuple[str, ...]
-    """The words to start it with, wherever it is started."""
+    """The words to start it with, in any folder."""
     version: str
-    """Changes with the files that are named; `undeclared` if none is."""
+    """A digest of the files among the words; `undeclared` if there are none."""
 
 
 def find_program(target: str) -> CommandProgram:
@@ -63,12 +63,12 @@ def find_program(target: str) -> CommandProgram:
 
 
 def build_environment(folder: Path) -> dict[str, str]:
-    """Our environment, and where the program's own folder is."""
+    """Our environment, and the program's own folder."""
     return {**os.environ, STATE_DIR: str(folder)}
 
 
 def _expand_path(word: str) -> str:
-    """A file by its full path, an adapter in one as `file.py:factory` too."""
+    """A file by its full path; also the file of `file.py:factory`."""
     file, colon, factory = word.rpartition(":")
     if file.endswith(".py") and _is_file(file):
         return f"{Path(file).absolute()}{colon}{factory}"
@@ -83,7 +83,7 @@ def _is_file(word: str) -> bool:
 
 
 def _digest_files(words: Sequence[str]) -> str:
-    """A digest of the files that are named; a program from the search path is not among them."""
+    """A digest of the files among the words, without a program from the search path."""
     files = [word for word in words if _is_file(word) and (word != words[0] or os.sep in word)]
     if not files:
         return UNDECLARED

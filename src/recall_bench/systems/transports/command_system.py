@@ -1,4 +1,4 @@
-"""Requests to one child and its replies, as lines of JSON, from its start to its end."""
+"""Systems that are a child process which holds memories and speaks lines of JSON."""
 
 import asyncio
 import itertools
@@ -52,23 +52,23 @@ from recall_bench.systems.transports.wire import (
 
 S = TypeVar("S")
 
-RETRY_HINT = "when that is mended, run the same command again"
+RETRY_HINT = "when that is fixed, run the same command again"
 
 _CLOSE_TIMEOUT_S = 2.0
-"""How long a child may take to end once its standard input is closed."""
+"""How long a child may take to end after its standard input is closed."""
 
 _DRAIN_TIMEOUT_S = 1.0
-"""How long what a child wrote before it ended may take to be read."""
+"""How long reading the last output of a child may take."""
 
 
 class _UnexpectedLine(Exception):
-    """A line on standard output that answers nothing we asked."""
+    """A line on standard output that is no reply to an open request."""
 
 
 class CommandSession:
-    """One child and the requests it owes a reply.
+    """One child and its open requests.
 
-    Once `ended` says why it is over, every request under way and every later one fails so.
+    Once `ended` is set, every open and every later request fails with it.
     """
 
     def __init__(self, child: ChildProcess, name: str, *, grace_s: float) -> None:
@@ -80,7 +80,7 @@ class CommandSession:
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Envelope]] = {}
         self._abandoned: set[int] = set()
-        """Requests whose reply nobody waits for any more."""
+        """Requests whose replies are ignored."""
         self._sending = anyio.Lock()
         self._activity = anyio.Event()
         self._stderr_tail = StderrTail()
@@ -93,14 +93,14 @@ class CommandSession:
 
     @property
     def ended(self) -> BenchError | None:
-        """Why it is over; None while it goes on."""
+        """Why the session ended; None while it is open."""
         return None if self._ending is None else self._ending()
 
     async def ask(self, do: str, body: dict[str, object]) -> Envelope:
         """The child's reply.
 
-        Giving up leaves the child at it. One that stays silent even when it is then asked for
-        its health is ended, since it would answer nothing else either.
+        If the caller is cancelled, the child goes on working. One that does not even reply to a
+        health request then is ended, because it would answer nothing else either.
         """
         if self._ending is not None:
             raise self._ending()
@@ -120,8 +120,8 @@ class CommandSession:
             _consume_error(reply)
 
     async def close(self) -> None:
-        """Close the child's standard input, which tells it to end, and see that it does."""
-        self._end(lambda: SystemGone(f"{self._name} was let go"))
+        """Close the child's standard input, which asks it to end, and make sure that it ends."""
+        self._end(lambda: SystemGone(f"{self._name} was closed"))
         with anyio.CancelScope(shield=True):
             await self._stdin.aclose()
             with anyio.move_on_after(_CLOSE_TIMEOUT_S):
@@ -139,20 +139,20 @@ class CommandSession:
         if not heard.is_set() and self._ending is None:
             self._end(
                 lambda: SystemStuck(
-                    f"{self._name} did not answer in time, nor anything else after that, so it was "
-                    "ended and its memories are lost"
+                    f"{self._name} did not answer in time, nor a health request after that, so it "
+                    "was ended and its memories are lost"
                 )
             )
             await self._child.end(grace_s=0)
 
     async def _send(self, number: int, do: str, body: dict[str, object]) -> None:
-        # An Envelope would leave an empty body out, which programs may take for granted.
+        # An Envelope would omit an empty body, which programs may rely on.
         line = msgspec.json.encode({"id": number, "do": do, "body": body}) + b"\n"
         async with self._sending:
             try:
                 await self._stdin.send(line)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-                # It ended, or will not read any more. What it says at its end says more.
+                # It ended, or stopped reading. Its last output explains more.
                 with anyio.move_on_after(2 * _DRAIN_TIMEOUT_S):
                     await asyncio.shield(self._waiting)
                 self._end(
@@ -175,7 +175,7 @@ class CommandSession:
             self._end(
                 lambda: SystemGone(
                     f"{self._name} wrote to its standard output what is not a reply: {problem}; "
-                    f"commentary belongs on standard error; {RETRY_HINT}"
+                    f"logs belong on standard error; {RETRY_HINT}"
                 )
             )
             await self._child.end(grace_s=0)
@@ -184,10 +184,11 @@ class CommandSession:
         with anyio.move_on_after(_CLOSE_TIMEOUT_S):
             await self._child.process.wait()
             return
-        # A child that has nothing more to say is of no use, even if it goes on living.
+        # A child that cannot reply any more is of no use, even if it still runs.
         self._end(
             lambda: SystemGone(
-                f"{self._name} closed its standard output{self._stderr_tail.format_all()}; {RETRY_HINT}"
+                f"{self._name} closed its standard output{self._stderr_tail.format_all()}; "
+                f"{RETRY_HINT}"
             )
         )
 
@@ -209,7 +210,7 @@ class CommandSession:
 
     async def _wait_for_exit(self) -> None:
         code = await self._child.process.wait()
-        # What it left behind may hold its pipes open for ever.
+        # Its own children may hold its pipes open.
         await asyncio.wait(self._readers, timeout=_DRAIN_TIMEOUT_S)
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         self._end(
@@ -237,12 +238,12 @@ class CommandSession:
 
 def _require_pipe(stream: S | None) -> S:
     if stream is None:
-        raise AssertionError("a child we talk to has three pipes")
+        raise AssertionError("a child has three pipes")
     return stream
 
 
 def _consume_error(reply: "asyncio.Future[Envelope]") -> None:
-    """Let go of a reply; asyncio complains of an error that nobody looked at."""
+    """Retrieve the error of a reply, or asyncio would warn of it."""
     if reply.done() and not reply.cancelled():
         reply.exception()
 
@@ -254,14 +255,14 @@ def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
 R = TypeVar("R", bound=Reply)
 
 SILENCE_GRACE_S = 2.0
-"""How long a child that overran may stay silent before it is taken for stuck."""
+"""How long a child that overran may be silent before it counts as stuck."""
 
 
 class CommandTransport:
-    """A child process for as long as it lives, in a scratch folder of its own.
+    """A child process in a temporary folder of its own.
 
-    A child that ends is SystemGone until `close`. One that answers nothing any more is ended by
-    us: its memories are then SystemStuck, and the next `open` starts another child.
+    After a child ended, calls raise SystemGone until `close`. A child that does not answer any more
+    is ended: its memories then raise SystemStuck, and the next `open` starts another child.
     """
 
     def __init__(self, program: CommandProgram, *, grace_s: float = SILENCE_GRACE_S) -> None:
@@ -269,7 +270,7 @@ class CommandTransport:
         self._grace_s = grace_s
         self._session: CommandSession | None = None
         self._number = 0
-        """Of the child: part of every name, so that no child is asked for another's memory."""
+        """The number of the child; part of every name, so that older names are refused."""
         self._stuck: set[int] = set()
         self._starting = anyio.Lock()
         self._folder: TemporaryDirectory[str] | None = None
@@ -299,13 +300,13 @@ class CommandTransport:
             self._remove_folder()
 
     def _address_request(self, request: Request) -> Request:
-        """The request with the name the child itself gave; an error if that child is gone."""
+        """The request with the child's own name; an error if that child is gone."""
         field = next((name for name in ("memory", "snapshot") if hasattr(request, name)), None)
         if field is None:
             return request
         number, _, name = str(getattr(request, field)).partition(":")
         if int(number) in self._stuck:
-            # Nothing is lost by not closing what is gone; what was saved there cannot be had.
+            # A lost memory need not be closed; a lost snapshot cannot be opened.
             if field == "snapshot" or isinstance(request, CloseRequest):
                 raise self._build_gone_error(field)
             raise SystemStuck(f"{self._program.name} did not answer any more and was ended")
@@ -315,7 +316,7 @@ class CommandTransport:
 
     def _build_gone_error(self, field: str) -> SystemGone:
         return SystemGone(
-            f"{self._program.name} had to be started anew and its {field} was lost; run the same "
+            f"{self._program.name} had to be started again and its {field} was lost; run the same "
             "command again"
         )
 
@@ -350,7 +351,7 @@ class CommandTransport:
         except msgspec.ValidationError as error:
             kind = NotAnAnswer if reply is AnswerReply else SystemFault
             raise kind(
-                f"{self._program.name} replied to {verb!r} with what cannot be understood: {error}"
+                f"{self._program.name} replied to {verb!r} with what cannot be read: {error}"
             ) from error
 
     def _remove_folder(self) -> None:
@@ -360,7 +361,7 @@ class CommandTransport:
 
 
 def _tag_reply(reply: R, number: int) -> R:
-    """The reply with names that say which child gave them."""
+    """The reply with the child's number in its names."""
     if isinstance(reply, OpenReply):
         return msgspec.structs.replace(reply, memory=f"{number}:{reply.memory}")
     if isinstance(reply, SaveReply):
@@ -373,8 +374,8 @@ async def start_command_system(
 ) -> RemoteSystem:
     """The system behind `command:PROGRAM ARGS…`.
 
-    The program is started to ask it for its health, ended, and started again for the first
-    memory. UsageError if there is no such program, SystemGone if it does not reply.
+    The program is started for a health request, ended, and started again for the first memory.
+    UsageError if there is no such program, SystemGone if it does not reply.
     """
     program = find_program(target)
     if config:

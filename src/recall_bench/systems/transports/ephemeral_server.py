@@ -1,10 +1,10 @@
-"""A server of somebody else's, started for one connection and gone with it.
+"""A third-party server, started for one connection and ended with it.
 
     with EphemeralServer(["product", "serve", "--port", "{port}"], health="/ready") as server:
         client = Product(server.base_url)
 
-The same with `async with`. It has a port of its own, a folder of its own to run in, and is ended
-with everything it started by its handle, never by its port or its name.
+The same with `async with`. It has its own port and folder, and is ended with everything it started
+by its process group, never by its port or name.
 """
 
 import os
@@ -26,21 +26,21 @@ from recall_bench.core.errors import SystemGone
 START_TIMEOUT_S = 60.0
 
 PLACEHOLDERS = ("{port}", "{state_dir}", "{config}")
-"""What is filled in where it stands in the command, the environment and the files."""
+"""Placeholders in the command, the environment and the files."""
 
 LOOPBACK = "127.0.0.1"
 
 _PAUSE_S = 0.05
 _PROBE_S = 2.0
 _PORT_ATTEMPTS = 3
-"""How many ports are tried if another program is quicker to take one."""
+"""How many ports are tried if another program takes one first."""
 
 _TAIL_LINES = 12
 _TAIL_BYTES = 4000
 
 
 def find_free_port() -> int:
-    """A port on loopback that nothing listens on."""
+    """A free port on loopback."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
@@ -48,17 +48,17 @@ def find_free_port() -> int:
 
 
 class EphemeralServer:
-    """A server that lives as long as the context it is entered with.
+    """A server that runs as long as its context.
 
-    The command, the values of `env` and the texts of `files` may hold `{port}`, `{state_dir}` (an
-    empty folder) and `{config}` (the path of the first file). `env` is laid over our own
-    environment. It is ready once `health` is answered with a status of 200 to 299, or once `ready`,
-    given the base URL, returns true. SystemGone quotes the last lines of its log if it cannot be
-    started, ends or is not ready in time.
+    The command, the values of `env` and the texts of `files` may contain `{port}`, `{state_dir}`
+    (an empty folder) and `{config}` (the path of the first file). `env` is added to our own
+    environment. It is ready once `health` returns a status of 200 to 299, or once `ready`, given
+    the base URL, returns true. SystemGone quotes the end of its log if it cannot be started, ends,
+    or is not ready in time.
 
-    It runs in a folder that is removed with it, or kept with its log, which the error names, if it
-    did not come up or ended by itself. A folder given as `folder` is always kept, and with it the
-    state, which a second server on the same folder finds again.
+    Its folder is removed with it, but kept with the log, which the error names, if it did not start
+    or ended by itself. A folder given as `folder` is always kept, so that a second server on it
+    finds the state of the first.
     """
 
     def __init__(
@@ -88,24 +88,24 @@ class EphemeralServer:
 
     @property
     def base_url(self) -> str:
-        """Where it is; without a slash at the end."""
+        """Its address, without a slash at the end."""
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def folder(self) -> Path:
-        """What it runs in; its state is in `state`, its log in `server.log`."""
+        """Its folder; its state is in `state`, its log in `server.log`."""
         if self._folder is None:
             self._folder = Path(mkdtemp(prefix="recall-bench-server-"))
         return self._folder
 
     @property
     def pid(self) -> int | None:
-        """The process that was started, while there is one."""
+        """The pid of the process, while there is one."""
         return None if self._child is None else self._child.process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process that was started has not ended."""
+        """Whether the process has not ended."""
         return self._child is not None and self._child.process.poll() is None
 
     def __enter__(self) -> Self:
@@ -145,7 +145,7 @@ class EphemeralServer:
             self._remove_folder()
 
     def describe_end(self) -> str:
-        """How it ended, if it did, and the last lines of its log, to be put into an error."""
+        """How it ended, if it did, and the end of its log, for an error message."""
         child = self._child
         code = None if child is None else child.process.poll()
         ended = "" if code is None else f"it ended with code {code}; "
@@ -190,7 +190,7 @@ class EphemeralServer:
                 ) from error
 
     def _choose_free_port(self) -> int:
-        """One that nobody listens on: else it would be them who say that they are ready."""
+        """A port that nothing else uses, or that program would answer the health check."""
         for _ in range(_PORT_ATTEMPTS):
             port = self._choose_port()
             if not _is_taken(port):
@@ -206,7 +206,7 @@ class EphemeralServer:
         return text
 
     def _is_up(self) -> bool:
-        """Whether it is ready; SystemGone if it will not be."""
+        """Whether it is ready; SystemGone if it never will be."""
         is_ready = self._is_healthy() if self._ready is None else self._ready(self.base_url)
         if not self.is_running:
             self._launch_again()
@@ -222,11 +222,11 @@ class EphemeralServer:
         return False
 
     def _launch_again(self) -> None:
-        """Start it at another port, if it ended because somebody else took this one."""
+        """Start it at another port, if it ended because another program took this one."""
         self._attempts -= 1
         if self._attempts == 0 or not _is_taken(self.port):
             raise SystemGone(
-                f"the server {self._command[0]!r} did not come up: {self.describe_end()}"
+                f"the server {self._command[0]!r} did not start: {self.describe_end()}"
             )
         self._end()
         self._launch()
@@ -252,16 +252,16 @@ class EphemeralServer:
             await anyio.to_thread.run_sync(self._end)
 
     def _remove_folder(self) -> None:
-        """Remove the folder, unless it was given to us."""
+        """Remove the folder, unless the caller owns it."""
         if self._owns_folder and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
 
 def _is_taken(port: int) -> bool:
-    """Whether somebody else holds the port."""
+    """Whether another program uses the port."""
     with socket.socket() as probe:
-        # What is left of connections that ended does not count.
+        # Remains of closed connections do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(os.name == "posix"))
         try:
             probe.bind((LOOPBACK, port))

@@ -1,8 +1,7 @@
-"""How the messages of `systems.remote.wire` are spelled in HTTP, for the client and the server.
+"""The messages of `wire` as HTTP requests and responses, for the client and the server.
 
-What a path names is not in the body, and a message that has nothing else to say has no body. A
-failure is a status of 400 or more with a `WireFault` as its body; from a server that sends no such
-body, the status alone is understood.
+Fields in the path are not in the body, and a message without other fields has no body. A failure is
+a status of 400 or more with a `WireFault` as its body; without such a body the status alone counts.
 """
 
 from dataclasses import dataclass
@@ -25,15 +24,15 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 JSON = "application/json"
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What reading a body raises that is not the message it should be."""
+"""What decoding a body may raise."""
 
 TOKEN_VARIABLE = "RECALL_BENCH_HTTP_TOKEN"  # noqa: S105 - the name of one
-"""Names the bearer token that our client sends and our server asks for, where it is set."""
+"""The environment variable with the bearer token that our client sends and our server requires."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRoute:
-    """Where a request goes, and the status of a success."""
+    """The method, path and success status of a request."""
 
     verb: str
     method: str
@@ -42,22 +41,22 @@ class HttpRoute:
 
     @property
     def request(self) -> type[Request]:
-        """The message that goes there."""
+        """The class of the request."""
         return VERBS[self.verb][0]
 
     @property
     def reply(self) -> type[Reply]:
-        """The message that comes back."""
+        """The class of the reply."""
         return VERBS[self.verb][1]
 
     @property
     def path_fields(self) -> tuple[str, ...]:
-        """The fields of the request that the path holds."""
+        """The fields of the request in the path."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
 
     @property
     def has_body(self) -> bool:
-        """Whether the request holds more than its path."""
+        """Whether the request has other fields."""
         return len(msgspec.structs.fields(self.request)) > len(self.path_fields)
 
 
@@ -78,17 +77,17 @@ ROUTES = (
 _ROUTE_BY_VERB = {endpoint.verb: endpoint for endpoint in ROUTES}
 
 STATUS_OF = {"fault": 500, "busy": 429, "timeout": 504, "gone": 404, "unsupported": 501}
-"""The status that goes with each kind of fault."""
+"""The status of each kind of fault."""
 
 
 class UnknownRoute(BenchError):
-    """A request that is none of ours, and the status to say so with."""
+    """A request that matches no route, and the status of the response."""
 
     def __init__(self, status: int, message: str, allow: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.status = status
         self.allow = allow
-        """The methods that the path would have understood."""
+        """The methods that the path accepts."""
 
 
 def encode_request(request: Request) -> tuple[str, str, bytes | None]:
@@ -101,7 +100,7 @@ def encode_request(request: Request) -> tuple[str, str, bytes | None]:
 
 
 def decode_request(method: str, path: str, body: bytes) -> tuple[HttpRoute, Request]:
-    """The request that a method, a still quoted path and a body spell, or Unroutable."""
+    """The request in a method, a still quoted path and a body, or UnknownRoute."""
     endpoint, names = _find_route(method, path)
     fields: object = {}
     try:
@@ -125,7 +124,7 @@ def _find_route(method: str, path: str) -> tuple[HttpRoute, dict[str, str]]:
             return endpoint, names
         allow.append(endpoint.method)
     if allow:
-        raise UnknownRoute(405, f"{path} understands {' and '.join(allow)}", tuple(allow))
+        raise UnknownRoute(405, f"{path} accepts {' and '.join(allow)}", tuple(allow))
     raise UnknownRoute(
         404, f"there is nothing at {path}; see the OpenAPI document for what there is"
     )
@@ -145,12 +144,12 @@ def _match_path(template: str, path: str) -> dict[str, str] | None:
 
 
 def encode_reply(reply: Reply) -> bytes:
-    """A reply as it is sent; nothing for what has nothing to say."""
+    """The body of a reply; empty for a reply without fields."""
     return b"" if isinstance(reply, DoneReply) else msgspec.json.encode(reply)
 
 
 def parse_fault(status: int, retry_after: str | None, body: bytes) -> WireFault:
-    """What a server that answered with this status says went wrong."""
+    """The fault in a response with this status."""
     try:
         said = msgspec.json.decode(body, type=WireFault)
         named = msgspec.json.decode(body, type=dict[str, object]).get("kind")
@@ -180,17 +179,17 @@ def _classify_status(status: int, retry_after: str | None) -> str:
 
 
 def _parse_retry_after(retry_after: str | None) -> float:
-    """How long to wait; a date, the other form of the header, is taken for no wish."""
+    """Seconds to wait; a date, the other form of the header, counts as 0."""
     return float(retry_after) if retry_after is not None and retry_after.isdecimal() else 0.0
 
 
 def _shorten_body(body: bytes, limit: int = 200) -> str:
-    """The beginning of whatever a server sent, on one line."""
+    """The start of a body on one line."""
     text = " ".join(body[: 4 * limit].decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def describe_body(body: bytes) -> str:
-    """What came instead of a reply, for an error message."""
+    """A body that is no reply, for an error message."""
     excerpt = _shorten_body(body)
     return f"what came is {excerpt!r}" if excerpt else "nothing came"

@@ -1,4 +1,4 @@
-"""Where an HTTP system is, and what it is shown to let us in."""
+"""Systems behind HTTP: one that runs, or one that a YAML file says how to start."""
 
 import os
 from base64 import b64encode
@@ -44,26 +44,26 @@ _ADDRESS_FORM = "write http://host:port, and perhaps a path before /health and t
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """An address that can be shown, and credentials that cannot."""
+    """An address that may be shown, and credentials that may not."""
 
     url: str
     """Without credentials, and without a slash at its end."""
     authorization: str | None = field(default=None, repr=False)
-    """The header, if there is one to send."""
+    """The Authorization header, if any."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def redact(self, text: str) -> str:
-        """The text without the credentials, in case a server repeats them."""
+        """The text without the credentials, which a server may repeat."""
         for secret in self.secrets:
             text = text.replace(secret, "[redacted]")
         return text
 
 
 def parse_http_address(target: str, environ: Mapping[str, str] = os.environ) -> HttpAddress:
-    """The address a target spells, or a UsageError that repeats no credentials.
+    """The address of a target, or a UsageError that repeats no credentials.
 
-    Credentials in it are sent as Basic authorization; without any, the token that the environment
-    gives is sent as a bearer.
+    Credentials in it are sent as Basic authorization; without any, the token in the environment is
+    sent as a bearer token.
     """
     try:
         parts = urlsplit(target)
@@ -92,7 +92,7 @@ def _add_credentials(
         return HttpAddress(url, f"Basic {encoded}", tuple(filter(None, secrets)))
     if token:
         if not (token.isascii() and token.isprintable()):
-            raise UsageError(f"{TOKEN_VARIABLE} holds what no HTTP header can; set it anew")
+            raise UsageError(f"{TOKEN_VARIABLE} holds what no HTTP header can; set it again")
         return HttpAddress(url, f"Bearer {token}", (token,))
     return HttpAddress(url)
 
@@ -100,15 +100,15 @@ def _add_credentials(
 R = TypeVar("R", bound=Reply)
 
 _KEEPALIVE_S = 1.0
-"""Servers hang up on idle connections, the hastiest we know after 2 s; one that is hung up on while
-a request is under way could not tell that from a crash, so we let go of it earlier."""
+"""Servers close idle connections, the fastest we know after 2 s. If that happens while a request is
+under way it looks like a crash, so we close idle connections earlier."""
 
 
 class HttpTransport:
-    """Calls to one server over kept connections, without proxies and without redirects.
+    """Calls to one server over persistent connections, without proxies and redirects.
 
-    A server that was started again is recognised by not knowing its memories any more. Calls have
-    no deadline but the caller's unless `timeout_s` gives one.
+    A restarted server is recognised because it does not know its memories. Calls have no deadline
+    of their own unless `timeout_s` gives one.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class HttpTransport:
         fault = parse_fault(status, retry_after, came)
         if reply is HealthReply:
             if fault.kind == "busy" or status == 503:
-                # A server that warms up says so in the language of load balancers.
+                # A server that is starting says so as load balancers do.
                 return msgspec.convert({"ready": False}, reply)
             raise SystemGone(
                 self._redact(f"{where} answers {status}: {fault.message}; check the address")
@@ -141,7 +141,7 @@ class HttpTransport:
         raise self._redact_error(decode_fault(fault, where))
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         client, self._client = self._client, None
         if client is not None:
             with anyio.CancelScope(shield=True):
@@ -160,8 +160,9 @@ class HttpTransport:
             raise SystemTimeout(f"{where} took longer than {self._timeout_s:g} s") from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise SystemGone(
-                f"nothing can be reached at {self._address.url} ({_explain_transport_error(error)}); "
-                "start the server and run the same command again"
+                f"nothing can be reached at {self._address.url} "
+                f"({_explain_transport_error(error)}); start the server and run the same command "
+                "again"
             ) from error
         except httpx.TransportError as error:
             raise SystemGone(
@@ -169,7 +170,7 @@ class HttpTransport:
                 "see that the server runs, then run the same command again"
             ) from error
         except httpx.DecodingError as error:
-            raise SystemFault(f"{where}: what came cannot be unpacked: {error}") from error
+            raise SystemFault(f"{where}: the response cannot be decompressed: {error}") from error
 
     async def _send_once(
         self, method: str, path: str, body: bytes | None
@@ -197,9 +198,9 @@ class HttpTransport:
             headers["Authorization"] = self._address.authorization
         return httpx.AsyncClient(
             headers=headers,
-            # Neither proxies nor anything else that the environment would slip in between.
+            # No proxies or other settings from the environment.
             trust_env=False,
-            # Without TLS there is nothing to verify, and reading the certificates takes a while.
+            # Without TLS there is nothing to verify, and loading certificates takes time.
             verify=self._address.url.startswith("https:"),
             timeout=httpx.Timeout(None, connect=self._connect_timeout_s),
             limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_S),
@@ -243,11 +244,11 @@ class HttpTransport:
 
 
 def _explain_transport_error(error: BaseException) -> str:
-    """What the operating system said, as far down as it is known."""
+    """The operating system's message, from as deep in the chain as there is one."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno and cause.strerror:
-            # asyncio replaces what the system said; a name that is not found has numbers of its own
+            # asyncio replaces the system's text; name resolution has error numbers of its own.
             return cause.strerror if isinstance(cause, gaierror) else os.strerror(cause.errno)
         cause = cause.__cause__ or cause.__context__
     return str(error) or "it does not react"
@@ -257,12 +258,10 @@ def _strip_credentials(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "what is no address"
+        return "an invalid address"
     place = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{place}{parts.path}" if place else parts.path
 
-
-StartedReply = TypeVar("StartedReply", bound=Reply)
 
 _EXIT_GRACE_S = 1.0
 
@@ -273,15 +272,15 @@ class HttpServerSpec(YamlSection, frozen=True, kw_only=True):
     command: tuple[str, ...]
     """The program and its arguments; no shell is involved."""
     env: dict[str, str] = msgspec.field(default_factory=dict)
-    """Laid over our own environment."""
+    """Added to our own environment."""
     health: str = "/health"
-    """Answered with a status of 200 to 299 once the server is ready."""
+    """The path that returns a status of 200 to 299 once the server is ready."""
     ready_timeout_s: float = START_TIMEOUT_S
     max_shards: int | None = None
-    """How many workers may start one at a time; as the server says unless given, else any number:
+    """How many workers may start one at a time; by default as the server says, else any number:
     each has its own port and its own folder."""
     config: dict[str, str] = msgspec.field(default_factory=dict)
-    """Files to write before the start, by their path in the folder that the server runs in."""
+    """Files to write before the start, by their path in the server's folder."""
 
 
 class _HttpServerFile(YamlSection, frozen=True, kw_only=True):
@@ -328,7 +327,7 @@ def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
 
 
 class StartedServerTransport:
-    """Starts a server at the first call and ends it at `close`; a dead one is not replaced."""
+    """Starts a server at the first call and ends it at `close`; a dead server is not replaced."""
 
     def __init__(self, spec: HttpServerSpec) -> None:
         self._spec = spec
@@ -337,28 +336,28 @@ class StartedServerTransport:
         self._starting = anyio.Lock()
         self._lost: str | None = None
 
-    async def call(self, request: Request, reply: type[StartedReply]) -> StartedReply:
+    async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply; SystemGone quotes its log if it has died."""
         if self._lost is not None:
             raise SystemGone(self._lost)
-        carrier = await self._connect()
+        transport = await self._connect()
         try:
-            return await carrier.call(request, reply)
+            return await transport.call(request, reply)
         except SystemGone as gone:
             server = self._server
             if server is None or not await _wait_for_exit(server):
                 raise
-            self._lost = f"the server died under way: {server.describe_end()}"
+            self._lost = f"the server died during the run: {server.describe_end()}"
             raise SystemGone(self._lost) from gone
 
     async def close(self) -> None:
         """End the server with everything it started."""
-        server, carrier = self._server, self._transport
+        server, transport = self._server, self._transport
         self._server = self._transport = self._lost = None
         self._starting = anyio.Lock()
         try:
-            if carrier is not None:
-                await carrier.close()
+            if transport is not None:
+                await transport.close()
         finally:
             if server is not None:
                 await server.__aexit__(None, None, None)
@@ -380,7 +379,7 @@ class StartedServerTransport:
 
 
 async def _wait_for_exit(server: EphemeralServer) -> bool:
-    """Whether it has; a process loses its connections a moment before it is seen to end."""
+    """Whether it ended; connections are lost a moment before the process ends."""
     with anyio.move_on_after(_EXIT_GRACE_S):
         while server.is_running:  # noqa: ASYNC110 - another process has no event
             await anyio.sleep(0.02)
@@ -390,7 +389,7 @@ async def _wait_for_exit(server: EphemeralServer) -> bool:
 async def connect_http_system(
     target: str, *, timeout_s: float | None = None, ready_timeout_s: float = READY_TIMEOUT_S
 ) -> RemoteSystem:
-    """The system at `http://host:port[/path]`, once it says that it is ready."""
+    """The system at `http://host:port[/path]`, once it is ready."""
     _require_httpx()
     address = parse_http_address(target)
     return await connect_remote_system(
@@ -403,9 +402,9 @@ async def connect_http_system(
 
 
 async def start_http_system(path: Path) -> RemoteSystem:
-    """The system whose server this YAML file says how to start; it is started twice.
+    """The system whose server this YAML file describes.
 
-    Once to hear who it is, and again, with nothing left of the first time, when a memory is opened.
+    It is started once to read its name, and again from scratch when a memory is opened.
     """
     _require_httpx()
     spec = read_server_file(path)
@@ -413,7 +412,7 @@ async def start_http_system(path: Path) -> RemoteSystem:
         StartedServerTransport(spec),
         where=path.name,
         config={"transport": "http", "protocol": PROTOCOL, "server": digest_file(path)},
-        # The start has a deadline of its own, which knows the log.
+        # The start has a deadline of its own, whose error quotes the log.
         ready_timeout_s=spec.ready_timeout_s + READY_TIMEOUT_S,
     )
     system.max_shards = spec.max_shards or system.max_shards

@@ -1,7 +1,7 @@
 """Systems that are a program, run once for each question over a folder of markdown files.
 
-We write the folder, one file a day; the program finds. What it leaves in the folder itself, an
-index say, is kept between questions and is not copied.
+We write the folder, one file a day; the program searches it. What it writes there itself, an index
+say, is kept between questions and is not copied.
 """
 
 import itertools
@@ -44,7 +44,7 @@ class ProgramHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgramReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What the program prints, best first."""
+    """The output of the program, best first."""
 
     hits: tuple[ProgramHit, ...]
 
@@ -54,8 +54,8 @@ def build_once_system(
 ) -> "OnceSystem":
     """The system behind `once:PROGRAM ARGS…`; UsageError if there is no such program.
 
-    A run gives an answer `timeout_s`. The program gets a twentieth of a second less, so that the
-    fault can tell what it said last.
+    The program gets a twentieth of a second less than `timeout_s`, the time of an answer, so that
+    the fault can quote its last output.
     """
     program = find_program(target)
     unknown = set(config) - {"max_concurrency", "max_shards"}
@@ -79,7 +79,7 @@ def _read_count(value: object, name: str, what: str) -> int:
 
 
 class OnceSystem:
-    """A program that finds files in a folder; it answers nothing itself."""
+    """A program that finds files in a folder, and does not answer."""
 
     def __init__(
         self, program: CommandProgram, *, max_concurrency: int = 1, timeout_s: float | None = None
@@ -89,7 +89,7 @@ class OnceSystem:
         words = program.command[1:]
         has_places = any(_PLACEHOLDER.search(word) for word in words)
         self.arguments = words if has_places else (*words, *DEFAULT_ARGUMENTS)
-        """The program's words after the first, with places to fill in."""
+        """The program's arguments, with placeholders."""
         knows_asker = any("{session}" in word for word in words)
         self.card = SystemCard(
             name=program.name,
@@ -101,7 +101,7 @@ class OnceSystem:
             answers=False,
         )
         self.max_shards: int | None = None
-        """Any number of workers: each has folders of its own."""
+        """None: each worker has folders of its own."""
         self.snapshots = _OnceSnapshots(self)
         self._root: TemporaryDirectory[str] | None = None
         self._folders = itertools.count(1)
@@ -131,9 +131,9 @@ class OnceMemory:
     def __init__(self, system: OnceSystem, home: Path, ids: dict[int, str]) -> None:
         self._system = system
         self.home = home
-        """Where the days are."""
+        """The folder with the days."""
         self.ids = ids
-        """By day, what each episode was called when it was handed over."""
+        """The id of each episode, by day."""
 
     async def ingest(self, episode: Episode) -> None:
         """Write one day."""
@@ -142,20 +142,20 @@ class OnceMemory:
         text = f"---\ndate: {date}\nday: {episode.day}\n---\n\n{episode.text}"
         try:
             path.write_text(text, encoding="utf-8", newline="")
-            # Copies share these files, so nobody is to write to one.
+            # Copies share these files, so they must not change.
             path.chmod(0o444)
         except OSError as error:
             raise SystemGone(
                 f"{path.name} cannot be written for {self._system.program.name} "
-                f"({error.strerror}); when that is mended, run the same command again"
+                f"({error.strerror}); when that is fixed, run the same command again"
             ) from error
         self.ids[episode.day] = episode.id
 
     async def settle(self) -> None:
-        """A file that was written can be read."""
+        """Files can be searched at once."""
 
     async def answer(self, question: Question) -> RetrievalReply:
-        """What the program finds."""
+        """The passages that the program finds."""
         program = self._system.program
         values = {
             "home": str(self.home),
@@ -195,7 +195,7 @@ class OnceMemory:
         name = _DAY_FILE.fullmatch(path.name)
         day = int(name[1]) if name and int(name[1]) in self.ids else None
         if path.is_absolute():
-            # Where our folder lies says nothing, and differs from run to run.
+            # The location of our folder differs from run to run.
             with suppress(ValueError):
                 path = path.resolve().relative_to(self.home.resolve())
         return Passage(
@@ -208,7 +208,7 @@ class OnceMemory:
 
 
 class _OnceSnapshots:
-    """Saved states: folders whose files are the same files as the memory's."""
+    """Snapshots: folders with hard links to the memory's files."""
 
     def __init__(self, system: OnceSystem) -> None:
         self._system = system

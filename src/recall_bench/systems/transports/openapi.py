@@ -1,4 +1,4 @@
-"""The contract of `systems.http.contract` as an OpenAPI document, made from the messages."""
+"""The routes of `http_routes` as an OpenAPI document, built from the messages."""
 
 import ast
 import inspect
@@ -20,23 +20,23 @@ _SCHEMAS = "#/components/schemas/"
 _RESPONSES = "#/components/responses/"
 
 _ABOUT = (
-    "What a memory system answers so that Recall Bench can feed it a history and ask about it. "
+    "What a memory system implements so that Recall Bench can feed it a history and ask about it. "
     "Any status from 200 to 299 is a success, and a reply of 204 may also be 200 with {}. "
-    "A reply may hold more than is declared here."
+    "A reply may have more fields than are declared here."
 )
 
 _SUMMARY = {
-    "health": "Who is there, and is it ready? 503 is no.",
-    "open": "A memory that has lived nothing yet.",
-    "ingest": "Take in one episode. They come in story order, each once.",
-    "settle": "Reply once everything taken in can be asked about.",
-    "ask": "Answer a question, or find what would.",
-    "attest": "How many days has the memory taken in? Asked only if `attests` is true.",
-    "inspect": "What does the memory hold? Asked only if `inspects` is true.",
-    "close": "Release a memory.",
-    "save": "Keep the memory's present state. Asked only if `snapshots` is true.",
-    "restore": "A new memory in a saved state.",
-    "drop": "Forget a saved state.",
+    "health": "The name of the system, and whether it is ready. 503 is no.",
+    "open": "Open an empty memory.",
+    "ingest": "Ingest one episode. They come in story order, each once.",
+    "settle": "Reply once everything ingested can be asked about.",
+    "ask": "Answer a question, or find passages for it.",
+    "attest": "How many days has the memory ingested? Sent only if `attests` is true.",
+    "inspect": "What does the memory hold? Sent only if `inspects` is true.",
+    "close": "Close a memory.",
+    "save": "Save the memory's present state. Sent only if `snapshots` is true.",
+    "restore": "Open a new memory in a saved state.",
+    "drop": "Drop a saved state.",
 }
 
 _FAULT_RESPONSES = {
@@ -52,7 +52,7 @@ _FAULT_RESPONSES = {
 
 
 def render_document() -> str:
-    """The document as it is committed."""
+    """The document as text, as it is committed."""
     return json.dumps(build_document(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -117,12 +117,12 @@ def _describe_content(schema: str, description: str | None = None) -> dict[str, 
 
 
 def _build_schemas() -> dict[str, Any]:
-    """The messages that are bodies, without what their paths hold."""
+    """The messages that are bodies, without the fields in their paths."""
     bodies = [endpoint for endpoint in ROUTES if endpoint.has_body]
     replies = {e.reply.__name__: e.reply for e in ROUTES if e.reply is not wire.DoneReply}
     _, schemas = msgspec.json.schema_components(
         [*(endpoint.request for endpoint in bodies), *replies.values(), wire.WireFault],
-        # The only type that has no schema of its own is that of anything at all.
+        # Only `object` has no schema of its own.
         schema_hook=lambda _: {"description": "Anything."},
         ref_template=_SCHEMAS + "{name}",
     )
@@ -139,7 +139,7 @@ def _build_schemas() -> dict[str, Any]:
 
 
 def _read_field_descriptions() -> dict[tuple[str, str], str]:
-    """What the messages' own source says below each field."""
+    """The docstrings below the fields in the source of the messages."""
     found = {}
     for owner in ast.parse(inspect.getsource(wire)).body:
         if not isinstance(owner, ast.ClassDef):

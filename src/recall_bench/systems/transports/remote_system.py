@@ -1,4 +1,4 @@
-"""A system in another process, behind whatever carries our messages to it."""
+"""A system in another process, behind any transport of our messages."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -60,11 +60,11 @@ R = TypeVar("R", bound=Reply)
 
 
 class Transport(Protocol):
-    """Takes requests to a server and brings back its replies.
+    """Sends requests to a server and returns its replies.
 
     It connects at the first call, and again at the first call after `close`; in between it never
-    reconnects. It raises SystemGone once the server cannot be reached or is not the one it began
-    with, and `fault_of` what the server says went wrong. Many requests may be under way at once.
+    reconnects. It raises SystemGone if the server cannot be reached or is not the same as before,
+    and the faults that the server reports. Many requests may be under way at once.
     """
 
     async def call(self, request: Request, reply: type[R]) -> R:
@@ -72,49 +72,49 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of the server, and stop it if it was started for us. Can be called twice."""
+        """Disconnect, and stop the server if it was started for us. May be called twice."""
         ...
 
 
 @runtime_checkable
 class StreamTransport(Transport, Protocol):
-    """A carrier that takes many episodes over without waiting for each."""
+    """A transport that sends many episodes without waiting for each."""
 
     async def stream(
         self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
     ) -> None:
-        """Take them over in order; `took` is called for each that the server has acknowledged."""
+        """Send them in order; `took` is called for each that the server acknowledged."""
         ...
 
 
 READY_TIMEOUT_S = 30.0
-"""How long a server that says it is not ready may take to become so."""
+"""How long a server may take to become ready."""
 
 
 async def connect_remote_system(
-    carrier: Transport,
+    transport: Transport,
     *,
     where: str,
     config: dict[str, object],
     ready_timeout_s: float = READY_TIMEOUT_S,
     is_shared: bool = False,
 ) -> "RemoteSystem":
-    """The system behind a carrier, which is let go again until the first memory is opened.
+    """The system behind a transport, which is closed until the first memory is opened.
 
-    SystemGone if it is not there, or not ready in time.
+    SystemGone if it cannot be reached, or is not ready in time.
     """
     try:
-        health = await _wait_until_ready(carrier, where, ready_timeout_s)
+        health = await _wait_until_ready(transport, where, ready_timeout_s)
     finally:
-        await carrier.close()
-    return RemoteSystem(carrier, health, where=where, config=config, is_shared=is_shared)
+        await transport.close()
+    return RemoteSystem(transport, health, where=where, config=config, is_shared=is_shared)
 
 
-async def _wait_until_ready(carrier: Transport, where: str, timeout_s: float) -> HealthReply:
+async def _wait_until_ready(transport: Transport, where: str, timeout_s: float) -> HealthReply:
     pause_s = 0.05
     with anyio.move_on_after(timeout_s):
         while True:
-            health = await carrier.call(HealthRequest(), HealthReply)
+            health = await transport.call(HealthRequest(), HealthReply)
             if health.ready:
                 return health
             await anyio.sleep(pause_s)
@@ -125,24 +125,24 @@ async def _wait_until_ready(carrier: Transport, where: str, timeout_s: float) ->
 
 
 class RemoteSystem:
-    """A server that holds any number of memories, and perhaps copies of them.
+    """A server that holds any number of memories, and perhaps snapshots.
 
-    One that is shared is the same for every worker; else each starts its own.
+    A shared one is the same for every worker; otherwise each worker starts its own.
     """
 
     def __init__(
         self,
-        carrier: Transport,
+        transport: Transport,
         health: HealthReply,
         *,
         where: str,
         config: dict[str, object],
         is_shared: bool = False,
     ) -> None:
-        self._transport = carrier
+        self._transport = transport
         self.card = _build_card(health, where, config)
         self.max_shards = _read_max_shards(health, where, is_shared=is_shared)
-        self.snapshots = _build_snapshots(carrier, health, is_shared=is_shared)
+        self.snapshots = _build_snapshots(transport, health, is_shared=is_shared)
         self._health = health
 
     async def open(self, scenario: str) -> "RemoteMemory":
@@ -151,28 +151,28 @@ class RemoteSystem:
         return _build_memory(self._transport, opened, self._health)
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Disconnect from the server."""
         await self._transport.close()
 
 
 class RemoteMemory:
-    """A memory that a server holds for us."""
+    """A memory on a server."""
 
-    def __init__(self, carrier: Transport, name: str) -> None:
-        self._transport = carrier
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._transport = transport
         self.name = name
-        """What the server calls it."""
+        """Its name on the server."""
 
     async def ingest(self, episode: Episode) -> None:
-        """Hand over one episode."""
+        """Send one episode."""
         await self._transport.call(encode_episode(self.name, episode), DoneReply)
 
     async def settle(self) -> None:
-        """Return once the server says that all of it can be asked about."""
+        """Return once the server says that everything can be asked about."""
         await self._transport.call(SettleRequest(memory=self.name), DoneReply)
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
-        """What the server says, or finds."""
+        """The server's answer, or the passages it found."""
         request = AskRequest(
             memory=self.name,
             question=question.text,
@@ -185,7 +185,7 @@ class RemoteMemory:
         return decode_answer(await self._transport.call(request, AnswerReply))
 
     async def close(self) -> None:
-        """Tell the server to release it; a server that is gone holds nothing any more."""
+        """Close it on the server; a server that is gone holds nothing."""
         try:
             await self._transport.call(CloseRequest(memory=self.name), DoneReply)
         except SystemGone:
@@ -193,47 +193,47 @@ class RemoteMemory:
 
 
 class StreamingMemory(RemoteMemory):
-    """One that is handed many episodes without waiting for each."""
+    """A memory that is sent many episodes without waiting for each."""
 
-    def __init__(self, carrier: StreamTransport, name: str) -> None:
-        super().__init__(carrier, name)
-        self._stream = carrier
+    def __init__(self, transport: StreamTransport, name: str) -> None:
+        super().__init__(transport, name)
+        self._stream = transport
 
     async def ingest_all(
         self, episodes: Sequence[Episode], took: Callable[[Episode], None]
     ) -> None:
-        """Hand over many episodes in order."""
+        """Send many episodes in order."""
         by_day = {episode.day: episode for episode in episodes}
         requests = [encode_episode(self.name, episode) for episode in episodes]
         await self._stream.stream(requests, lambda request: took(by_day[request.day]))
 
 
 class _AttestingMixin:
-    """What a memory on a server that keeps count can do besides."""
+    """For servers that count days."""
 
     _transport: Transport
     name: str
 
     async def attest(self) -> int | None:
-        """How many days the server says it has taken in."""
+        """How many days the server says it has ingested."""
         return (await self._transport.call(AttestRequest(memory=self.name), AttestReply)).days
 
 
 class _InspectingMixin:
-    """What a memory on a server that lets one look into it can do besides."""
+    """For servers that say what they hold."""
 
     _transport: Transport
     name: str
 
     async def holdings(self) -> Holdings:
-        """What the server says that it holds."""
-        told = await self._transport.call(InspectRequest(memory=self.name), InspectReply)
-        return Holdings(days=told.days, bytes=told.bytes)
+        """What the server says it holds."""
+        reply = await self._transport.call(InspectRequest(memory=self.name), InspectReply)
+        return Holdings(days=reply.days, bytes=reply.bytes)
 
 
 class _RemoteSnapshots:
-    def __init__(self, carrier: Transport, health: HealthReply) -> None:
-        self._transport = carrier
+    def __init__(self, transport: Transport, health: HealthReply) -> None:
+        self._transport = transport
         self._health = health
 
     async def save(self, memory: Memory) -> str:
@@ -250,12 +250,12 @@ class _RemoteSnapshots:
 
 
 class _SharedSnapshots(_RemoteSnapshots):
-    """Saved states that stay on a server which other workers reach: only their names travel."""
+    """Snapshots on a server that other workers reach: only their names are packed."""
 
-    def __init__(self, carrier: Transport, health: HealthReply) -> None:
-        super().__init__(carrier, health)
+    def __init__(self, transport: Transport, health: HealthReply) -> None:
+        super().__init__(transport, health)
         self._packed: set[str] = set()
-        """States that others may open: only `discard` has the server forget one."""
+        """Snapshots that others may open: only `discard` drops them on the server."""
 
     async def drop(self, token: str) -> None:
         if token not in self._packed:
@@ -289,16 +289,16 @@ def _read_packed_token(place: Path) -> str:
 
 
 def _build_snapshots(
-    carrier: Transport, health: HealthReply, *, is_shared: bool
+    transport: Transport, health: HealthReply, *, is_shared: bool
 ) -> _RemoteSnapshots | None:
     if not health.snapshots:
         return None
     kind = _SharedSnapshots if is_shared and health.max_shards > 1 else _RemoteSnapshots
-    return kind(carrier, health)
+    return kind(transport, health)
 
 
 def _read_max_shards(health: HealthReply, where: str, *, is_shared: bool) -> int | None:
-    """As the server says; unsaid, one that every worker would reach stands a single one."""
+    """As the server says; by default 1 for a shared server, else any number."""
     if health.max_shards < 0:
         raise UsageError(
             f"{where} says max_shards = {health.max_shards}, which is no number of workers"
@@ -306,15 +306,15 @@ def _read_max_shards(health: HealthReply, where: str, *, is_shared: bool) -> int
     return health.max_shards or (1 if is_shared else None)
 
 
-def _build_memory(carrier: Transport, opened: OpenReply, health: HealthReply) -> RemoteMemory:
-    kind = StreamingMemory if isinstance(carrier, StreamTransport) else RemoteMemory
+def _build_memory(transport: Transport, opened: OpenReply, health: HealthReply) -> RemoteMemory:
+    kind = StreamingMemory if isinstance(transport, StreamTransport) else RemoteMemory
     able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
-    return _combine_abilities(kind, *(each for each, can in able if can))(carrier, opened.memory)
+    return _combine_abilities(kind, *(each for each, can in able if can))(transport, opened.memory)
 
 
 @cache
 def _combine_abilities(kind: type[RemoteMemory], *abilities: type) -> Callable[..., RemoteMemory]:
-    """The kind of memory that can do these things besides: what it can do, its type says."""
+    """A memory class with these abilities: the harness recognises them by type."""
     return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
 
 
@@ -330,11 +330,13 @@ def _build_card(health: HealthReply, where: str, config: dict[str, object]) -> S
             answers=health.answers,
         )
     except ValueError as error:
-        raise UsageError(f"{where} says of itself what cannot be understood: {error}") from error
+        raise UsageError(
+            f"{where} describes itself in a way that cannot be read: {error}"
+        ) from error
 
 
 def encode_episode(memory: str, episode: Episode) -> IngestRequest:
-    """One episode as it is handed over."""
+    """One episode as a request."""
     moment = episode.at.time()
     return IngestRequest(
         memory=memory,
@@ -348,32 +350,32 @@ def encode_episode(memory: str, episode: Episode) -> IngestRequest:
     )
 
 
-def decode_answer(told: AnswerReply) -> Answer | RetrievalReply:
+def decode_answer(reply: AnswerReply) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
-    passages = tuple(_decode_passage(each) for each in told.passages)
-    usage = None if told.usage is None else _decode_usage(told.usage)
-    if told.answer is None:
-        return RetrievalReply(passages=passages, tool_calls=told.tool_calls, usage=usage)
-    return Answer(text=told.answer, passages=passages, tool_calls=told.tool_calls, usage=usage)
+    passages = tuple(_decode_passage(each) for each in reply.passages)
+    usage = None if reply.usage is None else _decode_usage(reply.usage)
+    if reply.answer is None:
+        return RetrievalReply(passages=passages, tool_calls=reply.tool_calls, usage=usage)
+    return Answer(text=reply.answer, passages=passages, tool_calls=reply.tool_calls, usage=usage)
 
 
 def _decode_passage(each: WirePassage) -> Passage:
     return Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
 
 
-def _decode_usage(spent: WireUsage) -> Usage:
+def _decode_usage(usage: WireUsage) -> Usage:
     return Usage(
-        calls=spent.calls,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cost_usd=spent.cost_usd or 0.0,
-        unpriced=spent.calls if spent.cost_usd is None else 0,
+        calls=usage.calls,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd or 0.0,
+        unpriced=usage.calls if usage.cost_usd is None else 0,
     )
 
 
 def decode_fault(fault: WireFault, where: str) -> BenchError:
-    """What a server says went wrong, as an error of ours."""
-    said = f"{where}: {fault.message or 'it failed without saying why'}"
+    """A fault that a server reports, as an error of ours."""
+    said = f"{where}: {fault.message or 'it failed without a message'}"
     match fault.kind:
         case "busy":
             busy = SystemBusy(said)

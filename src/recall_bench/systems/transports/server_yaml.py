@@ -1,4 +1,4 @@
-"""A YAML file that describes a server: reading it, and saying what is wrong with it."""
+"""Reads YAML files that describe a server, with errors that name file, line and key."""
 
 import re
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class YamlSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A mapping of the file; a key that it does not know is an error."""
+    """A mapping in the file; an unknown key is an error."""
 
 
 def digest_file(path: Path) -> str:
-    """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
+    """Twelve digits that change with the file, which is not recorded itself: it may hold keys."""
     return sha256(path.read_bytes()).hexdigest()[:12]
 
 
@@ -28,20 +28,21 @@ def parse_section(
 ) -> T:
     """The document as this kind of file; UsageError names the file, the line and the key.
 
-    `sections` are the mappings right below the top, and `place` is something in braces that such
-    a file holds: without quotes, YAML reads it as a mapping.
+    `sections` are the mappings below the top level, and `place` is an example of a text in braces,
+    which YAML reads as a mapping if it is not quoted.
     """
     try:
         return msgspec.convert(document.content, kind)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).replace("`", "").partition(" - at ")
-    # msgspec says [...] for any place in a mapping or a list.
+    # msgspec writes [...] for any place in a mapping or a list.
     key = re.sub(r"\[.*", "", path.removeprefix("$").removeprefix("."))
     keys = [*filter(None, key.split("."))]
     if unknown := re.search(r"unknown field (\S+)", problem):
         known = msgspec.structs.fields(sections[keys[0]] if keys else kind)
         raise UsageError(
-            f"{document.describe_place(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
+            f"{document.describe_place(*keys, unknown[1])}: "
+            f"{'.'.join([*keys, unknown[1]])} is no key here; "
             f"there are {', '.join(each.name for each in known)}"
         )
     hint = "correct it"

@@ -1,8 +1,8 @@
-"""What travels between the harness and a system in another process, whatever carries it.
+"""The messages between the harness and a system in another process, for every transport.
 
-Eleven requests, each with one reply. JSON over pipes and over HTTP carries them as they stand here;
-the second version of the gRPC service has the same fields under the same names. A reply may lack
-what has a default, and may hold more than is known here: a newer server is no fault.
+Eleven requests, each with one reply. Pipes and HTTP send them as JSON as they are defined here; the
+second version of the gRPC service has the same fields under the same names. A reply may lack fields
+that have a default, and may have fields that are unknown here: a newer server is no fault.
 """
 
 from datetime import date
@@ -13,7 +13,7 @@ from msgspec import field
 from recall_bench.core.memory import UNDECLARED
 
 PROTOCOL = 2
-"""The version of these messages. Version 1 is the public gRPC service, which has others."""
+"""The version of these messages. Version 1 is the public gRPC service, which has its own."""
 
 
 class WireMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -21,7 +21,7 @@ class WireMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class HealthRequest(WireMessage, frozen=True, kw_only=True):
-    """Asks who is there, and whether it is ready."""
+    """Asks for the name of the system, and whether it is ready."""
 
 
 class HealthReply(WireMessage, frozen=True, kw_only=True):
@@ -32,11 +32,11 @@ class HealthReply(WireMessage, frozen=True, kw_only=True):
     ready: bool = True
     protocol: int = PROTOCOL
     max_concurrency: int = 1
-    """How many questions one memory stands at once."""
+    """How many questions one memory can answer at once."""
     clock: str = ""
     """`native`, `in-text` or `none`: how the system knows the date. Empty: it does not say."""
     asker: str = ""
-    """`honoured`, `told` or `untold`: what it makes of the session. Empty is `told`."""
+    """`honoured`, `told` or `untold`: how it uses the session. Empty is `told`."""
     answers: bool = True
     """False if it only finds passages."""
     snapshots: bool = False
@@ -51,7 +51,7 @@ class HealthReply(WireMessage, frozen=True, kw_only=True):
 
 
 class OpenRequest(WireMessage, frozen=True, kw_only=True):
-    """A memory that has lived nothing yet, please."""
+    """Opens an empty memory."""
 
     scenario: str
 
@@ -72,7 +72,7 @@ class WireTurn(WireMessage, frozen=True, kw_only=True):
 
 
 class IngestRequest(WireMessage, frozen=True, kw_only=True):
-    """Take in one episode. They come in story order, each once."""
+    """Ingests one episode. They come in story order, each once."""
 
     memory: str
     day: int
@@ -81,37 +81,37 @@ class IngestRequest(WireMessage, frozen=True, kw_only=True):
     date: str
     """ISO 8601, as in 2026-01-31."""
     time: str = ""
-    """As in 13:56:00, where the story knows."""
+    """As in 13:56:00, if the story knows."""
     content: str
     arcs: tuple[str, ...] = ()
     turns: tuple[WireTurn, ...] = ()
-    """The content utterance by utterance, where the dataset knows."""
+    """The content as turns, if the dataset knows."""
 
 
 class SettleRequest(WireMessage, frozen=True, kw_only=True):
-    """Reply once everything taken in can be asked about. Comes at every checkpoint."""
+    """Replied to once everything ingested can be asked about. Comes at every checkpoint."""
 
     memory: str
 
 
 class AskRequest(WireMessage, frozen=True, kw_only=True):
-    """Answer a question."""
+    """Asks a question."""
 
     memory: str
     question: str
     id: str
-    """Opaque, and the same whenever the same question is put."""
+    """Opaque, and the same whenever the same question is asked."""
     date: str
     """Today, in the story."""
     session: str
-    """Who asks, by the session they ask from."""
+    """The session it is asked from."""
     choices: tuple[str, ...] = ()
     top_k: int = 0
-    """How many passages are looked at; 0 is no limit."""
+    """How many passages count; 0 is no limit."""
 
 
 class WirePassage(WireMessage, frozen=True, kw_only=True):
-    """Something the system looked at."""
+    """A passage that the system found."""
 
     text: str
     id: str | None = None
@@ -122,20 +122,20 @@ class WirePassage(WireMessage, frozen=True, kw_only=True):
 
 
 class WireUsage(WireMessage, frozen=True, kw_only=True):
-    """What the system spent on language models for a reply."""
+    """What a reply cost in language models."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """None if nobody knows."""
+    """None if unknown."""
 
 
 class AnswerReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `ask`."""
 
     answer: str | None = None
-    """None if the system only finds. Empty text is an answer."""
+    """None if the system only finds passages. Empty text is an answer."""
     passages: tuple[WirePassage, ...] = ()
     """Best first."""
     tool_calls: tuple[dict[str, object], ...] = ()
@@ -143,7 +143,7 @@ class AnswerReply(WireMessage, frozen=True, kw_only=True):
 
 
 class AttestRequest(WireMessage, frozen=True, kw_only=True):
-    """Asks how many days a memory has taken in."""
+    """Asks how many days a memory has ingested."""
 
     memory: str
 
@@ -165,13 +165,13 @@ class InspectReply(WireMessage, frozen=True, kw_only=True):
     """The reply to `inspect`."""
 
     days: tuple[int, ...] | None = None
-    """The story days of which it holds anything; None if it cannot say."""
+    """The story days that it holds anything of; None if it cannot say."""
     bytes: int | None = None
-    """What it takes to keep them, index and all; None if it cannot say."""
+    """The size of everything, index included; None if it cannot say."""
 
 
 class SaveRequest(WireMessage, frozen=True, kw_only=True):
-    """Keep the memory's present state."""
+    """Saves the memory's present state."""
 
     memory: str
 
@@ -185,29 +185,29 @@ class SaveReply(WireMessage, frozen=True, kw_only=True):
 
 
 class RestoreRequest(WireMessage, frozen=True, kw_only=True):
-    """A new memory in a saved state, please."""
+    """Opens a new memory in a saved state."""
 
     snapshot: str
 
 
 class DropRequest(WireMessage, frozen=True, kw_only=True):
-    """Forget a saved state."""
+    """Drops a saved state."""
 
     snapshot: str
 
 
 class CloseRequest(WireMessage, frozen=True, kw_only=True):
-    """Release a memory."""
+    """Closes a memory."""
 
     memory: str
 
 
 class DoneReply(WireMessage, frozen=True, kw_only=True):
-    """The reply to whatever has nothing else to say."""
+    """The reply to requests that return nothing."""
 
 
 class WireFault(WireMessage, frozen=True, kw_only=True):
-    """What is sent instead of a reply when something went wrong."""
+    """Sent instead of a reply if something went wrong."""
 
     kind: str = "fault"
     """`fault`: this failed and counts. `busy`: ask again later. `timeout`: it took too long.
@@ -244,9 +244,9 @@ VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
     "drop": (DropRequest, DoneReply),
     "close": (CloseRequest, DoneReply),
 }
-"""Every request there is, and what it is replied to with."""
+"""Every request and its reply, by verb."""
 
-VERB_OF: dict[type[Request], str] = {asked: verb for verb, (asked, _) in VERBS.items()}
+VERB_OF: dict[type[Request], str] = {request: verb for verb, (request, _) in VERBS.items()}
 
 
 class Envelope(WireMessage, frozen=True, kw_only=True):
@@ -263,5 +263,5 @@ class Envelope(WireMessage, frozen=True, kw_only=True):
 
 
 def parse_date(spelled: str) -> date:
-    """The date a message spells; ValueError if it spells none."""
+    """The date in a message, or ValueError."""
     return date.fromisoformat(spelled)
