@@ -230,7 +230,7 @@ async def test_what_was_only_found_is_refused_where_nobody_reads_it() -> None:
         await public.call("Setup")
         await public.ingest(1, "Rain.")
 
-        with pytest.raises(grpc.aio.AioRpcError, match="cabinet finds and does not answer"):
+        with pytest.raises(grpc.aio.AioRpcError, match="cabinet only finds passages"):
             await public.ask("What?")
 
 
@@ -246,7 +246,7 @@ async def test_a_day_without_a_date_is_refused_by_its_number() -> None:
     async with harness(Cabinet()) as public:
         await public.call("Setup")
 
-        with pytest.raises(grpc.aio.AioRpcError, match="day 3 has no date one can read"):
+        with pytest.raises(grpc.aio.AioRpcError, match="day 3 has no valid date"):
             await public.call("IngestDay", day_number=3, content="Rain.")
 
 

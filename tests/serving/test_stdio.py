@@ -96,7 +96,7 @@ async def test_a_memory_is_opened_fed_settled_asked_and_closed() -> None:
     ("do", "body", "message"),
     [
         ("fly", {}, "there is no request 'fly'; known: health"),
-        ("open", {}, "'open' cannot be understood: .*scenario"),
+        ("open", {}, "'open' cannot be read: .*scenario"),
     ],
 )
 async def test_what_is_not_understood_is_said_to_whoever_asked(

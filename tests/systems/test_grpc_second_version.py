@@ -85,7 +85,7 @@ async def test_a_card_that_cannot_be_understood_is_refused_with_what_it_says() -
     async with hosting(cabinet) as port:
         system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         for meet in (system.fetch_card, lambda: system.open("ada")):
-            with pytest.raises(UsageError, match=r"says of itself .* 'sundial'"):
+            with pytest.raises(UsageError, match=r"describes itself .* 'sundial'"):
                 await meet()
 
 
@@ -171,7 +171,7 @@ async def test_a_state_that_is_not_there_is_gone() -> None:
     async with greeted(Cabinet()) as system:
         assert system.snapshots is not None
 
-        with pytest.raises(SystemGone, match="no state is saved as 'state-9'"):
+        with pytest.raises(SystemGone, match="there is no snapshot 'state-9'"):
             await system.snapshots.open("state-9")
 
 
@@ -339,7 +339,7 @@ async def test_a_server_met_with_another_version_is_another_system() -> None:
         await system.fetch_card()
 
     async with serving(Diary(), port=port, omit="Healthcheck"):
-        with pytest.raises(SystemGone, match=f"spoke {SERVICE_V2} before, now {SERVICE_V1}"):
+        with pytest.raises(SystemGone, match=f"served {SERVICE_V2} before, now {SERVICE_V1}"):
             await system.open("ada")
 
 

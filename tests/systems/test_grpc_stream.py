@@ -159,7 +159,7 @@ async def test_a_day_that_takes_too_long_is_a_timeout_however_fast_the_others_we
 
     cabinet = Cabinet(ingest=at_day(5, hang))
     async with hosting(cabinet) as port, opened(port, timeout_s=0.3) as memory:
-        with pytest.raises(SystemTimeout, match=r"at day 5, brought nothing for 0\.3 s"):
+        with pytest.raises(SystemTimeout, match=r"at day 5, had no response for 0\.3 s"):
             await memory.ingest_all(DAYS, lambda _: None)
         await ended.wait()
 

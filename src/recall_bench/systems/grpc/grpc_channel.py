@@ -1,4 +1,4 @@
-"""How a call ended."""
+"""Calls to a gRPC server over one connection, and what its statuses mean."""
 
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -25,11 +25,11 @@ from recall_bench.systems.transports import wire
 T = TypeVar("T")
 
 _LOST_IN_CORE = "Internal error from Core"
-"""What a stream's status becomes in grpcio when the server ended it while we were writing."""
+"""grpcio's status of a stream that the server ended while we were writing."""
 
 
 class GrpcStatus(NamedTuple):
-    """What the server said at the end."""
+    """The status at the end of a call."""
 
     code: str
     details: str
@@ -37,7 +37,7 @@ class GrpcStatus(NamedTuple):
 
     @classmethod
     def from_error(cls, error: "grpc.aio.AioRpcError") -> Self:
-        """The status a failed call raised."""
+        """The status in an error."""
         trailing = {key: str(value) for key, value in error.trailing_metadata() or ()}
         return cls(error.code().name, error.details() or "", trailing)
 
@@ -45,8 +45,9 @@ class GrpcStatus(NamedTuple):
 class StreamStatus:
     """The status of a stream as the server sent it.
 
-    A server may end a stream at any time. If we are writing just then, grpcio puts a status of
-    its own before the server's, or in its place; so the first is noted, and the last is raised.
+    A server may end a stream at any time. If we are writing then, grpcio puts a status of its own
+    before or instead of the server's. So the first status is recorded, and compared with the one
+    that is raised.
     """
 
     def __init__(self, call: "grpc.aio.StreamStreamCall") -> None:
@@ -55,7 +56,7 @@ class StreamStatus:
         call.add_done_callback(self._note)
 
     def resolve(self, error: "grpc.aio.AioRpcError") -> GrpcStatus:
-        """What the server said, which is not always what is raised."""
+        """The server's status, which is not always the one that is raised."""
         if self._first is None or self._first.details == _LOST_IN_CORE:
             return GrpcStatus.from_error(error)
         return self._first
@@ -70,7 +71,7 @@ class StreamStatus:
 
 
 def _run_ready_coroutine(known: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that has nothing to wait for, as at the end of a call."""
+    """The result of a coroutine that does not wait, as at the end of a call."""
     try:
         known.send(None)
     except StopIteration as returned:
@@ -82,62 +83,64 @@ def _run_ready_coroutine(known: Coroutine[Any, Any, T]) -> T:
 HANDSHAKE_ERRORS = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)
 
 _SIZE_COMPLAINT = re.compile(r"larger than max|exceeds maximum|too large", re.IGNORECASE)
-"""How the gRPC libraries word the refusal of a big message; its status is also that of a quota."""
+"""How gRPC libraries refuse a big message; its status is the same as that of a quota."""
 
 
 class MethodNotServed(SystemFault):
-    """The server does not know the method."""
+    """The server does not implement the method."""
 
 
-def translate_status(said: str, method: GrpcMethod, status: GrpcStatus, size: int) -> BenchError:
-    """What a server that is still there means by a status; `size` is that of the request."""
+def translate_status(message: str, method: GrpcMethod, status: GrpcStatus, size: int) -> BenchError:
+    """A status of a server that is still there, as an error; `size` is that of the request."""
     match status.code:
         case "UNIMPLEMENTED":
-            return MethodNotServed(said)
+            return MethodNotServed(message)
         case "NOT_FOUND" if method.service == SERVICE_V2:
-            return SystemGone(f"{said}; the same command starts again from the first day")
+            return SystemGone(f"{message}; the same command starts again from the first day")
         case "DEADLINE_EXCEEDED":
-            return SystemTimeout(said)
+            return SystemTimeout(message)
         case "RESOURCE_EXHAUSTED":
-            return _translate_quota_status(said, status, size)
+            return _translate_quota_status(message, status, size)
         case _:
-            return SystemFault(said)
+            return SystemFault(message)
 
 
-def _translate_quota_status(said: str, status: GrpcStatus, size: int) -> SystemFault:
+def _translate_quota_status(message: str, status: GrpcStatus, size: int) -> SystemFault:
     pause = status.trailing.get(RETRY_AFTER)
     if pause is None and _SIZE_COMPLAINT.search(status.details):
-        return SystemFault(f"{said} (the request had {size:,} bytes)")
-    busy = SystemBusy(said)
+        return SystemFault(f"{message} (the request had {size:,} bytes)")
+    busy = SystemBusy(message)
     if pause is not None and re.fullmatch(r"\d{1,6}(\.\d+)?", pause):
         busy.retry_after_s = float(pause)
     return busy
 
 
 def describe_tls_failure(address: GrpcAddress, error: OSError) -> str:
-    """Why a TLS connection did not come about, and what to do."""
+    """Why a TLS connection failed, and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
-            f"{address} does not prove who it is ({error.verify_message}); trust the authority "
-            "that signed its certificate with --grpc-ca, and call it by a name it is made out to"
+            f"{address} cannot be verified ({error.verify_message}); trust the authority that "
+            "signed its certificate with --grpc-ca, and use a host name in the certificate"
         )
-    reason = getattr(error, "reason", None) or error.strerror or str(error) or "it hung up"
+    reason = (
+        getattr(error, "reason", None) or error.strerror or str(error) or "it closed the connection"
+    )
     return f"{address} does not speak TLS ({reason}); write grpc:// if it is a plaintext server"
 
 
 def describe_other_server(address: GrpcAddress, first_words: bytes) -> str | None:
-    """What there is instead of a gRPC server, as far as its first words tell."""
+    """What is there instead of a gRPC server, judged by its first bytes."""
     if not first_words:
         hint = ", or write grpcs:// if it wants TLS" if address.tls is None else ""
-        return f"{address} hangs up without a word; see that it is a gRPC server{hint}"
+        return f"{address} closes the connection at once; check that it is a gRPC server{hint}"
     if first_words.startswith(b"\x15\x03"):
         return f"{address} speaks TLS; write grpcs://"
     if first_words[3:4] == b"\x04":
-        # The type of the frame every HTTP/2 server begins with.
+        # The type of the first frame of every HTTP/2 server.
         return None
     spelled = first_words.decode("latin-1")
     begins = "".join(each if each.isprintable() else " " for each in spelled).strip()
-    return f"{address} is not a gRPC server: it says {begins!r}; see that the port is right"
+    return f"{address} is not a gRPC server: it sends {begins!r}; check the port"
 
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -145,14 +148,14 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 _NEVER_MS = 2**31 - 1
 _CANCEL_DELAY_S = 0.02
 _KEEPALIVE_MS = 330_000
-"""Servers may hang up on a client that pings more often than every five minutes."""
+"""Servers may disconnect a client that pings more often than every five minutes."""
 _KEEPALIVE_TIMEOUT_S = 20.0
-"""How long a server may take to answer a ping, at least: one that is busy with a call, and cannot
-do two things at once, has as long as the call has."""
+"""The least time for the reply to a ping: a server that is busy with a call, and single-threaded,
+has as long as the call."""
 
 
 class GrpcChannel:
-    """Calls to one server over one connection; once that is lost, so is the line."""
+    """Calls to one server over one connection; once that is lost, so is the channel."""
 
     def __init__(
         self, connection: SingleConnection, address: GrpcAddress, timeout_s: float
@@ -173,8 +176,8 @@ class GrpcChannel:
     async def connect(
         cls, address: GrpcAddress, *, timeout_s: float, connect_timeout_s: float
     ) -> Self:
-        """A line to a server that took the connection in time, or SystemGone."""
-        reason = "it does not react"
+        """A channel to a server that accepted in time, or SystemGone."""
+        reason = "no response"
         with anyio.move_on_after(connect_timeout_s):
             while True:
                 try:
@@ -194,14 +197,14 @@ class GrpcChannel:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the server the line began with is gone."""
+        """Whether the first server is gone."""
         if self._lost is None and self._connection.is_lost:
             self._lost = "the connection was lost"
         return self._lost is not None
 
     @property
     def is_silent(self) -> bool:
-        """Whether the server has not said a word yet, in whatever language."""
+        """Whether the server has not sent anything yet."""
         return not self._connection.first_bytes
 
     async def call(
@@ -211,14 +214,14 @@ class GrpcChannel:
         *,
         timeout_s: float | None = None,
     ) -> Protobuf:
-        """The server's response; a lost line raises SystemGone without asking anybody."""
+        """The server's response; SystemGone at once if the connection is lost."""
         import grpc
 
         self._require_connection()
         if method.path not in self._calls:
             self._calls[method.path] = self._channel.unary_unary(*_describe_method(method))
         call = self._calls[method.path](request, timeout=timeout_s or self._timeout_s)
-        # Awaiting the call itself would turn a cancellation into one that anyio does not know.
+        # Awaiting the call itself would raise a cancellation that anyio does not know.
         done = anyio.Event()
         call.add_done_callback(lambda _: done.set())
         try:
@@ -241,9 +244,10 @@ class GrpcChannel:
         got: Callable[[Protobuf], None],
         doing: Callable[[], str],
     ) -> None:
-        """Send them all, and hand on every response; each must come in time after the one before.
+        """Send all requests, and pass every response to `got`.
 
-        `doing` says what was under way, for whoever reads that it failed.
+        Each response has the full timeout after the one before. `doing` describes the progress, for
+        error messages.
         """
         import grpc
 
@@ -258,7 +262,7 @@ class GrpcChannel:
             await self._wait_until_idle(reading, moments)
             if not reading.done():
                 raise SystemTimeout(
-                    f"{self._address}: {doing()} brought nothing for {self._timeout_s:g} s"
+                    f"{self._address}: {doing()} had no response for {self._timeout_s:g} s"
                 )
             reading.result()
         except grpc.aio.AioRpcError as error:
@@ -272,12 +276,12 @@ class GrpcChannel:
         with anyio.CancelScope(shield=True):
             await self._channel.close()
             if self._has_cancelled:
-                # gRPC reports the end of such calls a moment later, to whatever loop runs then.
+                # gRPC reports the end of cancelled calls a moment later, in whatever loop runs.
                 await anyio.sleep(_CANCEL_DELAY_S)
             await self._connection.close()
 
     async def _wait_until_idle(self, reading: "asyncio.Future[None]", moments: list[float]) -> None:
-        """Return once it is done, or has not moved for too long."""
+        """Return once it is done, or has made no progress for too long."""
         now = asyncio.get_running_loop().time
         while not reading.done() and (left_s := moments[-1] + self._timeout_s - now()) > 0:
             await asyncio.wait({reading}, timeout=left_s)
@@ -299,8 +303,8 @@ class GrpcChannel:
     def _build_gone_error(self) -> SystemGone:
         return SystemGone(
             describe_other_server(self._address, self._connection.first_bytes)
-            or f"{self._address} is gone ({self._lost}) and whatever it remembered with it; "
-            "see that it runs, then run the same command again"
+            or f"{self._address} is gone ({self._lost}), with everything it remembered; "
+            "check that it runs, then run the same command again"
         )
 
     def _translate_status(
@@ -309,18 +313,18 @@ class GrpcChannel:
         code, details = status.code, status.details or "no details"
         if f"127.0.0.1:{self._connection.port}" in details:
             details = "the connection was lost"
-        said = f"{doing} failed with {code}: {details}"
+        message = f"{doing} failed with {code}: {details}"
         if code == "UNAVAILABLE" or self.is_lost:
-            self._lost = said
+            self._lost = message
             return self._build_gone_error()
-        return translate_status(f"{self._address}: {said}", method, status, size)
+        return translate_status(f"{self._address}: {message}", method, status, size)
 
 
 async def _read_stream(
     call: "grpc.aio.StreamStreamCall", got: Callable[[Protobuf], None], moments: list[float]
 ) -> None:
     now = asyncio.get_running_loop().time
-    # Not call.read(): that forgets what has arrived once the end is known.
+    # Not call.read(), which drops what has arrived once the end is known.
     async for response in call:
         moments[0] = now()
         got(response)
@@ -338,7 +342,7 @@ def _build_options(address: GrpcAddress, timeout_s: float) -> list[tuple[str, in
         ("grpc.default_authority", address.authority),
         ("grpc.http2_scheme", "http" if address.tls is None else "https"),
         ("grpc.enable_http_proxy", 0),
-        # A channel that idles hangs up, and a slow judge may keep us away for long.
+        # An idle channel would disconnect, and a slow judge may keep us busy for long.
         ("grpc.client_idle_timeout_ms", _NEVER_MS),
         ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", pong_ms),
@@ -347,7 +351,7 @@ def _build_options(address: GrpcAddress, timeout_s: float) -> list[tuple[str, in
 
 
 class GrpcServer:
-    """Dials one server, as often as asked, and recognises it."""
+    """Connects to one server any number of times, and checks that it is the same one."""
 
     def __init__(
         self,
@@ -359,9 +363,9 @@ class GrpcServer:
     ) -> None:
         self.address = address
         self.service: str | None = None
-        """The version it speaks, once it was met."""
+        """The version of its service, once connected."""
         self.health: wire.HealthReply | None = None
-        """What it says of itself, once it was met; of the first version that is just a name."""
+        """Its description of itself, once connected; in version 1 only a name."""
         self.has_healthcheck = True
         """Whether it answers a health check of either version."""
         self._timeout_s = timeout_s
@@ -369,23 +373,23 @@ class GrpcServer:
         self._ready_timeout_s = ready_timeout_s
 
     async def connect(self) -> GrpcChannel:
-        """A line to the server, ready and the same as before, or SystemGone."""
-        line = await GrpcChannel.connect(
+        """A channel to the server, ready and the same as before, or SystemGone."""
+        channel = await GrpcChannel.connect(
             self.address, timeout_s=self._timeout_s, connect_timeout_s=self._connect_timeout_s
         )
         try:
-            self._check_identity(*await self._wait_until_ready(line))
+            self._check_identity(*await self._wait_until_ready(channel))
         except BaseException:
-            await line.close()
+            await channel.close()
             raise
-        return line
+        return channel
 
-    async def _wait_until_ready(self, line: GrpcChannel) -> tuple[str, wire.HealthReply]:
+    async def _wait_until_ready(self, channel: GrpcChannel) -> tuple[str, wire.HealthReply]:
         pause_s = 0.05
         with anyio.move_on_after(self._ready_timeout_s):
             while True:
                 try:
-                    service, health = await self._ask_health(line)
+                    service, health = await self._ask_health(channel)
                 except SystemTimeout:
                     break
                 if health.ready:
@@ -393,20 +397,20 @@ class GrpcServer:
                 await anyio.sleep(pause_s)
                 pause_s = min(2 * pause_s, 1.0)
         waited = f"{self.address} is not ready after {self._ready_timeout_s:g} s"
-        if line.is_silent:
-            raise SystemGone(f"{waited} and has not said a word; see that it is a gRPC server")
+        if channel.is_silent:
+            raise SystemGone(f"{waited} and has sent nothing; check that it is a gRPC server")
         raise SystemGone(f"{waited}; run the same command again when it is")
 
-    async def _ask_health(self, line: GrpcChannel) -> tuple[str, wire.HealthReply]:
+    async def _ask_health(self, channel: GrpcChannel) -> tuple[str, wire.HealthReply]:
         asked = load_methods(SERVICE_V2)["Health"]
         try:
-            reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
+            reply = await channel.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
             return SERVICE_V2, decode_message(reply, wire.HealthReply)
         except MethodNotServed:
             pass
         asked = load_methods(SERVICE_V1)["Healthcheck"]
         try:
-            reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
+            reply = await channel.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
         except MethodNotServed:
             self.has_healthcheck = False
             return SERVICE_V1, wire.HealthReply()
@@ -420,4 +424,4 @@ class GrpcServer:
         if health.name and before and health.name != before:
             raise SystemGone(f"{self.address} called itself {before!r} before, now {health.name!r}")
         if service != self.service:
-            raise SystemGone(f"{self.address} spoke {self.service} before, now {service}")
+            raise SystemGone(f"{self.address} served {self.service} before, now {service}")

@@ -1,9 +1,12 @@
-"""The messages and methods of the `.proto` files, read from what compiling them yields.
+"""The messages and methods of the `.proto` files, from their compiled descriptors.
 
-There is no generated code, for two reasons. Stubs refuse to load beside a protobuf older than
-the compiler that made them, and a system under test often brings an older one into the same
-environment. And stubs register in the one pool a process shares, where they would collide with
-the stubs of a system that speaks this protocol itself; these live in a pool of their own.
+There is no generated code, for two reasons. Stubs refuse to load beside a protobuf older than their
+compiler, and a system under test often brings an older one into the same environment. And stubs
+register in the one pool of a process, where they would collide with the stubs of a system that
+implements this protocol itself; these are in a pool of their own.
+
+The messages of `wire` have the same fields, so they are translated field by field. Fields that the
+other side left out take the defaults of `wire`.
 """
 
 import math
@@ -22,13 +25,12 @@ SERVICE_V1 = "recall.bench.MemoryBenchService"
 SERVICE_V2 = "recall.bench.v2.MemoryBenchService"
 
 Protobuf = Any
-"""A message of a class that is made at run time."""
+"""A message of a class that is created at run time."""
 
 DESCRIPTOR_FILE = "services.binpb"
 
 METHODS = ("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
-"""Of the first version. Each takes the message named after it with `Request`, and returns the one
-with `Response`."""
+"""The methods of version 1. `X` takes an `XRequest` and returns an `XResponse`."""
 
 
 class GrpcMethod(NamedTuple):
@@ -37,19 +39,19 @@ class GrpcMethod(NamedTuple):
     service: str
     name: str
     request: Any
-    """The class of what it takes, one or a stream of them."""
+    """The class of its request, one or a stream of them."""
     response: Any
-    """The class of what it returns, one or a stream of them."""
+    """The class of its response, one or a stream of them."""
 
     @property
     def path(self) -> str:
-        """What it is called on the wire."""
+        """Its path on the wire."""
         return f"/{self.service}/{self.name}"
 
 
 def require_grpc(what: str) -> None:
-    """UsageError, if gRPC is not installed, that says what needs it and how to get it."""
-    # gRPC's core else writes a line to stderr whenever a server goes away.
+    """UsageError if gRPC is not installed; it says what needs it and how to install it."""
+    # Otherwise gRPC writes a line to stderr whenever a server goes away.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         for library in ("grpc", "google.protobuf"):
@@ -60,7 +62,7 @@ def require_grpc(what: str) -> None:
 
 @cache
 def load_messages(service: str = SERVICE_V1) -> dict[str, Any]:
-    """The message classes beside a service by their names, the same ones at every call."""
+    """The message classes of a service's file by name, the same objects at every call."""
     from google.protobuf.message_factory import GetMessageClass
 
     types = _load_pool().FindServiceByName(service).file.message_types_by_name
@@ -69,7 +71,7 @@ def load_messages(service: str = SERVICE_V1) -> dict[str, Any]:
 
 @cache
 def load_methods(service: str = SERVICE_V1) -> dict[str, GrpcMethod]:
-    """The methods of a service by their names."""
+    """The methods of a service by name."""
     kinds = load_messages(service)
     return {
         found.name: GrpcMethod(
@@ -91,7 +93,7 @@ def _load_pool() -> Any:  # noqa: ANN401
 
 
 def read_descriptors() -> bytes:
-    """The descriptors of both services; UsageError where the package was never built."""
+    """The descriptors of both services; UsageError if the package was never built."""
     try:
         return (files(__package__) / DESCRIPTOR_FILE).read_bytes()
     except FileNotFoundError as error:
@@ -104,7 +106,7 @@ def read_descriptors() -> bytes:
 M = TypeVar("M", bound=wire.WireMessage)
 
 RETRY_AFTER = "retry-after"
-"""The trailing metadata in which a busy server says how many seconds it wants to be left alone."""
+"""The trailing metadata with the seconds after which to ask a busy server again."""
 
 _PROTO_NAMES: dict[type[wire.WireMessage], str] = {
     wire.OpenReply: "Opened",
@@ -117,7 +119,7 @@ _PROTO_NAMES: dict[type[wire.WireMessage], str] = {
     wire.WirePassage: "Passage",
     wire.WireUsage: "Usage",
 }
-"""Messages that are called otherwise in the `.proto` file."""
+"""Messages with another name in the `.proto` file."""
 
 _NESTED_FIELDS: dict[tuple[type[wire.WireMessage], str], type[wire.WireMessage]] = {
     (wire.IngestRequest, "turns"): wire.WireTurn,
@@ -126,21 +128,21 @@ _NESTED_FIELDS: dict[tuple[type[wire.WireMessage], str], type[wire.WireMessage]]
 }
 
 _JSON_FIELDS = {(wire.AnswerReply, "tool_calls")}
-"""Fields whose elements travel as JSON text."""
+"""Fields whose elements are sent as JSON text."""
 
 _WRAPPED_LISTS: dict[tuple[type[wire.WireMessage], str], str] = {
     (wire.InspectReply, "days"): "Days"
 }
-"""Lists that may be left out, which a repeated field cannot be: each travels in a message."""
+"""Lists that may be missing, unlike a repeated field: each is sent inside a message."""
 
 
 def find_method(request: type[wire.Request]) -> GrpcMethod:
-    """The method that takes a request."""
+    """The method for a request."""
     return load_methods(SERVICE_V2)[wire.VERB_OF[request].capitalize()]
 
 
 def encode_message(message: wire.WireMessage) -> Protobuf:
-    """A message as it is sent."""
+    """A message as protobuf."""
     kind = type(message)
     values = {}
     for name in message.__struct_fields__:
@@ -162,7 +164,7 @@ def encode_message(message: wire.WireMessage) -> Protobuf:
 
 
 def decode_message(received: Protobuf, kind: type[M]) -> M:
-    """What was received, as a message; NotAnAnswer if something in it cannot be meant."""
+    """A protobuf as one of our messages; NotAnAnswer if a value is not valid."""
     values: dict[str, Any] = {}
     for name, has_presence in _list_fields(kind):
         if has_presence and not received.HasField(name):
@@ -200,6 +202,6 @@ def _find_message_class(kind: type[wire.WireMessage]) -> Protobuf:
 
 @cache
 def _list_fields(kind: type[wire.WireMessage]) -> tuple[tuple[str, bool], ...]:
-    """The names of its fields, each with whether one can tell that it was left out."""
+    """The names of its fields, each with whether a missing value can be recognised."""
     described = _find_message_class(kind).DESCRIPTOR.fields_by_name
     return tuple((name, described[name].has_presence) for name in kind.__struct_fields__)

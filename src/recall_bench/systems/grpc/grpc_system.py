@@ -1,4 +1,10 @@
-"""Servers of the second version: what carries the messages of `systems.remote` to them."""
+"""Systems behind gRPC, in version 1 or 2 of the service.
+
+The version is found by a health request: version 2 is tried first, and a server that does not know
+it is used in version 1. A server of version 1 holds one memory: `Setup` opens it, `Teardown` closes
+it. It is given the day, its text and its date, and asked the bare text of a question; it returns
+bare text.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -44,7 +50,7 @@ R = TypeVar("R", bound=Reply)
 
 
 class GrpcTransport:
-    """One line, dialled at the first call, and again only after `close`."""
+    """One connection, opened at the first call, and again only after `close`."""
 
     def __init__(self, door: "GrpcServer") -> None:
         self._server = door
@@ -53,18 +59,18 @@ class GrpcTransport:
 
     async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply to one request."""
-        line = self._channel or await self._connect()
+        channel = self._channel or await self._connect()
         return decode_message(
-            await line.call(find_method(type(request)), encode_message(request)), reply
+            await channel.call(find_method(type(request)), encode_message(request)), reply
         )
 
     async def stream(
         self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
     ) -> None:
-        """Take them over in order; `took` is called for each that the server has acknowledged."""
+        """Send them in order; `took` is called for each that the server acknowledged."""
         if not requests:
             return
-        line = self._channel or await self._connect()
+        channel = self._channel or await self._connect()
         taken = 0
 
         def describe_progress() -> str:
@@ -81,21 +87,21 @@ class GrpcTransport:
             took(requests[taken - 1])
 
         method = load_methods(SERVICE_V2)["IngestMany"]
-        await line.stream(
+        await channel.stream(
             method, [encode_message(each) for each in requests], acknowledge, describe_progress
         )
         if taken < len(requests):
             raise self._reject_acknowledgement(f"no more days where day {requests[taken].day}")
 
     async def close(self) -> None:
-        """Hang up; the next call dials again."""
-        line, self._channel = self._channel, None
-        if line is not None:
-            await line.close()
+        """Disconnect; the next call connects again."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
 
-    def use_channel(self, line: "GrpcChannel") -> None:
-        """Use a line that was dialled already."""
-        self._channel = line
+    def use_channel(self, channel: "GrpcChannel") -> None:
+        """Use a channel that is connected already."""
+        self._channel = channel
 
     async def _connect(self) -> "GrpcChannel":
         async with self._connecting:
@@ -108,7 +114,7 @@ class GrpcTransport:
 
 
 def build_v1_card(name: str) -> SystemCard:
-    """All that can be said of a server of the first version."""
+    """The card of a server of version 1, which says nothing but its name."""
     return SystemCard(
         name=name,
         version=UNDECLARED,
@@ -135,10 +141,10 @@ class GrpcV1System:
         name = self._server.health.name if self._server.health else ""
         return build_v1_card(name or str(self._server.address))
 
-    async def open(self, scenario: str, line: "GrpcChannel | None" = None) -> "GrpcV1Memory":
+    async def open(self, scenario: str, channel: "GrpcChannel | None" = None) -> "GrpcV1Memory":
         """An empty memory on the server, the only one until it is closed.
 
-        A line that was dialled already is used, else one is dialled.
+        Uses the given channel, or connects.
         """
         if self._is_opening or (self._memory is not None and self._memory.is_open):
             raise UsageError(
@@ -148,49 +154,49 @@ class GrpcV1System:
         self._is_opening = True
         try:
             await self.close()
-            self._memory = GrpcV1Memory(await self._setup(line), scenario)
+            self._memory = GrpcV1Memory(await self._setup(channel), scenario)
         finally:
             self._is_opening = False
         return self._memory
 
     async def close(self) -> None:
-        """Drop the connection, if one is still held."""
+        """Close the connection, if there is one."""
         if self._memory is not None:
             await self._memory.disconnect()
 
-    async def _setup(self, line: "GrpcChannel | None") -> "GrpcChannel":
-        line = line or await self._server.connect()
+    async def _setup(self, channel: "GrpcChannel | None") -> "GrpcChannel":
+        channel = channel or await self._server.connect()
         try:
-            await _call_v1(line, "Setup")
+            await _call_v1(channel, "Setup")
         except MethodNotServed as error:
-            await line.close()
+            await channel.close()
             if self._server.has_healthcheck:
                 raise
             raise UsageError(
                 f"{self._server.address} is a gRPC server, but serves neither {SERVICE_V1} nor "
-                f"{SERVICE_V2}; see that the port is right"
+                f"{SERVICE_V2}; check the port"
             ) from error
         except BaseException:
-            await line.close()
+            await channel.close()
             raise
-        return line
+        return channel
 
 
 class GrpcV1Memory:
-    """What the server remembers between one Setup and the next; lost with the connection."""
+    """The memory between one Setup and the next; lost with the connection."""
 
-    def __init__(self, line: "GrpcChannel", scenario: str) -> None:
-        self._channel = line
+    def __init__(self, channel: "GrpcChannel", scenario: str) -> None:
+        self._channel = channel
         self._scenario = scenario
         self._closed = False
 
     @property
     def is_open(self) -> bool:
-        """Whether the server still holds this memory for us."""
+        """Whether the server still holds this memory."""
         return not self._closed and not self._channel.is_lost
 
     async def ingest(self, episode: Episode) -> None:
-        """Hand over one day."""
+        """Send one day."""
         metadata = {
             "day_number": episode.day,
             "date": episode.at.date().isoformat(),
@@ -201,34 +207,34 @@ class GrpcV1Memory:
         await _call_v1(self._channel, "IngestDay", **day)
 
     async def settle(self) -> None:
-        """Return once the server says that everything handed over can be asked about."""
+        """Return once the server says that everything can be asked about."""
         await _call_v1(self._channel, "FinalizeIngestion")
 
     async def answer(self, question: Question) -> Answer:
-        """What the server says, word for word."""
+        """The server's answer, verbatim."""
         response = await _call_v1(self._channel, "Query", question=question.text)
         return Answer(text=response.answer)
 
     async def close(self) -> None:
-        """Tell the server to release the memory, if it still holds it, and hang up."""
+        """Close the memory on the server, if it still holds it, and disconnect."""
         try:
             if self.is_open:
-                # A server that went away, or shuts down at Teardown, holds nothing any more.
+                # A server that is gone, or stops at Teardown, holds nothing.
                 with suppress(SystemGone):
                     await _call_v1(self._channel, "Teardown")
         finally:
             await self.disconnect()
 
     async def disconnect(self) -> None:
-        """Hang up without a word."""
+        """Disconnect without Teardown."""
         if not self._closed:
             self._closed = True
             await self._channel.close()
 
 
-async def _call_v1(line: "GrpcChannel", name: str, **fields: object) -> Protobuf:
+async def _call_v1(channel: "GrpcChannel", name: str, **fields: object) -> Protobuf:
     method = load_methods()[name]
-    return await line.call(method, method.request(**fields))
+    return await channel.call(method, method.request(**fields))
 
 
 def build_grpc_system(
@@ -239,9 +245,9 @@ def build_grpc_system(
     connect_timeout_s: float = 5.0,
     ready_timeout_s: float = 10.0,
 ) -> "GrpcSystem":
-    """The system behind `grpc[s]://host[:port]`; nothing is contacted before `greet` or `open`.
+    """The system at `grpc[s]://host[:port]`; it connects at `fetch_card` or `open`.
 
-    `ca` is a file of certificates to trust in place of the machine's own authorities.
+    `ca` is a file of certificates to trust instead of the machine's authorities.
     """
     address = parse_grpc_address(target, ca)
     require_grpc(target)
@@ -258,7 +264,7 @@ def build_grpc_system(
 
 
 class GrpcSystem:
-    """A server; what it is and can do is known once it was greeted, or opened a memory."""
+    """A server; its card and abilities are known after `fetch_card` or `open`."""
 
     def __init__(self, door: "GrpcServer") -> None:
         self._server = door
@@ -267,23 +273,23 @@ class GrpcSystem:
 
     @property
     def card(self) -> SystemCard:
-        """What the system says it is; before it was met, what every server can be held to."""
+        """What the system says it is; before it is connected, the least of every server."""
         return build_v1_card(str(self._server.address)) if self._inner is None else self._inner.card
 
     @property
     def snapshots(self) -> Snapshots | None:
-        """None if the server cannot go back, or was not met yet."""
+        """None if the server has no snapshots, or is not connected yet."""
         return None if self._inner is None else self._inner.snapshots
 
     @property
     def max_shards(self) -> int | None:
-        """As the server says; 1 if it was not met yet, as every server stands that."""
+        """As the server says; 1 before it is connected."""
         return 1 if self._inner is None else self._inner.max_shards
 
     async def fetch_card(self) -> SystemCard:
-        """The card as the server fills it in; SystemGone if it is not there or not ready."""
-        line = await self._server.connect()
-        await line.close()
+        """The card from the server; SystemGone if it cannot be reached or is not ready."""
+        channel = await self._server.connect()
+        await channel.close()
         self._inner = self._inner or self._build_inner()
         return self.card
 
@@ -291,32 +297,32 @@ class GrpcSystem:
         """An empty memory on the server."""
         async with self._connecting:
             if self._inner is None:
-                line = await self._server.connect()
+                channel = await self._server.connect()
                 try:
-                    self._inner = self._build_inner(line)
+                    self._inner = self._build_inner(channel)
                 except BaseException:
-                    await line.close()
+                    await channel.close()
                     raise
                 if isinstance(self._inner, GrpcV1System):
-                    return await self._inner.open(scenario, line)
+                    return await self._inner.open(scenario, channel)
             served = self._inner
         return await served.open(scenario)
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Disconnect from the server."""
         if self._inner is not None:
             await self._inner.close()
 
-    def _build_inner(self, line: "GrpcChannel | None" = None) -> "GrpcV1System | RemoteSystem":
+    def _build_inner(self, channel: "GrpcChannel | None" = None) -> "GrpcV1System | RemoteSystem":
         from recall_bench.systems.transports.remote_system import RemoteSystem
 
         if self._server.service != SERVICE_V2 or self._server.health is None:
             return GrpcV1System(self._server)
-        carrier = GrpcTransport(self._server)
-        if line is not None:
-            carrier.use_channel(line)
+        transport = GrpcTransport(self._server)
+        if channel is not None:
+            transport.use_channel(channel)
         return RemoteSystem(
-            carrier,
+            transport,
             self._server.health,
             where=str(self._server.address),
             config={"protocol": SERVICE_V2},

@@ -1,4 +1,14 @@
-"""Where a gRPC server is, and how it is to be spoken to."""
+"""The address of a gRPC server, and a single connection to it that is never replaced.
+
+A gRPC channel reconnects by itself, and does not report it reliably. For a benchmark that is a
+trap: a server that crashed and was restarted remembers nothing, but would be fed on as if it did.
+So the channel connects to a loopback port that forwards to the server over one connection, and
+refuses a second one: whatever arrives comes from the first server.
+
+TLS ends here too: the server is spoken to with TLS, the channel in plaintext over loopback. So
+certificates are checked by Python's own ssl, against the machine's authorities and the host name
+that the user wrote.
+"""
 
 import asyncio
 import socket
@@ -18,7 +28,7 @@ _ADDRESS_FORM = "write grpc://host:port, with an IPv6 host in brackets, or grpcs
 
 @dataclass(frozen=True)
 class GrpcAddress:
-    """A host and a port, and whom to trust there; plaintext without `tls`."""
+    """A host and a port; plaintext without `tls`."""
 
     host: str
     port: int
@@ -26,7 +36,7 @@ class GrpcAddress:
 
     @property
     def authority(self) -> str:
-        """`host:port`, as servers are told whom we called."""
+        """`host:port`, as sent to the server."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
@@ -34,9 +44,9 @@ class GrpcAddress:
 
 
 def parse_grpc_address(target: str, ca: Path | None = None) -> GrpcAddress:
-    """What a `grpc://` or `grpcs://` target means, or a UsageError that says what is wrong with it.
+    """The address of a `grpc://` or `grpcs://` target, or UsageError.
 
-    `ca` is a file of certificates to trust in place of the machine's own authorities.
+    `ca` is a file of certificates to trust instead of the machine's authorities.
     """
     try:
         parts = urlsplit(target)
@@ -53,8 +63,8 @@ def parse_grpc_address(target: str, ca: Path | None = None) -> GrpcAddress:
         )
     if parts.scheme == "grpc" and ca is not None:
         raise UsageError(
-            f"{target!r} is not encrypted, so {ca} vouches for nobody; write grpcs://, or leave "
-            "the certificates out"
+            f"{target!r} is not encrypted, so {ca} is not used; write grpcs://, or leave the "
+            "certificates out"
         )
     tls = _build_tls_context(ca) if parts.scheme == "grpcs" else None
     return GrpcAddress(host, DEFAULT_PORT if port is None else port, tls)
@@ -71,18 +81,18 @@ def _build_tls_context(ca: Path | None) -> ssl.SSLContext:
 
 
 FIRST_BYTES = 24
-"""How much of what the server says first is kept: enough to tell what it is."""
+"""How much of the server's first bytes is kept: enough to recognise its protocol."""
 
 _KEEPALIVE_IDLE_S = 60
-"""How long a connection may be silent before the machine asks whether the other end is there."""
+"""How long a connection may be idle before TCP keepalive probes it."""
 
 
 class SingleConnection:
-    """A connection to a server, and the only door to it."""
+    """A connection to a server, and the loopback port that leads to it."""
 
     def __init__(self) -> None:
         self.port = 0
-        """Where on 127.0.0.1 the first to come is connected to the server."""
+        """The port on 127.0.0.1; the first client is connected to the server."""
         self._listener: asyncio.Server | None = None
         self._is_accepted = False
         self._server_end = _RelayEnd()
@@ -90,7 +100,7 @@ class SingleConnection:
 
     @classmethod
     async def open(cls, host: str, port: int, tls: SSLContext | None = None) -> Self:
-        """Connect, or OSError, of which SSLError is one."""
+        """Connect, or raise OSError, of which SSLError is one."""
         self = cls()
         self._server_end.other, self._client_end.other = self._client_end, self._server_end
         loop = asyncio.get_running_loop()
@@ -106,16 +116,16 @@ class SingleConnection:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the server, or the one who came in, has hung up."""
+        """Whether the server or the client closed the connection."""
         return self._server_end.is_closed or self._client_end.is_closed
 
     @property
     def first_bytes(self) -> bytes:
-        """How what the server said begins; empty if it has not said anything."""
+        """The first bytes from the server; empty if there were none."""
         return self._server_end.first_bytes
 
     async def close(self) -> None:
-        """Hang up on both sides, whatever is still under way."""
+        """Close both sides at once."""
         if self._listener is not None:
             self._listener.close()
         for end in (self._client_end, self._server_end):
@@ -157,14 +167,14 @@ class _RelayEnd(asyncio.Protocol):
             self._transport.write(piece)
 
     def pause_writing(self) -> None:
-        self.other.set_reading(willing=False)
+        self.other.set_reading(enabled=False)
 
     def resume_writing(self) -> None:
-        self.other.set_reading(willing=True)
+        self.other.set_reading(enabled=True)
 
-    def set_reading(self, *, willing: bool) -> None:
+    def set_reading(self, *, enabled: bool) -> None:
         if self._transport is not None and not self.is_closed:
-            (self._transport.resume_reading if willing else self._transport.pause_reading)()
+            (self._transport.resume_reading if enabled else self._transport.pause_reading)()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self.is_closed = True
@@ -191,10 +201,9 @@ class _RefusingProtocol(asyncio.Protocol):
 
 
 def _enable_keepalive(connected: socket.socket) -> None:
-    """Have the machine notice a server that vanished, however long nobody calls.
+    """Let TCP notice a server that vanished while no call is under way.
 
-    It can be done at any pace: servers hang up on clients that ping too often in HTTP/2, and
-    never hear of these.
+    Servers close connections that send too many HTTP/2 pings, but do not see these probes.
     """
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in {

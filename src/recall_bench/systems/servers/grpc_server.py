@@ -1,4 +1,4 @@
-"""A host as the public service sees it: one memory at a time, and nothing but text."""
+"""Serves a system over gRPC, in both versions of the service on one port."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -33,10 +33,10 @@ R = TypeVar("R", bound=wire.Reply)
 
 
 class GrpcV1Service:
-    """Setup opens a memory in place of the one before.
+    """Version 1 of the service: one memory at a time, and only text.
 
-    A question carries no date and no session, so it is asked on the last day taken in, by the
-    principal.
+    Setup opens a memory instead of the one before. A question has no date and no session, so it is
+    asked on the last day ingested, by the principal.
     """
 
     def __init__(self, host: SystemHost, reader: Reader | None) -> None:
@@ -63,23 +63,23 @@ class GrpcV1Service:
         async with self._changing:
             await self._release()
             self._setups += 1
-            asked = wire.OpenRequest(scenario=f"setup-{self._setups}")
-            self._memory = _expect_reply(wire.OpenReply, await self._host.handle(asked)).memory
+            request = wire.OpenRequest(scenario=f"setup-{self._setups}")
+            self._memory = _expect_reply(wire.OpenReply, await self._host.handle(request)).memory
         return {}
 
     async def _ingest(self, received: Protobuf) -> dict[str, object]:
-        day, told = received.day_number, received.metadata
+        day, metadata = received.day_number, received.metadata
         await self._host.handle(
             wire.IngestRequest(
                 memory=self._require_memory(),
                 day=day,
                 id=f"day-{day:04}",
-                date=told.date,
+                date=metadata.date,
                 content=received.content,
-                arcs=tuple(told.active_arcs),
+                arcs=tuple(metadata.active_arcs),
             )
         )
-        self._today = told.date
+        self._today = metadata.date
         return {}
 
     async def _settle(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
@@ -89,27 +89,27 @@ class GrpcV1Service:
     async def _query(self, received: Protobuf) -> dict[str, object]:
         memory = self._require_memory()
         if self._today is None:
-            raise UsageError("nobody knows what day it is: call IngestDay before the first Query")
-        asked = wire.AskRequest(
+            raise UsageError("the date is unknown: call IngestDay before the first Query")
+        request = wire.AskRequest(
             memory=memory,
             question=received.question,
             id=hash_question_id("", received.question),
             date=self._today,
             session=PRINCIPAL,
         )
-        told = _expect_reply(wire.AnswerReply, await self._host.handle(asked))
-        return {"answer": await self._extract_text(asked, told)}
+        reply = _expect_reply(wire.AnswerReply, await self._host.handle(request))
+        return {"answer": await self._extract_text(request, reply)}
 
-    async def _extract_text(self, asked: wire.AskRequest, told: wire.AnswerReply) -> str:
-        reply = decode_answer(told)
-        if isinstance(reply, Answer):
-            return reply.text
+    async def _extract_text(self, request: wire.AskRequest, reply: wire.AnswerReply) -> str:
+        answer = decode_answer(reply)
+        if isinstance(answer, Answer):
+            return answer.text
         if self._reader is None:
             raise SystemFault(
-                f"{self._host.system.card.name} finds and does not answer, and the first version "
-                "of the service carries nothing but answers"
+                f"{self._host.system.card.name} only finds passages, but version 1 of the service "
+                "has only answers"
             )
-        return (await self._reader.read(decode_question(asked, ""), reply.passages)).text
+        return (await self._reader.read(decode_question(request, ""), answer.passages)).text
 
     async def _teardown(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
         async with self._changing:
@@ -141,7 +141,7 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 _OPTIONS = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-    # Two servers at one port would share the calls of a run between them.
+    # Two servers at one port would share the calls of a run.
     ("grpc.so_reuseport", 0),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
@@ -154,17 +154,17 @@ _CODES = {
     "unsupported": "FAILED_PRECONDITION",
     "fault": "INTERNAL",
 }
-"""What is said with which status, by the kind of a fault."""
+"""The status of each kind of fault."""
 
 _WITHOUT_MEMORY = (wire.HealthRequest, wire.OpenRequest)
-"""All other requests name a memory or a saved state: what is gone is that, and not the server."""
+"""Requests without a memory or snapshot: for all others, `gone` means that one, not the server."""
 
 Context = Any
-"""What a call's handler is told of it; grpc's own class takes two types of messages."""
+"""The context of a call; grpc's own class has two type parameters."""
 
 
 class ServerCertificate(NamedTuple):
-    """What a server proves with who it is, both in PEM."""
+    """A server's certificate chain and key, both in PEM."""
 
     chain: Path
     key: Path
@@ -178,9 +178,9 @@ async def serve_grpc(
     tls: ServerCertificate | None = None,
     reader: Reader | None = None,
 ) -> None:
-    """Serve until cancelled; `ready` is called with the address once calls are taken.
+    """Serve until cancelled; `ready` is called with the address once calls are accepted.
 
-    The host, and the reader, are left for whoever made them to close.
+    The caller closes the host and the reader.
     """
     async with run_grpc_server(host, address, tls=tls, reader=reader) as port:
         if ready is not None:
@@ -200,10 +200,10 @@ async def run_grpc_server(
     tls: ServerCertificate | None = None,
     reader: Reader | None = None,
 ) -> AsyncIterator[int]:
-    """The port at which a host is served until the block ends; calls under way end with it.
+    """The port of the server, which runs until the block ends; calls under way end with it.
 
-    `address` is `host:port`, where port 0 is any free one. `reader` answers for a system that
-    only finds, where it is asked in the first version, which knows nothing but answers.
+    `address` is `host:port`, where port 0 is any free one. `reader` answers for a system that only
+    finds passages, if it is asked in version 1, which has only answers.
     """
     require_grpc(f"serving {host.system.card.name} at {address}")
     import grpc
@@ -222,7 +222,7 @@ async def run_grpc_server(
     finally:
         with anyio.CancelScope(shield=True):
             await server.stop(None)
-            # gRPC reports the end of cut calls a moment later, to whatever loop runs then.
+            # gRPC reports the end of cancelled calls a moment later, in whatever loop runs.
             await anyio.sleep(_SHUTDOWN_DELAY_S)
 
 
@@ -241,7 +241,7 @@ def _bind_port(server: "grpc.aio.Server", address: str, tls: ServerCertificate |
         return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
     except RuntimeError as error:
         raise UsageError(
-            f"nothing can be served at {address}; it is in use or not this machine's, so choose "
+            f"nothing can be served at {address}; it is in use or not on this machine, so choose "
             "another, or port 0 for any that is free"
         ) from error
     except OSError as error:
@@ -325,7 +325,7 @@ def _build_v1_handler(
 
 
 async def _refuse(context: Context, error: BenchError, gone: str, where: str = "") -> None:
-    """End a call with what went wrong; `gone` is the status that says something is not here."""
+    """End a call with an error; `gone` is the status for what is not here."""
     import grpc
 
     fault = encode_fault(error)

@@ -1,4 +1,4 @@
-"""Our side of a connection: any system, made to answer the messages of `systems.remote.wire`."""
+"""Serves any system: answers the messages of `wire` for every server."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, time
@@ -28,11 +28,10 @@ from recall_bench.systems.transports.wire import Reply, Request, WireFault
 
 
 class SystemHost:
-    """Holds the memories and saved states of one system for whoever asks, by name.
+    """Holds the memories and snapshots of one system by name.
 
-    It says that it stands `max_shards` workers, or as many as its system declares. Where neither
-    says a number it says none: that a system may be made once for every worker is no promise that
-    a single one serves them all.
+    It reports `max_shards`, or what its system declares. If neither is given it reports none: that
+    every worker may build the system does not mean that one instance serves them all.
     """
 
     def __init__(self, system: MemorySystem, *, max_shards: int | None = None) -> None:
@@ -55,11 +54,11 @@ class SystemHost:
         }
 
     async def handle(self, request: Request) -> Reply:
-        """The reply to a request; `spoken` says what an error it raises is called on the wire."""
+        """The reply to a request; servers send errors as `encode_fault` translates them."""
         return await self._handlers[type(request)](request)
 
     async def close(self) -> None:
-        """Release every memory that is still held, and the system."""
+        """Close every open memory, and the system."""
         memories, self._memories = self._memories, {}
         try:
             for memory, _ in memories.values():
@@ -114,7 +113,7 @@ class SystemHost:
     async def _save(self, request: wire.SaveRequest) -> wire.SaveReply:
         memory, scenario = self._get_memory(request.memory)
         if self.system.snapshots is None:
-            raise SystemFault(f"{self.system.card.name} cannot be copied")
+            raise SystemFault(f"{self.system.card.name} has no snapshots")
         token = await self.system.snapshots.save(memory)
         name = uuid4().hex
         self._saved[name] = (token, scenario)
@@ -122,7 +121,7 @@ class SystemHost:
 
     async def _restore(self, request: wire.RestoreRequest) -> wire.OpenReply:
         if self.system.snapshots is None or request.snapshot not in self._saved:
-            raise SystemGone(f"no state is saved as {request.snapshot!r}")
+            raise SystemGone(f"there is no snapshot {request.snapshot!r}")
         token, scenario = self._saved[request.snapshot]
         return self._keep(await self.system.snapshots.open(token), scenario)
 
@@ -145,17 +144,19 @@ class SystemHost:
 
     def _get_memory(self, name: str) -> tuple[Memory, str]:
         if name not in self._memories:
-            raise SystemGone("this memory is not held here: it was closed, or the server restarted")
+            raise SystemGone(
+                "this memory is not held here: it was closed, or the server was restarted"
+            )
         return self._memories[name]
 
 
 def decode_episode(request: wire.IngestRequest) -> Episode:
-    """The episode a request hands over; SystemFault if its date is none."""
+    """The episode in a request; SystemFault if its date is invalid."""
     try:
         moment = time.fromisoformat(request.time) if request.time else time()
         at = datetime.combine(wire.parse_date(request.date), moment)
     except ValueError as error:
-        raise SystemFault(f"day {request.day} has no date one can read: {error}") from error
+        raise SystemFault(f"day {request.day} has no valid date: {error}") from error
     return Episode(
         id=request.id,
         day=request.day,
@@ -167,11 +168,11 @@ def decode_episode(request: wire.IngestRequest) -> Episode:
 
 
 def decode_question(request: wire.AskRequest, scenario: str) -> Question:
-    """The question a request puts; SystemFault if its date is none."""
+    """The question in a request; SystemFault if its date is invalid."""
     try:
         at = datetime.combine(wire.parse_date(request.date), time())
     except ValueError as error:
-        raise SystemFault(f"the question has no date one can read: {error}") from error
+        raise SystemFault(f"the question has no valid date: {error}") from error
     return Question(
         id=request.id,
         text=request.question,
@@ -184,7 +185,7 @@ def decode_question(request: wire.AskRequest, scenario: str) -> Question:
 
 
 def encode_answer(reply: Answer | RetrievalReply) -> wire.AnswerReply:
-    """An answer, or what was found, as it is sent."""
+    """An answer, or found passages, as a reply."""
     spent = reply.usage
     usage = None
     if spent is not None:
@@ -208,7 +209,7 @@ def encode_answer(reply: Answer | RetrievalReply) -> wire.AnswerReply:
 
 
 def encode_fault(error: BenchError) -> WireFault:
-    """What an error is called on the wire."""
+    """An error as it is sent."""
     message = str(error)
     match error:
         case SystemBusy():

@@ -1,4 +1,4 @@
-"""Serves a system over HTTP, by the contract of `systems.http.contract`."""
+"""Serves a system over HTTP, by the routes of `http_routes`."""
 
 import hmac
 import math
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8000
 
 _KEEPALIVE_S = 75
-"""How long an idle connection is kept."""
+"""How long an idle connection is kept open."""
 
 _SHUTDOWN_S = 5
-"""How long what cannot be cancelled may still take once the server is told to stop."""
+"""How long what cannot be cancelled may take after the server was stopped."""
 
 
 async def serve_http(
     host: SystemHost, address: str, *, ready: Callable[[str], None] | None = None
 ) -> None:
-    """Serve until cancelled; `ready` is told the URL once requests are taken.
+    """Serve until cancelled; `ready` is called with the URL once requests are accepted.
 
     The address is `host:port`, a port alone on 127.0.0.1, or either as an `http://` URL; port 0 is
-    any free one. If the environment has a RECALL_BENCH_HTTP_TOKEN, only who sends it is served.
-    Signals are left to the caller, and so is closing the host.
+    any free one. If RECALL_BENCH_HTTP_TOKEN is set, only requests with that token are served. The
+    caller handles signals and closes the host.
     """
     _require_http_libraries()
     taken = _bind_socket(address)
@@ -56,7 +56,7 @@ async def serve_http(
     server, started, ended = _build_server(application)
 
     async def run() -> None:
-        # Ends by being told to, so that replies under way are still sent.
+        # Ends by the event, so that replies under way are still sent.
         with anyio.CancelScope(shield=True):
             await server.serve(sockets=[taken])
 
@@ -83,7 +83,7 @@ def _require_http_libraries() -> None:
 
 
 def parse_listen_address(address: str) -> tuple[str, int]:
-    """Host and port to listen on, or a UsageError that says what to write."""
+    """Host and port to listen on, or UsageError."""
     form = "write host:port or a port"
     spelled = address if "://" in address else f"http://{address}"
     try:
@@ -99,11 +99,11 @@ def parse_listen_address(address: str) -> tuple[str, int]:
 
 
 def _bind_socket(address: str) -> socket.socket:
-    """A socket that is bound there."""
+    """A socket bound to the address."""
     name, port = parse_listen_address(address)
     try:
         family, *_ = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
-        # asyncio switches Nagle's delay off only for a socket that says it is TCP.
+        # asyncio disables Nagle's delay only for a socket that declares TCP.
         taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             if os.name == "posix":
@@ -127,7 +127,7 @@ def _format_url(taken: socket.socket) -> str:
 def _build_server(
     application: "_ServerApplication",
 ) -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
-    """A server, the event that it has started, and the one that makes it end."""
+    """A server, the event of its start, and the event that ends it."""
     import uvicorn
 
     started, ended = anyio.Event(), anyio.Event()
@@ -163,7 +163,7 @@ def _build_server(
 
 
 class _ServerApplication:
-    """Answers requests; what it is doing can be stopped all at once."""
+    """Answers requests; all of them can be stopped at once."""
 
     def __init__(self, host: SystemHost, token: str | None) -> None:
         self._host = host
@@ -172,7 +172,7 @@ class _ServerApplication:
         self._is_stopping = False
 
     def stop(self) -> None:
-        """Answer everything that is under way, and whatever comes yet, with being gone."""
+        """Answer all open and later requests with `gone`."""
         self._is_stopping = True
         for scope in self._active:
             scope.cancel()
@@ -189,7 +189,7 @@ class _ServerApplication:
             await response(scope, receive, send)
 
     async def _build_response(self, request: "Request") -> "Response | None":
-        """None if nobody waits for it any more."""
+        """None if the client is gone."""
         if self._token is not None and not _check_token(request, self._token):
             return _build_refusal(
                 401, WireFault(message=f"send the token that {TOKEN_VARIABLE} holds")
@@ -229,17 +229,17 @@ class _ServerApplication:
 
 
 async def _cancel_on_disconnect(request: "Request", scope: anyio.CancelScope) -> None:
-    """Cancel what is done for a client that hangs up."""
+    """Cancel the work for a client that disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
 async def _read_body(request: "Request") -> bytes | None:
-    """The request's body, or None if it is too big; it is read to its end either way."""
+    """The request's body, or None if it is too big; it is read to its end in any case."""
     came = bytearray()
     size = 0
-    # Who is refused while still sending may never hear why.
+    # A client that is refused while sending may not read the reason.
     async for piece in request.stream():
         size += len(piece)
         if size <= MAX_BODY_BYTES:
@@ -262,6 +262,6 @@ def _build_refusal(
         headers["Retry-After"] = str(math.ceil(fault.retry_after_s))
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    # Every field, so that the kind can be seen even where it is the default one.
+    # Every field, so that the kind is sent even if it is the default.
     body = msgspec.json.encode(msgspec.structs.asdict(fault))
     return Response(body, status, headers, media_type=JSON)

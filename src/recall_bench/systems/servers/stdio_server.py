@@ -1,4 +1,4 @@
-"""A system served to whoever started us: requests in, replies out, as lines of JSON."""
+"""Serves a system to the parent process: requests and replies as lines of JSON."""
 
 import asyncio
 import os
@@ -17,24 +17,24 @@ from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import Envelope, WireFault
 
 _DRAIN_LIMIT_S = 10.0
-"""How long requests that are under way may take once no more can come."""
+"""How long open requests may take after the end of the input."""
 
 _PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipes:
-    """Two file descriptors that belong to the protocol alone."""
+    """Two file descriptors that only the protocol uses."""
 
     requests: int
     replies: int
 
 
 def claim_pipes() -> Pipes:
-    """Our standard input and output, out of everybody else's reach.
+    """Take over standard input and output.
 
-    What anyone prints from here on goes to standard error, even from C or from a child process,
-    and whoever reads standard input finds it empty.
+    From now on everything printed goes to standard error, even from C or a child process, and
+    standard input is empty.
     """
     sys.stdout.flush()
     pipes = Pipes(requests=os.dup(0), replies=os.dup(1))
@@ -46,9 +46,9 @@ def claim_pipes() -> Pipes:
 
 
 async def serve_stdio(host: SystemHost, pipes: Pipes) -> None:
-    """Reply to every request until no more can come; many may be under way at once.
+    """Reply to every request until the input ends; many may be under way at once.
 
-    UsageError at a line that is no request. The host is left open.
+    UsageError at a line that is no request. The host stays open.
     """
     requests = _RequestReader(pipes.requests)
     replies = _ReplyWriter(pipes.replies)
@@ -70,8 +70,8 @@ def _decode_envelope(line: bytes) -> Envelope:
         return msgspec.json.decode(line, type=Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"standard input holds what is no request: {quote_bytes(line)} ({error}); send lines like "
-            '{"id": 1, "do": "health", "body": {}}'
+            f"standard input holds what is no request: {quote_bytes(line)} ({error}); "
+            'send lines like {"id": 1, "do": "health", "body": {}}'
         ) from error
 
 
@@ -82,7 +82,7 @@ async def _reply_to(host: SystemHost, envelope: Envelope, replies: "_ReplyWriter
     except BenchError as error:
         replies.send(Envelope(id=envelope.id, error=encode_fault(error)))
     except msgspec.ValidationError as error:
-        message = f"{envelope.do!r} cannot be understood: {error}"
+        message = f"{envelope.do!r} cannot be read: {error}"
         replies.send(Envelope(id=envelope.id, error=WireFault(kind="unsupported", message=message)))
 
 
@@ -102,7 +102,7 @@ class _RequestReader:
         threading.Thread(target=self._read, name="requests", daemon=True).start()
 
     async def read_line(self) -> bytes | None:
-        """The next line; None if there will be none, UsageError if it has no end."""
+        """The next line; None at the end of the input, UsageError if the line is too long."""
         line = await self._lines.get()
         if isinstance(line, UsageError):
             raise line
@@ -115,7 +115,7 @@ class _RequestReader:
                 for line in splitter.feed(piece):
                     self._enqueue(line)
         except OSError:
-            pass  # nothing that can be answered will come any more
+            pass  # the input is gone
         except LineTooLong:
             self._enqueue(
                 UsageError("standard input holds a line without an end; send less in one")
@@ -129,11 +129,11 @@ class _RequestReader:
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
         except RuntimeError:
-            return  # the loop was closed: nobody waits
+            return  # the loop was closed
 
 
 class _ReplyWriter:
-    """Lines to a descriptor, written in a thread: a reader that is slow stalls nothing else."""
+    """Lines to a descriptor, written in a thread: a slow reader delays nothing else."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -143,11 +143,11 @@ class _ReplyWriter:
         threading.Thread(target=self._write, name="replies", daemon=True).start()
 
     def send(self, envelope: Envelope) -> None:
-        """Write it when its turn comes."""
+        """Queue an envelope for writing."""
         self._lines.put(msgspec.json.encode(envelope) + b"\n")
 
     async def close(self) -> None:
-        """Return once everything was written, or nobody reads it any more."""
+        """Return once everything is written, or the reader is gone."""
         self._lines.put(None)
         with anyio.move_on_after(_DRAIN_LIMIT_S):
             await self._written.wait()
@@ -159,7 +159,7 @@ class _ReplyWriter:
                 while rest:
                     rest = rest[os.write(self._descriptor, rest) :]
         except OSError:
-            pass  # whoever asked has gone; the end of its requests ends us
+            pass  # the parent is gone; the end of its input ends us
         try:
             self._loop.call_soon_threadsafe(self._written.set)
         except RuntimeError:
