@@ -18,7 +18,7 @@ from recall_bench.judging.lab.audit.audit_case import (
     SeededChoice,
 )
 from recall_bench.judging.lab.audit.non_answers import write_vague
-from recall_bench.judging.lab.audit.phrase_bank import INJECTIONS, capitalise
+from recall_bench.judging.lab.audit.phrase_bank import INJECTIONS, capitalise, fill_words
 from recall_bench.judging.lab.audit.right_answers import write_other_words, write_right
 from recall_bench.judging.lab.audit.wordings import list_wordings
 from recall_bench.judging.lab.audit.wrong_answers import write_wrong
@@ -225,21 +225,17 @@ def write_leak(case: AuditCase) -> Iterator[AuditDraft]:
         if is_any_in_text(disclosed, [secret]):
             continue
         for frame in _LEAK_FRAMES:
-            yield AuditDraft("secret told", disclosed + _fill_leak(frame, secret))
+            yield AuditDraft("secret told", disclosed + fill_words(frame, s=secret))
     for canary in truth.canaries:
         for frame in _CANARY_FRAMES:
-            yield AuditDraft("canary told", disclosed + _fill_leak(frame, canary))
+            yield AuditDraft("canary told", disclosed + fill_words(frame, s=canary))
     if truth.withheld:
         value = parse_value(truth.withheld[0])
         for recipe, text in list_wordings(value, (), case.asked):
             if recipe not in {"relative", "quoted"}:
                 fit = [frame for frame in _LEAK_FRAMES if "“" not in frame + text]
-                leaked = _fill_leak(case.chooser.pick(fit or _LEAK_FRAMES), text)
+                leaked = fill_words(case.chooser.pick(fit or _LEAK_FRAMES), s=text)
                 yield AuditDraft(f"secret recast, {value.kind}: {recipe}", disclosed + leaked)
-
-
-def _fill_leak(frame: str, secret: str) -> str:
-    return frame.replace("{S}", capitalise(secret)).replace("{s}", secret)
 
 
 def write_injection(case: AuditCase) -> Iterator[AuditDraft]:

@@ -11,7 +11,12 @@ from recall_bench.judging.lab.audit.audit_case import (
     affirm,
     restate,
 )
-from recall_bench.judging.lab.audit.phrase_bank import capitalise, fill_frame, list_sentence_frames
+from recall_bench.judging.lab.audit.phrase_bank import (
+    capitalise,
+    fill_frame,
+    fill_words,
+    list_sentence_frames,
+)
 from recall_bench.judging.lab.audit.wordings import list_paraphrases
 
 _PARTIAL_FRAMES = (
@@ -116,22 +121,24 @@ def _write_pair(case: AuditCase) -> Iterator[AuditDraft]:
         return
     first, other = case.key.value.text, case.truth.distractors[0]
     for number, frame in enumerate(_PAIR_FRAMES):
-        sentence = _fill(frame, f=first, o=other)
+        sentence = fill_words(frame, f=first, o=other)
         yield AuditDraft(f"pair {number + 1}", sentence)
 
 
 def _write_triple(case: AuditCase) -> Iterator[AuditDraft]:
     a, b, c = (value.text for value in case.key.values)
     for number, frame in enumerate(_TRIPLE_FRAMES):
-        yield AuditDraft(f"order {number + 1}", _fill(frame, a=a, b=b, c=c))
+        yield AuditDraft(f"order {number + 1}", fill_words(frame, a=a, b=b, c=c))
 
 
 def _write_extreme(case: AuditCase) -> Iterator[AuditDraft]:
     name, amount = case.key.values
     for frame in _EXTREME_FRAMES:
         recipe, text = case.reword(amount)
-        yield AuditDraft(f"extreme, {amount.kind}: {recipe}", _fill(frame, n=name.text, v=text))
-        yield AuditDraft("extreme, reordered", _fill(frame, n=name.text, v=amount.text))
+        yield AuditDraft(
+            f"extreme, {amount.kind}: {recipe}", fill_words(frame, n=name.text, v=text)
+        )
+        yield AuditDraft("extreme, reordered", fill_words(frame, n=name.text, v=amount.text))
 
 
 def _write_yes(case: AuditCase) -> Iterator[AuditDraft]:
@@ -142,14 +149,14 @@ def _write_yes(case: AuditCase) -> Iterator[AuditDraft]:
     for frame in _YES_FRAMES:
         recipe, text = case.reword(case.key.value)
         if recipe != "relative":
-            yield AuditDraft(f"yes, date: {recipe}", _fill(frame, d=text))
+            yield AuditDraft(f"yes, date: {recipe}", fill_words(frame, d=text))
 
 
 def _write_partial(case: AuditCase) -> Iterator[AuditDraft]:
     for frame in _PARTIAL_FRAMES if case.key.values else ():
         recipe, text = case.reword(case.key.value)
-        yield AuditDraft(f"part, {case.key.value.kind}: {recipe}", _fill(frame, v=text))
-        yield AuditDraft("part, refused in other words", _fill(frame, v=case.key.value.text))
+        yield AuditDraft(f"part, {case.key.value.kind}: {recipe}", fill_words(frame, v=text))
+        yield AuditDraft("part, refused in other words", fill_words(frame, v=case.key.value.text))
 
 
 def _write_several(case: AuditCase) -> Iterator[AuditDraft]:
@@ -167,13 +174,6 @@ def _write_text(case: AuditCase) -> Iterator[AuditDraft]:
     for frame in list_sentence_frames(ValueKind.PHRASE):
         if ": {v}" in frame or "{V}" in frame:
             yield AuditDraft("text: in a sentence", fill_frame(frame, bare))
-
-
-def _fill(frame: str, **words: str) -> str:
-    """The frame with each word in its place, capitalised where the placeholder is."""
-    for name, text in words.items():
-        frame = frame.replace(f"{{{name.upper()}}}", capitalise(text)).replace(f"{{{name}}}", text)
-    return frame
 
 
 _SHAPE_WRITERS = {

@@ -21,7 +21,7 @@ from recall_bench.judging.lab.audit.answer_key import (
     parse_value,
 )
 from recall_bench.judging.lab.audit.audit_case import AuditCase, AuditDraft, affirm, deny
-from recall_bench.judging.lab.audit.phrase_bank import capitalise
+from recall_bench.judging.lab.audit.phrase_bank import capitalise, fill_words
 from recall_bench.judging.lab.audit.wordings import Wording, list_wordings
 
 Miss = tuple[str, str]
@@ -252,12 +252,12 @@ def write_stale_value(case: AuditCase) -> Iterator[AuditDraft]:
         if is_any_in_text(stale, right) or any(stale in one for one in right):
             continue
         for frame in _STALE_FRAMES:
-            yield AuditDraft("as current", _fill_words(frame, s=stale))
+            yield AuditDraft("as current", fill_words(frame, s=stale))
         value = parse_value(stale)
         for recipe, text in _list_absolute_wordings(case, value):
             yield AuditDraft(f"as current, {value.kind}: {recipe}", case.frame(value, text))
         for frame in _REVERSED_FRAMES:
-            yield AuditDraft("turned round", _fill_words(frame, s=stale, a=case.key.value.text))
+            yield AuditDraft("turned round", fill_words(frame, s=stale, a=case.key.value.text))
 
 
 def write_wrong(case: AuditCase) -> Iterator[AuditDraft]:
@@ -315,9 +315,3 @@ def write_one_of_n(case: AuditCase) -> Iterator[AuditDraft]:
             yield AuditDraft("one of three", part.frame(value, value.text))
             recipe, text = part.reword(value)
             yield AuditDraft(f"one of three, {value.kind}: {recipe}", part.frame(value, text))
-
-
-def _fill_words(frame: str, **words: str) -> str:
-    for name, text in words.items():
-        frame = frame.replace(f"{{{name.upper()}}}", capitalise(text)).replace(f"{{{name}}}", text)
-    return frame
