@@ -76,7 +76,7 @@ product:
 products: $(PRODUCTS:%=.products/%/.ready)
 
 test-products: $(VENV)/.dev products
-	$(BIN)/python -m pytest tests/products
+	$(BIN)/python -m pytest tests/systems/products
 
 # Once more where our own entry points have changed: what is installed already costs nothing.
 .products/%/.ready: products/%.txt pyproject.toml

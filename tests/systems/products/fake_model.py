@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.products.fake_service import FakeService, Reply, Request
+from tests.systems.products.fake_service import FakeService, Reply, Request
 
 WRITER = "Gardener"
 

@@ -11,7 +11,7 @@ from recall_bench.models.model_spec import parse_spec
 from recall_bench.systems.endpoint.chat_completions import open_chat
 from recall_bench.systems.endpoint.model_endpoint import ENDPOINT_VARIABLE, ModelEndpoint
 from recall_bench.systems.transports.command_system import start_command_system
-from tests.products.pins import ROOT
+from tests.systems.products.pins import ROOT
 
 
 def python_of(name: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.products.fake_service import FakeService, Reply, Request, nearest
+from tests.systems.products.fake_service import FakeService, Reply, Request, nearest
 
 STAGES = ("pending", "processing", "consolidating", "completed")
 """What the statistics of a bank show, poll by poll, after it was given something."""

@@ -20,7 +20,7 @@ from recall_bench.systems.readers import (
     digest_choice_prompt,
     digest_prompt,
 )
-from tests.reading.asking import ask, found
+from tests.systems.reader_questions import ask, found
 
 CHOICES = (
     "(A) You walked along the canal with your brother.",

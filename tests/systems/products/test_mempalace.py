@@ -7,9 +7,9 @@ import pytest
 from recall_bench.core.memory import Asker, Memory, RetrievalReply
 from recall_bench.systems.products.mempalace import _merge_rankings
 from recall_bench.testing import CHECKS, assert_contract_async
-from tests.products.installed import lent, python_of, served
-from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, QUESTIONS, question
+from tests.systems.products.installed import lent, python_of, served
+from tests.systems.products.pins import pinned
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from recall_bench.core.memory import RetrievalReply
-from tests.products.fake_service import KEY, Reply, Request, running, without_proxies
-from tests.products.fake_zep import FakeZep
-from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES, question
+from tests.systems.products.fake_service import KEY, Reply, Request, running, without_proxies
+from tests.systems.products.fake_zep import FakeZep
+from tests.systems.products.installed import python_of, served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

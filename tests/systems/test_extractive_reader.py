@@ -15,7 +15,7 @@ from recall_bench.systems.readers import (
     ExtractiveReader,
     TextSupport,
 )
-from tests.reading.asking import ask, found
+from tests.systems.reader_questions import ask, found
 
 pytestmark = pytest.mark.anyio
 

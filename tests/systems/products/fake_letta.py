@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.products.fake_service import FakeService, Reply, Request, nearest
+from tests.systems.products.fake_service import FakeService, Reply, Request, nearest
 
 STAMP = "2026-01-01T00:00:00Z"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.products.fake_letta import FakeLetta
-from tests.products.fake_service import KEY, running, without_proxies
-from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES
+from tests.systems.products.fake_letta import FakeLetta
+from tests.systems.products.fake_service import KEY, running, without_proxies
+from tests.systems.products.installed import python_of, served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -1,6 +1,6 @@
 """Asks a product about the gardener's diary in this process, whose environment it is installed in.
 
-python -m tests.products.in_process NAME ENDPOINT
+python -m tests.systems.products.in_process NAME ENDPOINT
 
 prints what it found with its own vectors, and then with those of the endpoint.
 """

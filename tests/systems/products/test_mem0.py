@@ -11,9 +11,9 @@ from recall_bench.core.memory import Asker, RetrievalReply
 from recall_bench.systems.products.mem0 import Mem0, product
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.models.openai_server import OpenAIServer, Response, ok
-from tests.products.installed import lent, python_of, served
-from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, question
+from tests.systems.products.installed import lent, python_of, served
+from tests.systems.products.pins import pinned
 
 pytestmark = pytest.mark.anyio
 

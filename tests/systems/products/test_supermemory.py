@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from recall_bench.core.errors import SystemFault
-from tests.products.fake_service import KEY, lived, running, without_proxies
-from tests.products.fake_supermemory import STAGES, FakeSupermemory
-from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES
+from tests.systems.products.fake_service import KEY, lived, running, without_proxies
+from tests.systems.products.fake_supermemory import STAGES, FakeSupermemory
+from tests.systems.products.installed import python_of, served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

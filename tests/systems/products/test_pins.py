@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from recall_bench.core import user_code
-from tests.products.pins import ROOT, pinned
+from tests.systems.products.pins import ROOT, pinned
 
 PINNED = sorted(path.stem for path in (ROOT / "products").glob("*.txt"))
 

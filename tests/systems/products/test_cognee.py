@@ -4,11 +4,11 @@ import pytest
 
 from recall_bench.core.memory import Asker, RetrievalReply
 from recall_bench.systems.products.cognee import Cognee
-from tests.products.fake_model import WRITER, FakeModel
-from tests.products.fake_service import running, without_proxies
-from tests.products.installed import lent, python_of, served
-from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, question
+from tests.systems.products.fake_model import WRITER, FakeModel
+from tests.systems.products.fake_service import running, without_proxies
+from tests.systems.products.installed import lent, python_of, served
+from tests.systems.products.pins import pinned
 
 
 @pytest.mark.slow

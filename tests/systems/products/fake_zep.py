@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tests.products.fake_service import FakeService, Reply, Request, nearest
+from tests.systems.products.fake_service import FakeService, Reply, Request, nearest
 
 POLLS = 2
 """How often an episode is not processed yet when it is asked for."""

@@ -35,7 +35,7 @@ from tests.models.openai_server import (
     malformed,
     ok,
 )
-from tests.reading.asking import ask, found
+from tests.systems.reader_questions import ask, found
 
 QUESTION = ask("What is the cat called?")
 CAT = found("The cat is Fig.", "Rain.")

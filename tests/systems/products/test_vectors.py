@@ -8,7 +8,7 @@ import pytest
 
 from recall_bench.models.static_embedding import DIMENSIONS, embed
 from recall_bench.systems.products.product import EMBEDDING_BATCH, ProductEmbedder
-from tests.products.embedding_server import endpoint
+from tests.systems.products.embedding_server import endpoint
 
 
 def lengths(request: dict[str, Any]) -> tuple[int, object]:

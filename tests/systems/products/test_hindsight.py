@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from recall_bench.core.errors import SystemFault
-from tests.products.fake_hindsight import STAGES, FakeHindsight
-from tests.products.fake_service import KEY, lived, running, without_proxies
-from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES, question
+from tests.systems.products.fake_hindsight import STAGES, FakeHindsight
+from tests.systems.products.fake_service import KEY, lived, running, without_proxies
+from tests.systems.products.installed import python_of, served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -12,9 +12,9 @@ from recall_bench.core.memory import Asker, MemorySystem
 from recall_bench.models.static_embedding import embed
 from recall_bench.systems.transports.command_system import start_command_system
 from recall_bench.testing import assert_contract_async
-from tests.products.embedding_server import endpoint
-from tests.products.in_process import finds
-from tests.products.pins import ROOT, pinned
+from tests.systems.products.embedding_server import endpoint
+from tests.systems.products.in_process import finds
+from tests.systems.products.pins import ROOT, pinned
 
 NAMES = ("chroma", "lancedb", "langmem", "llama-index", "qdrant", "txtai")
 
@@ -51,7 +51,7 @@ async def served(name: str, *settings: str) -> MemorySystem:
 
 def in_process(name: str, url: str) -> list[list[list[str]]]:
     done = subprocess.run(
-        [python_of(name), "-m", "tests.products.in_process", name, url],
+        [python_of(name), "-m", "tests.systems.products.in_process", name, url],
         cwd=ROOT,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         capture_output=True,

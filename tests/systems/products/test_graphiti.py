@@ -6,11 +6,11 @@ import pytest
 
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Asker, RetrievalReply
-from tests.products.fake_model import FakeModel
-from tests.products.fake_service import running, without_proxies
-from tests.products.installed import lent, python_of, served
-from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, question
+from tests.systems.products.fake_model import FakeModel
+from tests.systems.products.fake_service import running, without_proxies
+from tests.systems.products.installed import lent, python_of, served
+from tests.systems.products.pins import pinned
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

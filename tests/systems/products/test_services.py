@@ -13,14 +13,14 @@ import pytest
 from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import Asker, Clock, MemorySystem, RetrievalReply
 from recall_bench.testing import CHECKS, assert_contract_async
-from tests.products.fake_hindsight import FakeHindsight
-from tests.products.fake_letta import FakeLetta
-from tests.products.fake_service import KEY, FakeService, lived, running, without_proxies
-from tests.products.fake_supermemory import FakeSupermemory
-from tests.products.fake_zep import FakeZep
-from tests.products.installed import python_of, served
-from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, question
+from tests.systems.products.fake_hindsight import FakeHindsight
+from tests.systems.products.fake_letta import FakeLetta
+from tests.systems.products.fake_service import KEY, FakeService, lived, running, without_proxies
+from tests.systems.products.fake_supermemory import FakeSupermemory
+from tests.systems.products.fake_zep import FakeZep
+from tests.systems.products.installed import python_of, served
+from tests.systems.products.pins import pinned
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
