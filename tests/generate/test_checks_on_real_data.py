@@ -74,7 +74,7 @@ def test_its_repeated_questions_are_found(published: File, mended: File) -> None
 
 def test_its_inverted_secrets_are_found_and_expect_an_answer(published: File) -> None:
     assert said(published, "the answer should refuse") == ["q313", "q314", "q316"]
-    assert said(published, "everybody in principal") == ["q313", "q314", "q315", "q316"]
+    assert said(published, "all participants of principal") == ["q313", "q314", "q315", "q316"]
     for place in (312, 313, 315):
         repair = published[place].examined.repair
         assert repair is not None
