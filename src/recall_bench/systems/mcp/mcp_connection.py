@@ -1,7 +1,10 @@
-"""One session with an MCP server, from its greeting to its end.
+"""One session with an MCP server, from connect to close.
 
-The SDK's contexts must be left by the task that entered them, and a memory is opened, asked and
-closed by whoever comes. So each session lives in a task of its own, and is only called from others.
+The SDK's contexts must be left by the task that entered them, but a memory is opened, asked and
+closed by different tasks. So each session runs in a task of its own, and others only call it.
+
+A server of our own is started as a child process here and not by the SDK, because what the SDK
+starts may outlive it and us. Its pipes are handed to the SDK as streams.
 """
 
 import asyncio
@@ -16,6 +19,7 @@ import anyio
 
 from recall_bench.core.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
 from recall_bench.systems.mcp.tool_results import ToolReply, parse_tool_result
+from recall_bench.systems.transports.command_system import RETRY_HINT
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -41,10 +45,8 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
 
-RETRY_HINT = "when that is mended, run the same command again"
-
 SILENCE_GRACE_S = 5.0
-"""How long a server may take to name its tools after a call that took too long."""
+"""How long a server may take to list its tools after a call that took too long."""
 
 _LOSS_TIMEOUT_S = 1.0
 _CLOSE_LIMIT_S = 10.0
@@ -53,7 +55,7 @@ _CONNECT_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerGreeting:
-    """What a server says it is, and the tools it offers."""
+    """The name and version of a server, and its tools."""
 
     name: str
     version: str
@@ -61,36 +63,36 @@ class ServerGreeting:
 
 
 class McpEndpoint(Protocol):
-    """Where a server is, and how one speaks to it."""
+    """How a server is reached."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is known to say nothing more."""
+        """Whether it is known to be closed."""
         ...
 
     def is_lost(self, code: int) -> bool:
-        """Whether an error of this code means that it is not there any more."""
+        """Whether an error with this code means that the server is gone."""
         ...
 
     def open_streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
-        """What it says, and what it is told."""
+        """The streams of messages from and to the server."""
         ...
 
     async def describe_end(self) -> str:
-        """How it ended, in a clause."""
+        """How it ended, as a clause."""
         ...
 
     def describe_output(self) -> str:
-        """What it said besides, in a clause that begins with a comma; empty if nothing."""
+        """Its other output, as a clause that begins with a comma; empty if there is none."""
         ...
 
     async def kill(self) -> None:
-        """End it at once, if it is ours."""
+        """End it at once, if we started it."""
         ...
 
 
 class HttpEndpoint:
-    """A server that somebody else runs, at a URL."""
+    """A running server at a URL."""
 
     is_closed = False
 
@@ -99,19 +101,19 @@ class HttpEndpoint:
         self._headers = dict(headers)
 
     def is_lost(self, code: int) -> bool:
-        """A request like ours is refused as invalid only by one that has forgotten our session."""
+        """Our requests are valid, so a server that calls one invalid has lost our session."""
         from mcp_types import INVALID_REQUEST
 
         return code == INVALID_REQUEST
 
     @asynccontextmanager
     async def open_streams(self) -> "AsyncIterator[TransportStreams]":
-        """A session of ours; the value of each header is taken from the environment."""
+        """A session; the values of headers come from the environment."""
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 
         headers = {name: os.environ[variable] for name, variable in self._headers.items()}
-        # How long an answer may take is for the run to say.
+        # The run limits how long an answer may take.
         patience = httpx2.Timeout(_CONNECT_S, read=None)
         async with (
             httpx2.AsyncClient(headers=headers, timeout=patience, trust_env=False) as client,
@@ -120,19 +122,19 @@ class HttpEndpoint:
             yield streams
 
     async def describe_end(self) -> str:
-        """It says nothing of its end."""
+        """Nothing more is known."""
         return "ended the connection"
 
     def describe_output(self) -> str:
-        """Its log is not ours to read."""
+        """Its log cannot be read."""
         return ""
 
     async def kill(self) -> None:
-        """It is not ours to end."""
+        """It cannot be ended by us."""
 
 
 class McpConnection:
-    """A server that was greeted; once it is gone or stuck, every later call says so."""
+    """A connected server; once it is gone or stuck, every later call raises that."""
 
     def __init__(
         self, endpoint: McpEndpoint, *, where: str, grace_s: float = SILENCE_GRACE_S
@@ -146,10 +148,10 @@ class McpConnection:
         self._end_error: Callable[[], BenchError] | None = None
 
     async def connect(self, timeout_s: float) -> ServerGreeting:
-        """Connect; SystemGone if the server is not there, dies or does not greet in time."""
+        """Connect; SystemGone if the server cannot be reached, dies or does not reply in time."""
         greeted: asyncio.Future[ServerGreeting] = asyncio.get_running_loop().create_future()
         life = self._session_task = asyncio.create_task(self._run_session(greeted))
-        # So that whoever waits learns of both, and the task's own error stays with it.
+        # So that waiting ends in both cases, and the task keeps its own error.
         life.add_done_callback(lambda _: greeted.cancel())
         try:
             with anyio.move_on_after(timeout_s):
@@ -166,10 +168,10 @@ class McpConnection:
         raise fault
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> ToolReply:
-        """What the tool says; SystemFault if it fails, SystemGone if the server is gone.
+        """The tool's reply; SystemFault if it fails, SystemGone if the server is gone.
 
-        Giving up leaves the server at it. One that does not even name its tools after that is
-        ended, since it would answer nothing else either.
+        If the caller is cancelled, the server goes on working. One that does not even list its
+        tools then is ended, because it would answer nothing else either.
         """
         life = self._require_session()
         calling = asyncio.create_task(self._request(tool, arguments))
@@ -186,7 +188,7 @@ class McpConnection:
         return parse_tool_result(await self._unwrap_result(calling, tool), tool)
 
     async def close(self) -> None:
-        """Let go of the server, and end it with everything it started if it is ours."""
+        """Disconnect, and end the server with everything it started if we started it."""
         self._closing.set()
         if self._end_error is None:
             self._end_error = lambda: SystemGone(f"{self._where} was let go")
@@ -252,7 +254,7 @@ class McpConnection:
         from mcp_types import CONNECTION_CLOSED
 
         if code == CONNECTION_CLOSED and not self._endpoint.is_closed:
-            # A server may use the code for others; a session that has lost its own ends soon.
+            # A server may use the code for other things; a lost session ends soon.
             await asyncio.wait({self._require_session()}, timeout=_LOSS_TIMEOUT_S)
         return self._require_session().done() or self._endpoint.is_lost(code)
 
@@ -324,15 +326,15 @@ async def _read_greeting(session: "ClientSession") -> ServerGreeting:
 
 
 async def _cancel_task(work: "asyncio.Task[object]") -> None:
-    """End a task and look at its error, of which asyncio would complain otherwise."""
+    """Cancel a task and retrieve its error, or asyncio would warn of it."""
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
 
 
 def _explain_session_end(fault: BaseException) -> str | None:
-    """What ended a session, in a clause; None if that was the end of the connection itself.
+    """Why a session ended, as a clause; None if the connection itself ended.
 
-    Anything that is not the server's doing is raised again.
+    An error that is not the server's is raised again.
     """
     import httpx2
     from mcp.shared.exceptions import MCPError
@@ -362,10 +364,10 @@ def _iterate_leaves(fault: BaseException) -> Iterator[BaseException]:
 
 
 _CLOSE_TIMEOUT_S = 2.0
-"""How long a server may take to end once its standard input is closed."""
+"""How long a server may take to end after its standard input is closed."""
 
 _EXIT_TIMEOUT_S = 1.0
-"""How long a server that has said its last may take to be seen to end."""
+"""How long to wait for the exit of a server whose output ended."""
 
 
 class StdioEndpoint:
@@ -379,11 +381,11 @@ class StdioEndpoint:
         self._stderr_tail = StderrTail()
         self._stray: bytes | None = None
         self.is_closed = False
-        """Whether it is known to say nothing more."""
+        """Whether it is known to be closed."""
 
     @asynccontextmanager
     async def open_streams(self) -> "AsyncIterator[TransportStreams]":
-        """What it says, and what it is told; SystemGone if it cannot be started."""
+        """The streams of messages from and to the server; SystemGone if it cannot be started."""
         child = await self._start()
         heard, hears = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
         tells, told = anyio.create_memory_object_stream["SessionMessage"](0)
@@ -395,7 +397,7 @@ class StdioEndpoint:
                 yield hears, tells
             finally:
                 with anyio.CancelScope(shield=True):
-                    # The listener goes on reading: a server that cannot write does not end.
+                    # Reading goes on: a server that cannot write does not end.
                     hears.close()
                     tells.close()
                     await self._end_server(child)
@@ -404,13 +406,13 @@ class StdioEndpoint:
             stream.close()
 
     def is_lost(self, code: int) -> bool:
-        """The SDK's own error says so; a server may use its code for others."""
+        """Only with a closed pipe: a server may use the code for other things."""
         from mcp_types import CONNECTION_CLOSED
 
         return code == CONNECTION_CLOSED and self.is_closed
 
     async def describe_end(self) -> str:
-        """How it ended and what it said last, in a clause; waits a moment for it to end."""
+        """How it ended and its last output, as a clause; waits a moment for its exit."""
         child = self._child
         if child is None:
             return "was never started"
@@ -424,7 +426,7 @@ class StdioEndpoint:
         return f"{how}{self.describe_output()}"
 
     def describe_output(self) -> str:
-        """What it said on standard error, and beside its replies, in a clause of its own."""
+        """Its standard error, and stray lines among its replies, as a clause."""
         stray = self._stray
         aside = (
             "" if stray is None else f", and wrote {quote_bytes(stray)} where only messages belong"
@@ -432,7 +434,7 @@ class StdioEndpoint:
         return f"{self._stderr_tail.format_all()}{aside}"
 
     async def kill(self) -> None:
-        """End it, with everything it started, without asking."""
+        """Kill it, with everything it started."""
         if self._child is not None:
             await self._child.end(grace_s=0)
 
@@ -476,14 +478,14 @@ class StdioEndpoint:
     async def _forward_line(
         self, line: bytes, heard: "MemoryObjectSendStream[SessionMessage | Exception]"
     ) -> bool:
-        """Whether somebody still listens."""
+        """Whether messages are still read."""
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            # Servers that print to standard output are common, and every client bears with them.
+            # Servers that print to standard output are common, and clients tolerate it.
             self._stray = line
             return True
         try:
@@ -505,7 +507,7 @@ class StdioEndpoint:
                     if child.process.stdin is not None:
                         await child.process.stdin.send(line.encode() + b"\n")
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-                    # Whoever waits for a reply is to learn that none will come.
+                    # Callers that wait for a reply must learn that none will come.
                     self.is_closed = True
                     await heard.aclose()
                     return

@@ -1,4 +1,4 @@
-"""One memory on an MCP server: what it is told and what it finds, through two tools."""
+"""One memory on an MCP server, through one tool that ingests and one that searches."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ from recall_bench.systems.products.notes import split_notes
 from recall_bench.systems.python.adapter import DayMetadata
 
 TemplateValues = dict[str, Value]
-"""What one note or day has for the places of a template."""
+"""The values of one note or day for the placeholders of a template."""
 
 
 class Connector(Protocol):
-    """Starts, or reaches, the server of a memory."""
+    """Starts or reaches the server of a memory."""
 
     async def __call__(self, folder: Path) -> McpConnection:
         """A connection to a server that keeps its files in this folder."""
@@ -36,7 +36,7 @@ class Connector(Protocol):
 
 
 class McpMemory:
-    """A memory in a folder of its own, if its server is ours."""
+    """A memory; with a server of our own, in a folder of its own."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class McpMemory:
         self._connection: McpConnection | None = None
         self._connecting = anyio.Lock()
         self.folder = folder
-        """What the server runs in; its files are in `state`."""
+        """The server's folder; its files are in `state`."""
         self.name = name
-        """What tells it from others on the same server."""
+        """Its name, which separates it from others on the same server."""
         self.known: dict[str, tuple[str, int]] = {}
-        """By the id of each note or day: its episode, and the day that is."""
+        """Episode and day of each note or day, by its id."""
 
     @property
     def state(self) -> Path:
@@ -65,26 +65,26 @@ class McpMemory:
         return self.folder / "state"
 
     async def begin(self, *, is_new: bool) -> None:
-        """Connect, and see that a new memory is empty."""
+        """Connect, and reset a new memory if the server has a tool for it."""
         await self._get_connection()
         if is_new and self._spec.reset is not None:
             await self._call_tool(self._spec.reset)
 
     async def disconnect(self) -> None:
-        """Let go of the server, which is started again when it is needed."""
+        """Disconnect; the server is started again when it is needed."""
         async with self._connecting:
             connection, self._connection = self._connection, None
             if connection is not None:
                 await connection.close()
 
     async def ingest(self, episode: Episode) -> None:
-        """Hand over one day."""
+        """Ingest one day."""
         await self.ingest_all([episode], lambda _: None)
 
     async def ingest_all(
         self, episodes: Sequence[Episode], took: Callable[[Episode], None]
     ) -> None:
-        """Hand over many days, as much at once as the map allows."""
+        """Ingest many days, in batches as large as the map allows."""
         coming: list[tuple[Episode, int]] = []
         waiting: list[tuple[Episode, TemplateValues]] = []
         sent = 0
@@ -105,7 +105,7 @@ class McpMemory:
             await self._call_tool(self._spec.settle)
 
     async def answer(self, question: Question) -> RetrievalReply:
-        """What the server finds, at most as much as is looked at."""
+        """The passages that the server finds, at most `top_k`."""
         k = question.top_k or self._spec.k
         values: TemplateValues = {
             "question": question.text,
@@ -199,7 +199,7 @@ class McpMemory:
         )
 
     def _find_source(self, name: str | None) -> tuple[str, int] | None:
-        """Where a result comes from, by our id or a path that ends with it."""
+        """Episode and day of a result, by our id or a path that ends with it."""
         if name is None:
             return None
         last = name.rpartition("/")[2].removesuffix(".md")

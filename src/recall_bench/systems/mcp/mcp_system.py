@@ -1,4 +1,9 @@
-"""Any MCP memory server as a system, by a map of its tools."""
+"""Any MCP memory server as a system, by a map of its tools.
+
+`build_reference_server` is npm's reference memory server: a knowledge graph in one file. True
+limits: it finds the notes that contain the letters of a query, and ranks nothing. So the question is
+searched word by word and the ranking is ours. It reads and writes its whole file at every call.
+"""
 
 import itertools
 import json
@@ -29,7 +34,7 @@ from recall_bench.systems.transports.server_yaml import digest_file
 
 
 async def start_mcp_system(path: Path, *, grace_s: float = SILENCE_GRACE_S) -> "McpSystem":
-    """The system that this YAML file maps to tools; its server is started once to hear its name.
+    """The system that this YAML file describes; its server is started once to read its name.
 
     UsageError if the file is wrong, or the server lacks a tool of it.
     """
@@ -58,7 +63,7 @@ def require_mcp() -> None:
 
 
 class McpSystem:
-    """A server for each memory, or one server that somebody runs for all."""
+    """One server per memory, or one running server for all."""
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class McpSystem:
 
     @property
     def card(self) -> SystemCard:
-        """What the server calls itself, once it was greeted, and what the map says of it."""
+        """The server's name and version, once connected, and what the map says."""
         return SystemCard(
             name=self.spec.name or self._name,
             version=self._version or UNDECLARED,
@@ -101,11 +106,11 @@ class McpSystem:
 
     @property
     def max_shards(self) -> int | None:
-        """As the map says; unsaid, 1 for what all workers reach and any number for the rest."""
+        """As the map says; by default 1 for a shared server, else any number."""
         return self.spec.max_shards or (1 if self.spec.is_shared else None)
 
     async def fetch_identity(self) -> None:
-        """Hear what the server is called; UsageError if it has not all the tools of the map."""
+        """Read the server's name; UsageError if it lacks a tool of the map."""
         connection, greeting = await self._greet_server(self.make_folder())
         await connection.close()
         self._name = greeting.name or self._name
@@ -118,7 +123,7 @@ class McpSystem:
         return await self.begin_memory(self.create_memory(), is_new=True)
 
     async def close(self) -> None:
-        """End what is still open and remove every folder."""
+        """Close every memory and remove every folder."""
         for memory in tuple(self._open):
             await memory.close()
         if self._root is not None:
@@ -126,9 +131,9 @@ class McpSystem:
             self._root = None
 
     def create_memory(self) -> McpMemory:
-        """One that is not connected yet."""
+        """A memory that is not connected yet."""
         self._opened += 1
-        # What earlier runs left on a shared server has other names.
+        # Unique, because earlier runs may have left memories on a shared server.
         name = f"recall-bench-{self._opened}-{secrets.token_hex(4)}"
         return McpMemory(
             self.spec, self._connect, folder=self.make_folder(), name=name, let_go=self._release
@@ -204,7 +209,7 @@ class McpSystem:
 
 
 class _McpSnapshots:
-    """Saved states: copies of what a server keeps, made while it does not run."""
+    """Snapshots: copies of a server's files, made while it does not run."""
 
     def __init__(self, system: McpSystem) -> None:
         self._system = system
@@ -212,7 +217,7 @@ class _McpSnapshots:
         self._tokens = itertools.count(1)
 
     async def save(self, memory: Memory) -> str:
-        """A token for the files as they are; the server is ended, so that they are whole."""
+        """A token for a copy of the files; the server is ended first, so that they are complete."""
         if not isinstance(memory, McpMemory):
             raise UsageError(f"a {type(memory).__name__} is no memory of this system")
         await memory.disconnect()

@@ -17,7 +17,7 @@ from recall_bench.systems.selectors.selector import SelectorSystem
 from recall_bench.systems.selectors.selector_registry import resolve_selector
 from tests.conftest import card_of
 from tests.running.conftest import Rehearsal
-from tests.systems.selectors.memories import MEMORIES, written
+from tests.systems.selection.memories import MEMORIES, written
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.selectors.selector import MemorySelection, SelectorMemory, SelectorSystem
-from tests.systems.selectors.memories import COFFEE, TRAVEL, Scripted
+from tests.systems.selection.memories import COFFEE, TRAVEL, Scripted
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ import pytest
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.systems.selectors.user_selectors import CommandSelector, build_command_selector
 from tests.processes import SPAWNING_SCRIPT, read_pids, wait_until_gone
-from tests.systems.selectors.memories import MEMORIES, memory, names, written
+from tests.systems.selection.memories import MEMORIES, memory, names, written
 
 pytestmark = pytest.mark.anyio
 

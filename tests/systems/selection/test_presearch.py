@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.systems.selectors.keyword import Presearch, is_keyword_hit
-from tests.systems.selectors.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
+from tests.systems.selection.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 
 
 def left(prompt: str, *, with_content: bool) -> list[str]:

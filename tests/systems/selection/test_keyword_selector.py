@@ -13,7 +13,7 @@ from recall_bench.systems.selectors.keyword import (
     is_hint_match,
     is_keyword_hit,
 )
-from tests.systems.selectors.memories import (
+from tests.systems.selection.memories import (
     COFFEE,
     DEPLOY,
     GARDEN,

@@ -12,7 +12,7 @@ from recall_bench.systems.selectors.agent import build_recall_agent
 from recall_bench.systems.selectors.selector import MemorySelection, Selector
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
-from tests.systems.selectors.scripted_agent import FLIGHTS, MEMORIES, PARKING, PROMPT
+from tests.systems.selection.scripted_agent import FLIGHTS, MEMORIES, PARKING, PROMPT
 
 pytestmark = pytest.mark.anyio
 

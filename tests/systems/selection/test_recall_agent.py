@@ -19,7 +19,7 @@ from recall_bench.core.memory import MeteringSystem
 from recall_bench.core.usage import Usage
 from recall_bench.systems.selectors.agent_prompt import REMINDER
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
-from tests.systems.selectors.scripted_agent import (
+from tests.systems.selection.scripted_agent import (
     BREAD,
     FLIGHTS,
     MEMORIES,

@@ -16,7 +16,7 @@ from recall_bench.systems.selectors.retrieval_selector import (
     build_vector,
     pick_best,
 )
-from tests.systems.selectors.memories import MEMORIES, TRAVEL, memory, names
+from tests.systems.selection.memories import MEMORIES, TRAVEL, memory, names
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.systems.selectors.selector import Selector
 from recall_bench.systems.selectors.selector_registry import NAMES, resolve_selector
 from recall_bench.systems.selectors.user_selectors import CommandSelector, PythonSelector
-from tests.systems.selectors.memories import MEMORIES, names
+from tests.systems.selection.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio
 
