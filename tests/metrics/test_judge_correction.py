@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
+from recall_bench.metrics import judge_correction
 from recall_bench.metrics.bootstrap import Bools
 from recall_bench.metrics.judge_correction import (
     CorrectedRate,
@@ -59,6 +60,13 @@ def covers(found: CorrectedRate, share: float) -> bool:
     return found.interval[0] <= share <= found.interval[1]
 
 
+@pytest.fixture
+def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coverage needs many corrections, not many draws in each."""
+    monkeypatch.setattr(judge_correction, "DRAWS", 1500)
+
+
+@pytest.mark.usefixtures("_few_draws")
 @pytest.mark.parametrize(
     ("share", "sensitivity", "specificity", "labels"),
     [
@@ -83,6 +91,7 @@ def test_the_interval_covers_the_truth_about_95_times_in_100(
     assert 0.917 <= np.mean([covers(part, share) for part in found]) <= 0.983
 
 
+@pytest.mark.usefixtures("_few_draws")
 def test_the_interval_needs_the_uncertainty_of_the_judge() -> None:
     """Taken for exact, rates from few labels miss the truth far too often."""
     chance = default_rng(8)
@@ -102,6 +111,7 @@ def test_the_interval_needs_the_uncertainty_of_the_judge() -> None:
     assert np.mean(taken_for_exact) <= 0.80
 
 
+@pytest.mark.usefixtures("_few_draws")
 def test_the_interval_needs_the_questions_of_the_run() -> None:
     """Counted as independent, eight asks of one question claim eight times too much."""
     chance = default_rng(9)
