@@ -203,8 +203,8 @@ class McpConnection:
 
     def _build_late_error(self, timeout_s: float) -> SystemGone:
         return SystemGone(
-            f"{self._where} did not greet us within {timeout_s:g} s{self._endpoint.describe_output()}; "
-            f"{RETRY_HINT}"
+            f"{self._where} did not greet us within {timeout_s:g} s"
+            f"{self._endpoint.describe_output()}; {RETRY_HINT}"
         )
 
     async def _run_session(self, greeted: "asyncio.Future[ServerGreeting]") -> None:

@@ -1,8 +1,8 @@
 """Any MCP memory server as a system, by a map of its tools.
 
 `build_reference_server` is npm's reference memory server: a knowledge graph in one file. True
-limits: it finds the notes that contain the letters of a query, and ranks nothing. So the question is
-searched word by word and the ranking is ours. It reads and writes its whole file at every call.
+limits: it finds the notes that contain the letters of a query, and ranks nothing. So the question
+is searched word by word and the ranking is ours. It reads and writes its whole file at every call.
 """
 
 import itertools
@@ -283,7 +283,8 @@ def _find_package() -> Path:
     package = (folder / _REFERENCE_PACKAGE).resolve()
     if not (package / "dist" / "index.js").is_file():
         raise UsageError(
-            f"{REFERENCE_NAME} is not installed in {folder}; make product NAME={REFERENCE_NAME}, or let {REFERENCE_FOLDER_VARIABLE} name "
+            f"{REFERENCE_NAME} is not installed in {folder}; make product "
+            f"NAME={REFERENCE_NAME}, or let {REFERENCE_FOLDER_VARIABLE} name "
             "the folder that npm installed @modelcontextprotocol/server-memory into"
         )
     return package

@@ -65,8 +65,8 @@ def _match_hits(said: str, search: SearchSpec) -> list[ToolHit]:
     if hits or not said.strip() or (search.nothing is not None and search.nothing in said):
         return hits
     raise NotAnAnswer(
-        f"the tool {search.tool} said {_quote_text(said)}, in which search.pattern matches nothing and "
-        "search.nothing does not stand; correct the map"
+        f"the tool {search.tool} said {_quote_text(said)}, in which search.pattern matches nothing "
+        "and search.nothing does not stand; correct the map"
     )
 
 
@@ -109,8 +109,8 @@ def _build_hit(found: object, search: SearchSpec) -> ToolHit:
     parts = [_join_text(_follow_path(found, path)) for path in paths]
     if not any(parts):
         raise NotAnAnswer(
-            f"the tool {search.tool} found {_quote_text(msgspec.json.encode(found).decode())}, which "
-            f"has no text at {' or '.join(map(repr, paths))}; correct search.text of the map"
+            f"the tool {search.tool} found {_quote_text(msgspec.json.encode(found).decode())}, "
+            f"which has no text at {' or '.join(map(repr, paths))}; correct search.text of the map"
         )
     score = None if search.score is None else _follow_path(found, search.score)
     name = None if search.id is None else _follow_path(found, search.id)
