@@ -89,7 +89,7 @@ def plans(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[Piece]
     """The shards of a plan by each lifecycle, heaviest first, as the executors hand them out."""
     with dry_plan(settings) as job:
         owed = {
-            card.id: plan_checkpoints(job.staff.load(card.id).items, card.last_day, job.plan)
+            card.id: plan_checkpoints(job.components.load(card.id).items, card.last_day, job.plan)
             for card in job.plan.scenarios
         }
         plan = job.plan
