@@ -173,8 +173,8 @@ async def run_process(
 ) -> ProcessExit:
     """Run a program to its end with these bytes on its standard input.
 
-    However this ends, no process of its group survives. `grace_s` is what the group gets between
-    SIGTERM and SIGKILL if the caller is cancelled or time runs out. OSError if it cannot be started.
+    However this ends, no process of its group survives. `grace_s` is the time between SIGTERM and
+    SIGKILL if the caller is cancelled or time runs out. OSError if it cannot be started.
     """
     child = await start_process(
         command, folder=folder, environ=environ, stdin=PIPE if stdin else DEVNULL

@@ -149,8 +149,8 @@ class McpMemory:
         reply = await connection.call(ingest.tool, arguments)
         if ingest.done is not None and re.search(ingest.done, reply.text) is None:
             raise SystemFault(
-                f"the tool {ingest.tool} said {quote_bytes(reply.text.encode())}, which is not what "
-                "the map gives as ingest.done; see what it minds"
+                f"the tool {ingest.tool} said {quote_bytes(reply.text.encode())}, which is not "
+                "what the map gives as ingest.done; see what it minds"
             )
         for episode, entry in batch:
             self.known[str(entry["id"])] = (episode.id, episode.day)

@@ -26,8 +26,8 @@ later raises TimeoutError; any other exception is a failure of that question.
 A query returns text; a core `Answer` or `RetrievalReply`; or a mapping with `answer`, and
 optionally `passages` (or `retrieval`), each with `text` (or `snippet`) and optionally `id`, `day`,
 `source` (or `path`) and `score`, `tool_calls` (or `toolCalls`) and `usage`. A mapping with
-`passages` and no `answer` is left to a reader. Everything passes through JSON once, so that nothing is accepted here
-that the journal could not hold.
+`passages` and no `answer` is left to a reader. Everything passes through JSON once, so that nothing
+is accepted here that the journal could not hold.
 """
 
 import datetime

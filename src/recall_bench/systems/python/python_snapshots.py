@@ -197,7 +197,7 @@ class PythonSnapshots:
             label = msgspec.json.decode((place / _LABEL_FILE).read_bytes(), type=_SnapshotLabel)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
-                f"{place / _LABEL_FILE} is no label of a packed memory ({error}); pack the state again"
+                f"{place / _LABEL_FILE} is no label of a state ({error}); pack the state again"
             ) from error
         path = self._builder.make_folder() / _STATE_FOLDER
         try:
