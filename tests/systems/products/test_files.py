@@ -35,7 +35,9 @@ def asked(
     context = QueryContext(
         date=date(2025, 3, 7), session=session, persona="diary", question_id="q", top_k=top_k
     )
-    passages = files.query(question, context)["passages"]
+    reply = files.query(question, context)
+    assert isinstance(reply, dict)
+    passages = reply["passages"]
     assert isinstance(passages, list)
     return [passage["text"] for passage in passages]
 
