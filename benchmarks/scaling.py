@@ -22,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from executors import Took, carried_out
 from msgspec import structs
 
-from executors import Took, carried_out
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 from recall_bench.core.settings import Settings
