@@ -49,8 +49,8 @@ def test_a_pilot_of_one_run_or_two(invoke: Invoke, data: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--difference", "0.3"), "name one run or two with --runs, or say --sd"),
-        (("--runs", "a", "--sd", "1"), "say one or the other"),
+        (("--difference", "0.3"), "name one or two runs with --runs, or give --sd"),
+        (("--runs", "a", "--sd", "1"), "give one or the other"),
         (("--runs", "nowhere"), "nowhere: is not a run folder"),
         (("--sd", "2", "--difference", "7"), "is not a difference between marks of 6"),
         (("--sd", "0"), "--sd"),

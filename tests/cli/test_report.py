@@ -83,7 +83,7 @@ def test_without_its_days_the_report_does_without_and_says_so(run: Run, invoke: 
     shown = invoke("report", "r")
 
     assert shown.code == 0
-    assert "note: the days that evidence points into are not shown: gardener" in shown.err
+    assert "note: the days of the evidence are not shown: gardener" in shown.err
     assert "--data" in shown.err
 
 

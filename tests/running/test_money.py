@@ -135,7 +135,7 @@ async def test_a_limit_that_cannot_be_kept_stops_the_run_and_none_goes_on(plan: 
     run = many(plan)
     uncounted = Ruled(lambda n: PASS, charge=Usage(calls=1, unpriced=1))
 
-    with pytest.raises(BudgetSpent, match="nobody can tell what it cost"):
+    with pytest.raises(BudgetSpent, match="its cost is unknown"):
         await run.run(parrot(), uncounted, max_cost_usd=100.0)
 
     assert len(events(run)) == 1, "what was paid for is kept"
