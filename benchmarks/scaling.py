@@ -4,9 +4,9 @@
     python benchmarks/scaling.py --measure
     python benchmarks/scaling.py --validate
 
-The plan is the real one: six shipped personas, a checkpoint a week, cut into shards by
-`core/shard.py`. Workers take shards as the executors hand them out, feed and ask, and tell the
-driver, which takes one answer at a time, as it does, and hands out the next shard only when it has
+The plan is the real one: six shipped personas, a checkpoint a week, cut into work units by
+`core/work_unit.py`. Workers take units as the executors hand them out, feed and ask, and tell the
+driver, which takes one answer at a time, as it does, and hands out the next unit only when it has
 heard of the end of the last. What a real run costs the driver, and starting a worker, is measured
 on this machine with `--measure`; what a system and a judge take is stated. `--validate` predicts
 small runs from such a measurement, carries them out, and prints both. Chance is seeded.
