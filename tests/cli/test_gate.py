@@ -100,12 +100,12 @@ def test_a_real_run_whose_system_broke_fails_where_one_that_works_passes(
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (["good"], 2, "there is no rule to go by; name a --baseline, or say --min-score"),
+        (["good"], 2, "no rule is set; give --baseline or --min-score"),
         (["nowhere", "--min-score", "1"], 2, "nowhere: is not a run folder"),
         (["good", "--baseline", "nowhere"], 2, "nowhere: is not a run folder"),
         (["good", "--baseline", "good"], 2, "is its own baseline"),
-        (["good", "--margin", "1"], 2, "--margin: says what a baseline allows"),
-        (["good", "--baseline", "bad", "--prove"], 2, "--prove: that a run lost nothing"),
+        (["good", "--margin", "1"], 2, "--margin needs a baseline"),
+        (["good", "--baseline", "bad", "--prove"], 2, "--prove: a loss of exactly 0"),
         (["good", "--min-score", "nan"], 2, "--min-score: nan is not between 0 and 100"),
         (["good", "--min-category", "x"], 2, "--min-category: 'x' sets nothing"),
         (["good", "--min-category", "=1"], 2, "--min-category: '=1' sets nothing"),

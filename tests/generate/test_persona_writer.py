@@ -380,7 +380,7 @@ def test_arcs_that_tell_of_other_rooms_are_not_passed_off(folder: Path) -> None:
     path = folder / "arcs-30d.yaml"
     path.write_text(path.read_text().replace("primarySession: yard", "primarySession: attic"))
 
-    with pytest.raises(UsageError, match=r"tells of session attic, which persona\.yaml does not"):
+    with pytest.raises(UsageError, match=r"uses session attic, which persona\.yaml does not"):
         create(folder, Scripted())
 
 

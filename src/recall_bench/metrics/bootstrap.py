@@ -166,7 +166,7 @@ def number_names(names: Sequence[object]) -> Ints:
 
 
 def compute_percentile(draws: Floats, *, clusters: int) -> Interval | None:
-    """Compute the percentile interval, for figures that err both ways alike: differences, slopes."""
+    """The percentile interval, for figures that err both ways alike: differences, slopes."""
     tail = _widen_tail(clusters)
     return None if tail is None else _cut_between(draws, tail, 1 - tail)
 

@@ -46,7 +46,7 @@ class DifferenceSpread(ComputedRecord, frozen=True, kw_only=True):
             raise UsageError(f"a correlation of {self.correlation:g} is not between 0 and 1")
 
     def compute_question_deviation(self, asks: float = 1) -> float:
-        """Compute the standard deviation of the mean difference of a question asked `asks` times."""
+        """The standard deviation of the mean difference of a question asked `asks` times."""
         if not asks >= 1:
             raise UsageError(f"a question cannot be asked {asks:g} times; give 1 or more")
         return self.deviation * math.sqrt((1 + (asks - 1) * self.correlation) / asks)

@@ -77,7 +77,8 @@ def build_reliability_chart(found: Agreement) -> Spec:
             "subtitle": [
                 (
                     f"{counts.judged:,} labelled answers to {counts.questions:,} questions. On the "
-                    "dashed line the stated probabilities are right; above it the judge is too strict."
+                    "dashed line the stated probabilities are right; above it the judge "
+                    "is too strict."
                 ),
                 "Bars are 95 % intervals over questions; the strip counts the answers.",
             ],

@@ -80,7 +80,8 @@ def _recognise_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes, RunFi
         kind = _detect_kind(path, content, is_meant=True)
         if kind is None:
             raise DataError(
-                f"{path}: is not a file of a run; name a {_join_or(USUAL_NAMES)}, or the folder that holds "
+                f"{path}: is not a file of a run; name a {_join_or(USUAL_NAMES)}, or the "
+                "folder that holds "
                 "them"
             )
         yield path, content, kind

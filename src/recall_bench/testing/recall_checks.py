@@ -65,7 +65,8 @@ async def check_round_trip(bench: CheckContext) -> str:
     came = f"only {len(found)} ({share:.0%}) were" if found else "none was"
     raise ContractBroken(
         f"expected {ENOUGH:.0%} of {len(facts)} facts, told one a day, to be found again, but "
-        f"{came}, and what was told on {format_days(missing)} is lost; see that every day is stored "
+        f"{came}, and what was told on {format_days(missing)} is lost; see that every day "
+        "is stored "
         "and that search looks at all of them"
     )
 

@@ -283,7 +283,8 @@ def _refuse_days(held: Holdings, last_day: int) -> None:
     if strange:
         fed = f"{format_days(range(1, last_day + 1))} and no others" if last_day else "nothing yet"
         raise ContractBroken(
-            f"expected it to hold {fed}, but it says that it holds {format_days(strange)}; give the "
+            f"expected it to hold {fed}, but it says that it holds "
+            f"{format_days(strange)}; give the "
             "numbers that the days came with, of this memory alone"
         )
 
@@ -308,7 +309,8 @@ async def _refuse_hidden(memory: CheckedMemory, facts: Sequence[StoryFact], held
         known = [day for day in missing if facts[day - 1] in found]
         raise ContractBroken(
             f"expected it to name every day it knows something of, but it tells what was told on "
-            f"{format_days(known)} and says that it does not hold it; ask the store, once it has settled"
+            f"{format_days(known)} and says that it does not hold it; ask the store, once "
+            "it has settled"
         )
 
 

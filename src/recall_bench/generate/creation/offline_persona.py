@@ -180,7 +180,8 @@ def _choose_trade(request: CreateRequest) -> tuple[str, str]:
         return check_trade(request.trade), "--trade says"
     if not request.prompt.strip():
         raise UsageError(
-            "--prompt is missing; describe whom the persona serves and in which trade, or say "
+            "--prompt is missing; describe the person that the agent works for and their "
+            "job, or use "
             "--arcs-only for an existing persona"
         )
     found = find_trade(request.prompt)

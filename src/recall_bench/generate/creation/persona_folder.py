@@ -65,7 +65,8 @@ def check_request(request: CreateRequest) -> ExistingFiles:
         _check_persona(request.story)
     elif not request.prompt.strip():
         raise UsageError(
-            "--prompt is missing; describe whom the persona serves and in which trade, or say "
+            "--prompt is missing; describe the person that the agent works for and their "
+            "job, or use "
             "--arcs-only for an existing persona"
         )
     existing = find_existing(request)
@@ -97,7 +98,7 @@ def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
     if (date.max - epoch).days < request.days:
         raise UsageError(
             f"{request.story.name(request.story.persona_file)}: {request.days} days from {epoch} "
-            "on leave the calendar; say another first day with --epoch"
+            "on end after the year 9999; set an earlier first day with --epoch"
         )
     return epoch
 
@@ -168,7 +169,7 @@ def _read_kept_story(request: CreateRequest, persona: Persona) -> Story:
     for arc in story.arcs:
         if arc.primary_session is not None and arc.primary_session not in rooms:
             raise UsageError(
-                f"{name} exists and tells of session {arc.primary_session}, which persona.yaml "
+                f"{name} exists and uses session {arc.primary_session}, which persona.yaml "
                 "does not have; --overwrite writes it again"
             )
     return story

@@ -244,7 +244,8 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
         lambda row: row.evidence_lost is None,
-        text="attributed to retrieval may as well be days never stored: the system does not say what"
+        text="attributed to retrieval may as well be days never stored: the system does "
+        "not say what"
         " it holds (a Python adapter says it by stored_days)",
     ),
     AttributionDoubt(
@@ -261,7 +262,8 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.CUT,),
         lambda row: row.reading_s is None,
-        text="attributed to the budget had answers that the system wrote itself, and it may have read"
+        text="attributed to the budget had answers that the system wrote itself, and it "
+        "may have read"
         " more than was kept",
     ),
     AttributionDoubt(

@@ -99,14 +99,14 @@ def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, obje
 
 def merge_rules(*layers: Mapping[str, object]) -> GateRules:
     """Merge layers of rules, later ones over earlier; categories one by one."""
-    together: dict[str, object] = {}
-    least: dict[object, object] = {}
+    merged: dict[str, object] = {}
+    min_category: dict[object, object] = {}
     for layer in layers:
-        together |= layer
+        merged |= layer
         found = layer.get("min_category")
         if isinstance(found, Mapping):
-            least |= found
-    rules = check_rules({**together, "min_category": least}, format_flag)
+            min_category |= found
+    rules = check_rules({**merged, "min_category": min_category}, format_flag)
     _check_consistency(rules)
     return rules
 
@@ -124,20 +124,18 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
         if not 0 <= number <= FULL_SCORE:
             raise UsageError(f"{named(field)}: {number:g} is not between 0 and 100 points of 100")
     if rules.max_leaks is not None and rules.max_leaks < 0:
-        raise UsageError(f"{named('max_leaks')}: {rules.max_leaks} answers cannot be counted")
+        raise UsageError(f"{named('max_leaks')}: must be 0 or more; got {rules.max_leaks}")
     return rules
 
 
 def require_baseline(rules: GateRules) -> None:
     """Raise UsageError if a rule needs a baseline, or if there is no rule at all."""
-    usual = GateRules()
+    defaults = GateRules()
     for field in _BASELINE_FIELDS:
-        if getattr(rules, field) != getattr(usual, field):
-            raise UsageError(
-                f"{format_flag(field)}: says what a baseline allows; name it: --baseline"
-            )
+        if getattr(rules, field) != getattr(defaults, field):
+            raise UsageError(f"{format_flag(field)} needs a baseline; add --baseline RUN")
     if not rules.asks_for_values:
-        raise UsageError("there is no rule to go by; name a --baseline, or say --min-score")
+        raise UsageError("no rule is set; give --baseline or --min-score")
 
 
 def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
@@ -151,11 +149,11 @@ def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
 def _check_consistency(rules: GateRules) -> None:
     if rules.prove and not rules.tolerated:
         raise UsageError(
-            "--prove: that a run lost nothing at all can never be shown; say with --margin how "
-            "much it may have lost"
+            "--prove: a loss of exactly 0 cannot be proven; set --margin to the loss you accept"
         )
     if rules.notice is not None and rules.notice <= rules.tolerated:
         raise UsageError(
-            f"--notice: a loss of {rules.notice:g} is within the --margin of {rules.tolerated:g}, "
-            "so it is not to be noticed; name a larger one"
+            f"--notice {rules.notice:g} is within --margin {rules.tolerated:g}, so the "
+            "gate ignores "
+            "such a loss; set a larger --notice"
         )

@@ -187,7 +187,8 @@ def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Marku
     if not paretos:
         yield make_element(
             "p",
-            "No other run is compared with this one (--beside), so there is no frontier of score and cost.",
+            "No other run is compared with this one (--beside), so there is no frontier "
+            "of score and cost.",
             class_="missing",
         )
 
