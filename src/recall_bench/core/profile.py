@@ -90,12 +90,12 @@ class Profile(_ProfileSection):
 
 
 def read_profile(path: Path) -> dict[str, Any]:
-    """The settings a profile gives, by name. Relative paths in it are relative to it."""
+    """The settings a profile gives, by name; relative paths are resolved against its folder."""
     return extract_settings(parse_profile(path), path.parent)
 
 
 def parse_profile(path: Path) -> Profile:
-    """The profile as it stands; its env file is loaded."""
+    """Parse the profile and load its env file."""
     from recall_bench.core.yaml12 import load_yaml
 
     if not path.is_file():
@@ -186,7 +186,7 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
 
 
 def resolve_code_path(target: str | None, base: Path) -> str | None:
-    """A path in a profile is relative to the profile; a name or an address is not."""
+    """Resolve a relative path against the profile; leave names and addresses unchanged."""
     if target is None:
         return None
     file = target.split(".py", 1)[0] + ".py" if ".py" in target else ""

@@ -16,7 +16,7 @@ _WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W
 _SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
 
 MATCHING_RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
-"""What is matched by, for whoever states or digests the rules they follow."""
+"""How words are matched, for callers that state or digest their rules."""
 
 
 def split_words(text: str) -> list[str]:

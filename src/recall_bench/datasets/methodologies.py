@@ -52,7 +52,7 @@ class AnswerCheck(StrEnum):
     """The judge that `--judge` names, by marks; from two points of correctness on it is right."""
     MODEL = "model"
     """The model that `--judge` names, by the dataset's own rules."""
-    NOBODY = "nobody"
+    COMPUTED = "nobody"
     """Computation alone."""
 
 
@@ -224,7 +224,7 @@ LOCOMO = (
             ),
         ),
         answers=("locomo/official",),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         headline=("locomo/official", "turn recall@10", "session recall@10"),
     ),
     Methodology(
@@ -258,7 +258,7 @@ LOCOMO = (
                 states="sessions of well-formed references",
             ),
         ),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         headline=("session hit@10", "session recall@10"),
     ),
 )
@@ -327,7 +327,7 @@ LONGMEMEVAL = (
                 states="sessions cited, abstentions included",
             ),
         ),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         headline=("session hit@10", "session recall@10", "session ndcg@10"),
     ),
 )
@@ -353,7 +353,7 @@ CONVOMEM = (
             "passage stands, letter case aside; as other harnesses publish it, short passages "
             "that stand in anything included. A question without evidence counts as found."
         ),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         has_evidence_text=True,
         headline=("evidence text",),
     ),
@@ -370,7 +370,7 @@ MEMBENCH = (
         ),
         rankings=(_TURNS,),
         answers=("choice/letter",),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         headline=("choice/letter", "turn hit@5", "turn recall@10"),
     ),
 )
@@ -386,7 +386,7 @@ PERSONAMEM = (
             "is said about retrieval. Guessing gets a quarter."
         ),
         answers=("choice/letter",),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         headline=("choice/letter",),
     ),
     Methodology(
@@ -395,7 +395,7 @@ PERSONAMEM = (
         version="1",
         about="Multiple choice as the authors' script reads letters, articles included.",
         answers=("personamem/official",),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         headline=("personamem/official",),
     ),
 )
@@ -427,7 +427,7 @@ PERSONA_JSON = (
         ),
         rankings=(_SESSIONS,),
         answers=("match/substring",),
-        judging=AnswerCheck.NOBODY,
+        judging=AnswerCheck.COMPUTED,
         has_layers=True,
         headline=("snippet_r@1", "snippet_r@5", "document_r@1", "document_r@5"),
     ),

@@ -359,7 +359,7 @@ class QuestionScorer:
         return figures
 
     def _score_outcome(self, outcome: Outcome | None) -> Figures:
-        if self._methodology.judging is AnswerCheck.NOBODY:
+        if self._methodology.judging is AnswerCheck.COMPUTED:
             return {}
         if isinstance(outcome, NotAnswered):
             return {JUDGED: 0.0}

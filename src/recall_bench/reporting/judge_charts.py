@@ -12,8 +12,8 @@ from typing import Final
 from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.judging.lab.audit.audit import (
-    MUST_FAIL,
-    MUST_PASS,
+    MAX_LENIENCY,
+    MIN_SENSITIVITY,
     AuditReport,
     AuditShare,
     MarkFigures,
@@ -214,8 +214,8 @@ def build_audit_chart(reports: Sequence[AuditReport]) -> Spec:
                     "that passes, with its 95 % interval."
                 ),
                 (
-                    f"Green is the target: at least {MUST_PASS:.0%} of what is right, under "
-                    f"{MUST_FAIL:.0%} of what is wrong. Both ends of the scale are stretched."
+                    f"Green is the target: at least {MIN_SENSITIVITY:.0%} of what is right, under "
+                    f"{MAX_LENIENCY:.0%} of what is wrong. Both ends of the scale are stretched."
                 ),
             ],
         },
@@ -314,13 +314,13 @@ def _measure_row(figures: MarkFigures) -> Spec:
         return {"note": "readers may differ", "from": 0, "to": 0}
     must_pass = figures.sensitivity is not None
     return {
-        "from": _scale_share(MUST_PASS) if must_pass else 0,
-        "to": 1 if must_pass else _scale_share(MUST_FAIL),
+        "from": _scale_share(MIN_SENSITIVITY) if must_pass else 0,
+        "to": 1 if must_pass else _scale_share(MAX_LENIENCY),
         "rate": _scale_share(share.rate),
         "low": _scale_share(share.low),
         "high": _scale_share(share.high),
         "figure": _format_percent(share.rate),
-        "is_missed": share.rate < MUST_PASS if must_pass else share.rate >= MUST_FAIL,
+        "is_missed": share.rate < MIN_SENSITIVITY if must_pass else share.rate >= MAX_LENIENCY,
     }
 
 

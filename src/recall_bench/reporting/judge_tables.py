@@ -8,8 +8,8 @@ from recall_bench.core.plain_text import clean_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.judging.lab.audit.audit import (
-    MUST_FAIL,
-    MUST_PASS,
+    MAX_LENIENCY,
+    MIN_SENSITIVITY,
     AuditExample,
     AuditReport,
     AuditShare,
@@ -274,8 +274,8 @@ def _format_audit_cell(figures: MarkFigures, *, has_interval: bool = True) -> st
         return f"{NO_VALUE}  "
     missed = " "
     if figures.sensitivity is not None:
-        missed = "▼" if target.rate < MUST_PASS else " "
-    elif target.rate >= MUST_FAIL:
+        missed = "▼" if target.rate < MIN_SENSITIVITY else " "
+    elif target.rate >= MAX_LENIENCY:
         missed = "▲"
     shown = _format_audit_share(target) if has_interval else _format_audit_percent(target.rate)
     return f"{shown} {missed}"
@@ -297,8 +297,8 @@ def _render_audit_rates(report: AuditReport) -> Iterator[str]:
 
 def _render_audit_notes(report: AuditReport) -> Iterator[str]:
     yield (
-        f"▼ passes under {MUST_PASS:.0%} of what is right; ▲ passes {MUST_FAIL:.0%} or more of "
-        f"what is wrong; {NO_VALUE} readers may differ."
+        f"▼ passes under {MIN_SENSITIVITY:.0%} of what is right; "
+        f"▲ passes {MAX_LENIENCY:.0%} or more of what is wrong; {NO_VALUE} readers may differ."
     )
     if report.missing:
         yield f"These scenarios support no answers of: {', '.join(report.missing)}."
@@ -382,7 +382,8 @@ def render_audits(reports: Sequence[AuditReport]) -> str:
         "",
         *_render_rate_columns(reports, cell),
         "",
-        f"▼ under {MUST_PASS:.0%} of what is right; ▲ {MUST_FAIL:.0%} or more of what is wrong.",
+        f"▼ under {MIN_SENSITIVITY:.0%} of what is right; "
+        f"▲ {MAX_LENIENCY:.0%} or more of what is wrong.",
     ]
     return "\n".join(lines)
 

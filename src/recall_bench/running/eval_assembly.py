@@ -221,7 +221,7 @@ def _make_consolidation_error(system: str) -> UsageError:
 def _build_judges(request: EvalRequest, opened: OpenedDataset) -> Judges:
     """Build the judges; NoJudge if nothing is judged."""
     methodology, settings = opened.methodology, request.settings
-    if request.skip_qa or methodology.judging is AnswerCheck.NOBODY:
+    if request.skip_qa or methodology.judging is AnswerCheck.COMPUTED:
         if settings.appellate_judge is not None:
             raise UsageError("--appellate-judge: nothing is judged here; leave it out")
         return Judges(judge=NoJudge())

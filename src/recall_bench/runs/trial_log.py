@@ -152,7 +152,7 @@ class TrialLog:
                     found = standing.get_status(row, repeat, number)
                     heard = self._entries[name][standing.compute_slot(row, repeat, number)]
                     is_made_up = found.state is TrialState.JUDGED and not found.grounded
-                    # A disclosed secret is a leak, whoever's it is.
+                    # A disclosed secret is a leak in any session.
                     is_leak = heard is not None and Finding.LEAK in (heard.findings or ())
                     if is_made_up and heard is not None and heard.is_answered and not is_leak:
                         yield name, heard

@@ -1,8 +1,8 @@
 """From features to probabilities: a small additive model, trained offline.
 
-Every feature bends at a few knots, each bend has a weight, and the weights add up to the log-odds
-of reaching a point of a mark. There is one sum for each point of each mark, once for answers whose
-evidence could be read and once for those with a reference alone. The weights are data, trained by
+Each feature enters as a piecewise linear function with a few knots. The weighted sum is the
+log-odds that a mark reaches a number of points. There is one sum for each point of each mark, and a
+separate set for answers without readable evidence. The weights are data, trained by
 `recall-bench judge-lab calibrate`.
 """
 
@@ -37,7 +37,7 @@ class FeatureCurve(Record, frozen=True, kw_only=True):
     """The training range; values beyond it count as its end."""
     knots: tuple[float, ...]
     weights: tuple[tuple[float, ...], ...]
-    """For each goal: of the feature, of its excess over each knot, of its absence."""
+    """For each goal: the slope, its change at each knot, and the weight of a missing feature."""
 
 
 class ModelWeights(Record, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ _PER = {
 }
 
 _ROUND_UP = 0.9995
-"""From this share of a unit on, three digits round up to it."""
+"""With three digits, a value of at least this share of a unit is shown as one unit."""
 
 _UNIT_STEPS: Final[dict[CostUnit, tuple[tuple[float, str, float], ...]]] = {
     "s": ((_ROUND_UP, "s", 1.0), (0.0, "ms", 1e-3)),
@@ -43,7 +43,7 @@ _UNIT_STEPS: Final[dict[CostUnit, tuple[tuple[float, str, float], ...]]] = {
     ),
     "$": ((0.0, "$", 1.0),),
 }
-"""For a largest value from this on: the unit to show, and its size."""
+"""(minimum, unit, size): the unit to show if the largest value is at least the minimum."""
 
 
 def format_cost(measure: CostMeasure, cost: float) -> str:

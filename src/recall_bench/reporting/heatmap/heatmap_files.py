@@ -115,7 +115,7 @@ class _HeatmapSource:
 
 
 def load_heatmap(path: Path) -> HeatmapData:
-    """The heatmap of a run folder, a `result.json` or a `progress.jsonl`, whoever wrote it."""
+    """The heatmap of a run folder, a `result.json` or a `progress.jsonl`, of any harness."""
     if path.is_dir():
         folder = RunFolder.open(path)
         if folder.plan.unjudged:

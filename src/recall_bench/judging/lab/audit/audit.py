@@ -48,11 +48,11 @@ from recall_bench.judging.lab.audit.wrong_answers import (
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.metrics.bootstrap import compute_wilson
 
-MUST_PASS = 0.95
-"""A judge should pass at least this share of what is right,"""
+MIN_SENSITIVITY = 0.95
+"""The least share of right answers that a judge should pass."""
 
-MUST_FAIL = 0.02
-"""and less than this share of what is wrong."""
+MAX_LENIENCY = 0.02
+"""The share of wrong answers that a judge should stay below."""
 
 JudgedItem = tuple[AuditItem, Verdict]
 
