@@ -382,8 +382,10 @@ def render_audits(reports: Sequence[AuditReport]) -> str:
         "",
         *_render_rate_columns(reports, cell),
         "",
-        f"▼ under {MIN_SENSITIVITY:.0%} of what is right; "
-        f"▲ {MAX_LENIENCY:.0%} or more of what is wrong.",
+        (
+            f"▼ under {MIN_SENSITIVITY:.0%} of what is right; "
+            f"▲ {MAX_LENIENCY:.0%} or more of what is wrong."
+        ),
     ]
     return "\n".join(lines)
 
