@@ -21,7 +21,9 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text("def model(prompt, temperature=1): return str(temperature)")
+    (tmp_path / "model_of_mine.py").write_text(
+        "def model(prompt, temperature=1): return str(temperature)"
+    )
     return tmp_path
 
 
@@ -41,7 +43,13 @@ def refusal(target: str, *, max_cost_usd: float | None = None) -> str:
 
 
 @pytest.mark.parametrize(
-    "target", ["mine.py", "mine.py:model", "mine:model", f"command:{sys.executable} mine.py"]
+    "target",
+    [
+        "model_of_mine.py",
+        "model_of_mine.py:model",
+        "model_of_mine:model",
+        f"command:{sys.executable} model_of_mine.py",
+    ],
 )
 def test_the_user_s_own_code_is_nobody_unless_the_command_takes_it(target: str) -> None:
     assert resolve_model(target, "--judge", Settings()) is None
@@ -67,7 +75,7 @@ async def test_python_and_commands_are_tuned() -> None:
     tuning = Tuning(temperature=0.5)
     (Path.cwd() / "told.py").write_text("import sys; print(sys.argv[1:])")
 
-    assert (await resolved("mine.py", tuning).complete(PROMPT)).text == "0.5"
+    assert (await resolved("model_of_mine.py", tuning).complete(PROMPT)).text == "0.5"
     told = await resolved(f"command:{sys.executable} told.py", tuning).complete(PROMPT)
     assert told.text == "['--temperature', '0.5']"
 
@@ -89,7 +97,10 @@ def test_what_nobody_knows_is_none() -> None:
         ("zzz_no_module:gpt", "zzz_no_module:gpt: there is no module 'zzz_no_module' to import"),
         ("openai:m", "openai:m: needs a key"),
         ("missing.py", "missing.py: there is no file missing.py"),
-        ("mine.py:model;price=1/2", "mine.py:model: Python takes nothing after ';'"),
+        (
+            "model_of_mine.py:model;price=1/2",
+            "model_of_mine.py:model: Python takes nothing after ';'",
+        ),
         ("command:no-such-thing", "no program 'no-such-thing'"),
         ("http://h/v1;temperature=9", "temperature takes a number from 0 to 2"),
     ],
@@ -107,15 +118,15 @@ def test_a_key_in_the_wrong_place_is_not_repeated(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_limit_needs_a_price() -> None:
-    told = refusal("mine.py", max_cost_usd=1)
-    assert told.startswith("--max-cost: the price of mine.py;digest=")
+    told = refusal("model_of_mine.py", max_cost_usd=1)
+    assert told.startswith("--max-cost: the price of model_of_mine.py;digest=")
     assert told.endswith(
-        "leave --max-cost out, or let mine.py say is_priced and what its replies cost"
+        "leave --max-cost out, or let model_of_mine.py say is_priced and what its replies cost"
     )
     assert refusal(f"command:{sys.executable}", max_cost_usd=1).endswith("; leave --max-cost out")
     assert "price=0.15/0.60" in refusal("ollama:llama3.2", max_cost_usd=1)
-    (Path.cwd() / "mine.py").write_text("def model(prompt): ...\nmodel.is_priced = True")
-    assert resolved("mine.py", max_cost_usd=1).is_priced
+    (Path.cwd() / "model_of_mine.py").write_text("def model(prompt): ...\nmodel.is_priced = True")
+    assert resolved("model_of_mine.py", max_cost_usd=1).is_priced
 
 
 def cost(
@@ -138,7 +149,7 @@ def test_a_cost_is_expected_by_the_spec_s_own_price_or_the_list() -> None:
     "target",
     [
         *("openai:nobody-knows-me", "ollama:llama3.2", "claude", "http://127.0.0.1:9/v1"),
-        *("mine.py", "module:name", "command:echo x;price=1/1", "gpt-5"),
+        *("model_of_mine.py", "module:name", "command:echo x;price=1/1", "gpt-5"),
     ],
 )
 def test_nobody_knows_what_others_cost(target: str) -> None:
