@@ -39,7 +39,7 @@ PARTS = {
          "core/append_log", "core/atomic_file"),
         ("tests/runs", "tests/core"),
     ),
-    "verification": (("generate/verification",), ("tests/generate",)),
+    "verification": (("generate/verification",), ("tests/generate/verification",)),
 }  # fmt: skip
 """For each part: its files or folders, and the tests that are to notice."""
 
