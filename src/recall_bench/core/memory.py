@@ -97,19 +97,15 @@ class Memory(Protocol):
 
     async def ingest(self, episode: Episode) -> None:
         """Ingest one episode. Called in story order."""
-        ...
 
     async def settle(self) -> None:
         """Return once everything ingested can be queried. Called at every checkpoint."""
-        ...
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """Reply, or raise SystemFault. An apology in prose would be graded as an answer."""
-        ...
 
     async def close(self) -> None:
         """Release everything this memory holds."""
-        ...
 
 
 class Snapshots(Protocol):
@@ -117,15 +113,12 @@ class Snapshots(Protocol):
 
     async def save(self, memory: Memory) -> str:
         """Save the present state of a memory and return a token for it."""
-        ...
 
     async def open(self, token: str) -> Memory:
         """Open a new memory in the saved state; asking it changes no other memory."""
-        ...
 
     async def drop(self, token: str) -> None:
         """Delete a saved state that is no longer needed."""
-        ...
 
 
 @runtime_checkable
@@ -137,18 +130,15 @@ class PortableSnapshots(Protocol):
 
         Dropping the token does not change the folder.
         """
-        ...
 
     async def unpack(self, place: Path) -> str:
         """Return a token for a state that was packed there, perhaps by another process.
 
         Neither this nor dropping the token changes the folder; others may read from it.
         """
-        ...
 
     async def discard(self, place: Path) -> None:
         """Delete what was packed there; the folder stays."""
-        ...
 
 
 class MemorySystem(Protocol):
@@ -157,20 +147,16 @@ class MemorySystem(Protocol):
     @property
     def card(self) -> SystemCard:
         """The system's declaration of itself."""
-        ...
 
     @property
     def snapshots(self) -> Snapshots | None:
         """None if the system has no snapshots."""
-        ...
 
     async def open(self, scenario: str) -> Memory:
         """Open an empty memory."""
-        ...
 
     async def close(self) -> None:
         """Release everything the system holds. Called once, after the last memory."""
-        ...
 
 
 @runtime_checkable
@@ -183,7 +169,6 @@ class WorkerLimitedSystem(Protocol):
     @property
     def max_shards(self) -> int | None:
         """How many workers may have memories open in it at once; None for no limit."""
-        ...
 
 
 def get_worker_limit(system: MemorySystem) -> int | None:
@@ -202,7 +187,6 @@ class BulkIngestMemory(Protocol):
         self, episodes: Sequence[Episode], took: Callable[[Episode], None]
     ) -> None:
         """Ingest them in story order; `took` is called for each once it is stored."""
-        ...
 
 
 @runtime_checkable
@@ -211,7 +195,6 @@ class AttestingMemory(Protocol):
 
     async def attest(self) -> int | None:
         """Count the ingested days; None if it cannot."""
-        ...
 
 
 class Holdings(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -229,7 +212,6 @@ class MemoryWithHoldings(Protocol):
 
     async def holdings(self) -> Holdings:
         """Report its present content. Called at every checkpoint, after `settle`."""
-        ...
 
 
 @runtime_checkable
@@ -238,7 +220,6 @@ class MeteringSystem(Protocol):
 
     def drain(self) -> Usage:
         """Return what was spent since the last call."""
-        ...
 
 
 @runtime_checkable
@@ -247,7 +228,6 @@ class EvidenceControl(Protocol):
 
     def receive_evidence(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
         """Receive the supporting passages of each question of the scenario, by question id."""
-        ...
 
 
 class ReaderCard(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -266,18 +246,15 @@ class Reader(Protocol):
     @property
     def card(self) -> ReaderCard:
         """The reader's identity; it changes whenever an answer could."""
-        ...
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
         """Answer, with the reader's own usage, or raise ReaderFault.
 
         Without passages the answer says that there is no record.
         """
-        ...
 
     async def close(self) -> None:
         """Release connections."""
-        ...
 
 
 class Delivery(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -40,7 +40,6 @@ class ComputedRecord(Record, frozen=True, kw_only=True):
 class _Scalar(Protocol):
     def item(self) -> object:
         """Return the Python number."""
-        ...
 
 
 _PLAIN = frozenset({float, int, bool, str, type(None)})

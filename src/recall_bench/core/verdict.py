@@ -135,15 +135,12 @@ class Judge(Protocol):
     @property
     def card(self) -> JudgeCard:
         """The judge's identity; it changes whenever a verdict could."""
-        ...
 
     def study(self, scenario: Scenario) -> None:
         """Prepare for answers about this scenario. Called before the first one."""
-        ...
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """Judge, or raise JudgeFault. Never guess marks from an unreadable reply."""
-        ...
 
 
 @runtime_checkable
@@ -152,7 +149,6 @@ class ClosableJudge(Protocol):
 
     async def close(self) -> None:
         """Release them; a later call opens them again."""
-        ...
 
 
 @runtime_checkable
@@ -161,7 +157,6 @@ class TrainedJudge(Protocol):
 
     def is_trained_on(self, question: str) -> bool:
         """Whether it was trained on this question, so that its agreement there is flattered."""
-        ...
 
 
 async def close_judge(judge: Judge | None) -> None:

@@ -1,13 +1,19 @@
 """OpenAI-compatible servers: their address, headers, prices, and the models they list."""
 
+import json
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.models.model_spec import ModelSpec
+from recall_bench.models.faults import truncate_line
+from recall_bench.models.model_spec import ModelSpec, parse_spec
 from recall_bench.models.prices import price_usage
 from recall_bench.models.provider_catalogue import PROVIDERS
 from recall_bench.models.provider_model import build_basic_authorization, find_key
@@ -20,15 +26,6 @@ from recall_bench.models.redaction import (
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage
-import json
-import re
-from dataclasses import replace
-from http.client import HTTPException
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
-
-from recall_bench.models.faults import truncate_line
-from recall_bench.models.model_spec import parse_spec
 
 COMPATIBLE = frozenset({"azure", "litellm", "ollama", "openai", "openai-chat", "vllm"})
 """Providers whose address takes OpenAI's requests as they are."""

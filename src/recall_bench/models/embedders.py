@@ -68,25 +68,20 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Precise enough to make the same vectors again, and free of secrets."""
-        ...
 
     @property
     def model(self) -> str:
         """The name a client uses: a plain word without an address."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """The length of its vectors; may call the model to find out."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector per text, or raise ModelBusy, ModelGone or another ModelFault."""
-        ...
 
     def close(self) -> None:
         """Release connections."""
-        ...
 
 
 def open_embedder(

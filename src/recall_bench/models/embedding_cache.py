@@ -43,7 +43,6 @@ class IdentifiedEmbedder(Embedder, Protocol):
     @property
     def identity(self) -> str:
         """Embedders of one identity make the same vectors at the same price."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

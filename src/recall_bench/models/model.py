@@ -44,20 +44,16 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """Identifies the model exactly; holds no secret."""
-        ...
 
     @property
     def is_priced(self) -> bool:
         """Whether the cost of a call is known."""
-        ...
 
     async def complete(self, prompt: Prompt) -> Reply:
         """Call once, or raise ModelBusy, ModelGone or another ModelFault; the caller retries."""
-        ...
 
     async def close(self) -> None:
         """Release connections."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

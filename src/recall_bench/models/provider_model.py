@@ -5,38 +5,28 @@ token limit too high. After a refusal that names such a setting, the next call l
 was a default; settings of the user stay. A refusal costs one call, which the caller repeats.
 """
 
+import os
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit
 
 from anyio.lowlevel import current_token
 
-from recall_bench.core.errors import ModelBusy, ModelFault
+from recall_bench.core.errors import BenchError, ModelBusy, ModelFault, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.models.faults import is_filtered, read_refusal, translate_error, truncate_line
-from recall_bench.models.model import Finish, Prompt, Reply
+from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.models.model_spec import ModelSpec
 from recall_bench.models.prices import is_price_known, price_usage
-from recall_bench.models.redaction import Redactor
-
-if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.models import Model as Foreign
-    from pydantic_ai.models import ModelRequestParameters
-    from pydantic_ai.settings import ModelSettings
-import os
-from base64 import b64encode
-from ipaddress import ip_address
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
-
-from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.models.model import Model
 from recall_bench.models.program_model import open_agent
 from recall_bench.models.provider_catalogue import BUNDLED, PROVIDERS, Provider
 from recall_bench.models.redaction import (
+    Redactor,
     filter_logs,
     is_key_necessary,
     list_environment_secrets,
@@ -44,8 +34,11 @@ from recall_bench.models.redaction import (
 )
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model as Foreign
+    from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.providers import Provider as ForeignProvider
+    from pydantic_ai.settings import ModelSettings
 
 _REFUSABLE = {
     "schema": re.compile(

@@ -24,7 +24,6 @@ class HonestDay(Protocol):
     @property
     def date(self) -> str:
         """ISO 8601."""
-        ...
 
 
 class HonestContext(Protocol):
@@ -33,12 +32,10 @@ class HonestContext(Protocol):
     @property
     def date(self) -> date:
         """Today, in the story."""
-        ...
 
     @property
     def session(self) -> str:
         """The session it is asked from."""
-        ...
 
 
 def extract_words(text: str) -> frozenset[str]:

@@ -4,23 +4,16 @@ A run refuses a story with a problem. A lint reports the problem and checks the 
 valid in the files is read.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
-
-from recall_bench.core.record import Record
-
-if TYPE_CHECKING:
-    pass
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
 from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, compute_story_date
 from recall_bench.core.text_values import QUOTE, TextValue, find_claims
 from recall_bench.core.yaml12 import Document, read_document

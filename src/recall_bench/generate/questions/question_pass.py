@@ -45,15 +45,12 @@ from recall_bench.generate.questions.window import (
 from recall_bench.generate.questions.window_record import WindowRecord
 
 if TYPE_CHECKING:
-    from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
-    from recall_bench.models.model import Prompt
-
-
-if TYPE_CHECKING:
     from recall_bench.generate.checks.check_result import QuestionChecker
-    from recall_bench.models.model import Model
+    from recall_bench.generate.questions.offline_questions import OfflineQuestionWriter
+    from recall_bench.models.model import Model, Prompt
 
     CheckerFactory = Callable[[Layout, Sequence[Mapping[str, object]]], QuestionChecker]
+
 
 _UNREACHABLE_DAY = 10**6
 """A day number beyond any story: the existing days decide where questions end."""

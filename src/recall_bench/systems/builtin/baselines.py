@@ -7,33 +7,18 @@ All of them quote the record, and give the same answer every time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
-
-from recall_bench.core.memory import Answer, Passage
-from recall_bench.core.scenario import Question
-from recall_bench.core.schedule import generate_numbers
-from recall_bench.systems.builtin.passage_index import (
-    IndexedPassage,
-    PassageIndex,
-    answer_no_record,
-    format_quote,
-    format_quotes,
-)
-from recall_bench.systems.builtin.word_index import Vocabulary
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-from collections.abc import Callable
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.memory import Asker, Clock, MemorySystem, SystemCard
+from recall_bench.core.memory import Answer, Asker, Clock, MemorySystem, Passage, SystemCard
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import Question
+from recall_bench.core.schedule import generate_numbers
 from recall_bench.systems.builtin.chunks import Chunker
 from recall_bench.systems.builtin.index_memory import IndexMemory, IndexSystem
 from recall_bench.systems.builtin.options import (
@@ -46,9 +31,20 @@ from recall_bench.systems.builtin.options import (
     WordOptions,
     read_options,
 )
-from recall_bench.systems.builtin.passage_index import Indexer
+from recall_bench.systems.builtin.passage_index import (
+    IndexedPassage,
+    Indexer,
+    PassageIndex,
+    answer_no_record,
+    format_quote,
+    format_quotes,
+)
 from recall_bench.systems.builtin.retrieval import PassageSearch
-from recall_bench.systems.builtin.word_index import Bm25, WordVectorTable
+from recall_bench.systems.builtin.word_index import Bm25, Vocabulary, WordVectorTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ index with the new documents, which shares everything with the old one but the m
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from recall_bench.core.memory import Passage
+from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Episode
 from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.chunks import Chunk, Chunker, join_chunks
@@ -32,17 +32,8 @@ from recall_bench.systems.builtin.word_index import (
     TermCounts,
     Vocabulary,
     WordVectorTable,
+    count_bytes,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from recall_bench.core.memory import Answer
-from recall_bench.systems.builtin.word_index import count_bytes
 
 if TYPE_CHECKING:
     import numpy as np

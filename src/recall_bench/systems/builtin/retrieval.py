@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from recall_bench.systems.builtin.passage_index import PassageIndex
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +21,9 @@ from recall_bench.systems.builtin.word_index import Vocabulary, WordVectorTable
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from recall_bench.systems.builtin.passage_index import PassageIndex
+
 
 _QUOTED = re.compile(r"\"([^\"]{2,})\"|“([^”]{2,})”|(?<!\w)'([^']{2,})'(?!\w)|‘([^’]{2,})’")
 _CODE = re.compile(r"(?<![\w.])[$€£#@]?(?=[\w./:-]*\d)\w+(?:[.,:/-]\w+)*%?")

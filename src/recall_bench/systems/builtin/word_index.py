@@ -8,16 +8,10 @@ from them in one expression. A test holds it equal to the one that bm25s builds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-import re
-from typing import TYPE_CHECKING
 
 from recall_bench.models.static_embedding import DIMENSIONS, embed
 

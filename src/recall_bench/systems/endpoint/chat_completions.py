@@ -206,20 +206,16 @@ class Chat(Protocol):
     @property
     def name(self) -> str:
         """Identifies the model exactly; holds no secret."""
-        ...
 
     @property
     def model(self) -> str:
         """The name a client may use."""
-        ...
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
         """Return the body of a completion and its usage; EndpointRefusal if there is none."""
-        ...
 
     async def close(self) -> None:
         """Release connections."""
-        ...
 
 
 def open_chat(

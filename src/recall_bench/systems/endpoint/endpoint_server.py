@@ -7,24 +7,15 @@ pieces waits up to 40 ms for the first acknowledgement), and a reply is sent in 
 
 from __future__ import annotations
 
-from base64 import b64encode
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from recall_bench.core.usage import Usage
-from recall_bench.models.embedders import Embeddings, normalise_vectors
-from recall_bench.systems.endpoint.chat_completions import EndpointRefusal
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 import asyncio
 import os
 import socket
 import threading
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import msgspec
@@ -38,9 +29,18 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recall_bench.core.errors import ModelFault, UsageError
-from recall_bench.core.usage import UsageMeter
-from recall_bench.models.embedders import Embedder
-from recall_bench.systems.endpoint.chat_completions import Chat, format_stream, translate_fault
+from recall_bench.core.usage import Usage, UsageMeter
+from recall_bench.models.embedders import Embedder, Embeddings, normalise_vectors
+from recall_bench.systems.endpoint.chat_completions import (
+    Chat,
+    EndpointRefusal,
+    format_stream,
+    translate_fault,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

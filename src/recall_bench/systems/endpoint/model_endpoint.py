@@ -4,37 +4,29 @@
 default embedder.
 """
 
+import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
+import anyio
 import msgspec
 
+from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
-from recall_bench.core.usage import UsageMeter
+from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, get_worker_limit
+from recall_bench.core.settings import Settings
+from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models import static_embedding
 from recall_bench.models.embedders import Embedder, Embeddings
 from recall_bench.models.embedding_cache import MemoryCachedEmbedder
 
 if TYPE_CHECKING:
-    from recall_bench.systems.endpoint.chat_completions import Chat
-    from recall_bench.systems.endpoint.endpoint_server import ServerThread
-import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
-
-import anyio
-
-from recall_bench.core.cache_folder import find_cache_folder
-from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, get_worker_limit
-from recall_bench.core.settings import Settings
-from recall_bench.core.usage import Usage
-
-if TYPE_CHECKING:
     from recall_bench.models.embedders import Embedder
     from recall_bench.systems.endpoint.chat_completions import Chat
+    from recall_bench.systems.endpoint.endpoint_server import ServerThread
 
 
 class WordVectors:

@@ -1,26 +1,28 @@
 """Calls to a gRPC server over one connection, and what its statuses mean."""
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
-
-if TYPE_CHECKING:
-    import grpc
 import asyncio
 import re
 import ssl
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import anyio
 
 from recall_bench.core.errors import BenchError, SystemBusy, SystemFault, SystemGone, SystemTimeout
-from recall_bench.systems.grpc.grpc_messages import RETRY_AFTER, SERVICE_V2, GrpcMethod, Protobuf
+from recall_bench.systems.grpc.grpc_messages import (
+    RETRY_AFTER,
+    SERVICE_V1,
+    SERVICE_V2,
+    GrpcMethod,
+    Protobuf,
+    decode_message,
+    load_methods,
+)
 from recall_bench.systems.grpc.single_connection import GrpcAddress, SingleConnection
+from recall_bench.systems.transports import wire
 
 if TYPE_CHECKING:
     import grpc
-from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, decode_message, load_methods
-from recall_bench.systems.transports import wire
 
 T = TypeVar("T")
 

@@ -7,40 +7,28 @@ bare text.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from recall_bench.core.errors import SystemFault
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
+from recall_bench.core.memory import UNDECLARED, Answer, Asker, Memory, Snapshots, SystemCard
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.grpc.grpc_channel import MethodNotServed
 from recall_bench.systems.grpc.grpc_messages import (
+    SERVICE_V1,
     SERVICE_V2,
     Protobuf,
     decode_message,
     encode_message,
     find_method,
     load_methods,
+    require_grpc,
 )
-from recall_bench.systems.transports.wire import IngestRequest, Reply, Request
-
-if TYPE_CHECKING:
-    from recall_bench.systems.grpc.grpc_channel import GrpcChannel, GrpcServer
-from contextlib import suppress
-from typing import TYPE_CHECKING
-
-from recall_bench.core.errors import SystemGone, UsageError
-from recall_bench.core.memory import UNDECLARED, Answer, Asker, SystemCard
-from recall_bench.core.scenario import Episode, Question
-from recall_bench.systems.grpc.grpc_channel import MethodNotServed
-from recall_bench.systems.grpc.grpc_messages import SERVICE_V1
-
-if TYPE_CHECKING:
-    from recall_bench.systems.grpc.grpc_channel import GrpcChannel, GrpcServer
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from recall_bench.core.memory import Memory, Snapshots
-from recall_bench.systems.grpc.grpc_messages import require_grpc
 from recall_bench.systems.grpc.single_connection import parse_grpc_address
+from recall_bench.systems.transports.wire import IngestRequest, Reply, Request
 
 if TYPE_CHECKING:
     from recall_bench.systems.grpc.grpc_channel import GrpcChannel, GrpcServer

@@ -9,26 +9,14 @@ starts may outlive it and us. Its pipes are handed to the SDK as streams.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
-
-from recall_bench.core.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
-from recall_bench.systems.mcp.tool_results import ToolReply, parse_tool_result
-from recall_bench.systems.transports.command_system import RETRY_HINT
-
-if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
-    from mcp.client.session import ClientSession
-    from mcp_types import CallToolResult, Implementation
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from recall_bench.core.child_process import (
@@ -40,10 +28,15 @@ from recall_bench.core.child_process import (
     quote_bytes,
     start_process,
 )
+from recall_bench.core.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
+from recall_bench.systems.mcp.tool_results import ToolReply, parse_tool_result
+from recall_bench.systems.transports.command_system import RETRY_HINT
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
+    from mcp.client.session import ClientSession
     from mcp.shared.message import SessionMessage
+    from mcp_types import CallToolResult, Implementation
 
 SILENCE_GRACE_S = 5.0
 """How long a server may take to list its tools after a call that took too long."""
@@ -68,27 +61,21 @@ class McpEndpoint(Protocol):
     @property
     def is_closed(self) -> bool:
         """Whether it is known to be closed."""
-        ...
 
     def is_lost(self, code: int) -> bool:
         """Whether an error with this code means that the server is gone."""
-        ...
 
     def open_streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
         """The streams of messages from and to the server."""
-        ...
 
     async def describe_end(self) -> str:
         """How it ended, as a clause."""
-        ...
 
     def describe_output(self) -> str:
         """Its other output, as a clause that begins with a comma; empty if there is none."""
-        ...
 
     async def kill(self) -> None:
         """End it at once, if we started it."""
-        ...
 
 
 class HttpEndpoint:

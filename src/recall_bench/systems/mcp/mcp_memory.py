@@ -32,7 +32,6 @@ class Connector(Protocol):
 
     async def __call__(self, folder: Path) -> McpConnection:
         """A connection to a server that keeps its files in this folder."""
-        ...
 
 
 class McpMemory:

@@ -1,5 +1,6 @@
 """What a tool found, read from its reply as the map says."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +10,11 @@ import msgspec
 
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemFault
+from recall_bench.systems.builtin.word_index import list_stop_words
 from recall_bench.systems.mcp.server_map import SearchSpec
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
-import math
-
-from recall_bench.systems.builtin.word_index import list_stop_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

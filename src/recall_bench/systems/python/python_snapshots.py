@@ -44,11 +44,9 @@ class SnapshotMethod(Protocol):
 
     async def write(self, memory: PythonMemory, path: Path) -> None:
         """Write the state to a path that does not exist yet."""
-        ...
 
     async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
         """A new memory in the state written there."""
-        ...
 
 
 def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> SnapshotMethod | None:

@@ -37,11 +37,9 @@ class Chooser(Protocol):
 
     async def select(self, prompt: str) -> MemorySelection:
         """Select for the prompt, or raise SystemFault."""
-        ...
 
     async def close(self) -> None:
         """Release resources."""
-        ...
 
 
 class Selector(Protocol):
@@ -50,15 +48,12 @@ class Selector(Protocol):
     @property
     def card(self) -> SystemCard:
         """Its name and version, with every setting that can change a selection."""
-        ...
 
     async def open(self, memories: Sequence[MemoryFile]) -> Chooser:
         """Read the memories, sorted by name."""
-        ...
 
     async def close(self) -> None:
         """Release the selector's own resources. Called once, after the last chooser is closed."""
-        ...
 
 
 class SelectorSystem:

@@ -4,6 +4,8 @@ import os
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path, PurePath
 from socket import gaierror
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -12,6 +14,8 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.systems.transports.ephemeral_server import START_TIMEOUT_S, EphemeralServer
 from recall_bench.systems.transports.http_routes import (
     JSON,
     MAX_BODY_BYTES,
@@ -21,23 +25,17 @@ from recall_bench.systems.transports.http_routes import (
     encode_request,
     parse_fault,
 )
-from recall_bench.systems.transports.remote_system import decode_fault
-from recall_bench.systems.transports.wire import DoneReply, HealthReply, Reply, Request
-
-if TYPE_CHECKING:
-    import httpx
-from importlib import import_module
-from pathlib import Path, PurePath
-
-from recall_bench.core.yaml12 import Document, read_document
-from recall_bench.systems.transports.ephemeral_server import START_TIMEOUT_S, EphemeralServer
 from recall_bench.systems.transports.remote_system import (
     READY_TIMEOUT_S,
     RemoteSystem,
     connect_remote_system,
+    decode_fault,
 )
 from recall_bench.systems.transports.server_yaml import YamlSection, digest_file, parse_section
-from recall_bench.systems.transports.wire import PROTOCOL
+from recall_bench.systems.transports.wire import PROTOCOL, DoneReply, HealthReply, Reply, Request
+
+if TYPE_CHECKING:
+    import httpx
 
 _ADDRESS_FORM = "write http://host:port, and perhaps a path before /health and the others"
 

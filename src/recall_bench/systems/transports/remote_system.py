@@ -69,11 +69,9 @@ class Transport(Protocol):
 
     async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply to one request."""
-        ...
 
     async def close(self) -> None:
         """Disconnect, and stop the server if it was started for us. May be called twice."""
-        ...
 
 
 @runtime_checkable
@@ -84,7 +82,6 @@ class StreamTransport(Transport, Protocol):
         self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
     ) -> None:
         """Send them in order; `took` is called for each that the server acknowledged."""
-        ...
 
 
 READY_TIMEOUT_S = 30.0
