@@ -17,14 +17,17 @@ from recall_bench.core.text_values import (
 )
 from recall_bench.core.value_patterns import WEEKDAYS
 from recall_bench.datasets.lint.lint_corpus import (
-    Lint,
     LintCorpus,
+    LintGroup,
     Remark,
     Severity,
-    check_questions,
 )
 from recall_bench.datasets.lint.value_index import DayLog, LintQuestion
 from recall_bench.datasets.persona_files import find_runs, format_days
+
+ANSWER_LINTS = LintGroup()
+EVIDENCE_LINTS = LintGroup()
+NEGATIVE_LINTS = LintGroup()
 
 INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
 """Categories whose amounts may be computed, so that no day need state them."""
@@ -106,6 +109,11 @@ def _parse_date(value: TextValue, near: date) -> date | None:
         return None
 
 
+@ANSWER_LINTS.add_question_check(
+    "answer-unsupported",
+    Severity.ERROR,
+    "The relevant days state at least one value, name or quotation of the answer.",
+)
 def _describe_no_support(corpus: LintCorpus, question: LintQuestion) -> str | None:
     absent, checked = _find_missing(corpus, question)
     if not absent or len(absent) < checked:
@@ -116,6 +124,12 @@ def _describe_no_support(corpus: LintCorpus, question: LintQuestion) -> str | No
     )
 
 
+@ANSWER_LINTS.add_question_check(
+    "answer-partly-unsupported",
+    Severity.WARNING,
+    "The relevant days state every value, name and quotation of the answer; amounts "
+    "of categories that may count or add up are not looked for.",
+)
 def _describe_partial_support(corpus: LintCorpus, question: LintQuestion) -> str | None:
     absent, checked = _find_missing(corpus, question)
     if not absent or len(absent) == checked:
@@ -126,6 +140,12 @@ def _describe_partial_support(corpus: LintCorpus, question: LintQuestion) -> str
     )
 
 
+@ANSWER_LINTS.add_question_check(
+    "answer-known-early",
+    Severity.WARNING,
+    "No day before the first relevant one states the answer's values on the same "
+    "matter, so what is asked is learned when the file says.",
+)
 def _describe_early_answer(corpus: LintCorpus, question: LintQuestion) -> str | None:
     first = question.days[0]
     before = sorted(day for day in find_telling_days(corpus, question) if day < first)
@@ -140,6 +160,12 @@ def _describe_early_answer(corpus: LintCorpus, question: LintQuestion) -> str | 
     )
 
 
+@ANSWER_LINTS.add_question_check(
+    "answer-elsewhere",
+    Severity.NOTE,
+    f"Fewer than {_EVERYWHERE} other days state the answer's values, so that finding "
+    "the relevant days matters.",
+)
 def _describe_other_days(corpus: LintCorpus, question: LintQuestion) -> str | None:
     others = find_telling_days(corpus, question) - set(question.days)
     if len(others) < _EVERYWHERE:
@@ -150,6 +176,9 @@ def _describe_other_days(corpus: LintCorpus, question: LintQuestion) -> str | No
     )
 
 
+@ANSWER_LINTS.add_question_check(
+    "answer-in-question", Severity.WARNING, "The question does not hold its own answer."
+)
 def _describe_giveaway(_: LintCorpus, question: LintQuestion) -> str | None:
     if question.denies or question.affirms:
         return None
@@ -164,43 +193,6 @@ def _describe_giveaway(_: LintCorpus, question: LintQuestion) -> str | None:
 def _format_values(values: Iterable[TextValue]) -> str:
     names = list(dict.fromkeys(value.shown for value in values))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-ANSWER_LINTS = (
-    Lint(
-        code="answer-unsupported",
-        severity=Severity.ERROR,
-        summary="The relevant days state at least one value, name or quotation of the answer.",
-        check=check_questions(_describe_no_support),
-    ),
-    Lint(
-        code="answer-partly-unsupported",
-        severity=Severity.WARNING,
-        summary="The relevant days state every value, name and quotation of the answer; amounts "
-        "of categories that may count or add up are not looked for.",
-        check=check_questions(_describe_partial_support),
-    ),
-    Lint(
-        code="answer-known-early",
-        severity=Severity.WARNING,
-        summary="No day before the first relevant one states the answer's values on the same "
-        "matter, so what is asked is learned when the file says.",
-        check=check_questions(_describe_early_answer),
-    ),
-    Lint(
-        code="answer-elsewhere",
-        severity=Severity.NOTE,
-        summary=f"Fewer than {_EVERYWHERE} other days state the answer's values, so that finding "
-        "the relevant days matters.",
-        check=check_questions(_describe_other_days),
-    ),
-    Lint(
-        code="answer-in-question",
-        severity=Severity.WARNING,
-        summary="The question does not hold its own answer.",
-        check=check_questions(_describe_giveaway),
-    ),
-)
 
 
 _WINDOW = 7
@@ -220,6 +212,11 @@ def is_single_fact(question: LintQuestion) -> bool:
     return is_one_fact and not question.item.truth.requires_synthesis
 
 
+@EVIDENCE_LINTS.add_question_check(
+    "whole-window",
+    Severity.WARNING,
+    "A question for one fact does not list seven relevant days or more in a row.",
+)
 def _describe_window(_: LintCorpus, question: LintQuestion) -> str | None:
     if not (is_single_fact(question) and is_whole_window(question)):
         return None
@@ -230,6 +227,11 @@ def _describe_window(_: LintCorpus, question: LintQuestion) -> str | None:
     )
 
 
+@EVIDENCE_LINTS.add_question_check(
+    "synthesis-one-day",
+    Severity.WARNING,
+    "A question that asks for synthesis rests on more than one day.",
+)
 def _describe_single_day(_: LintCorpus, question: LintQuestion) -> str | None:
     if not _is_synthesis(question) or len(question.days) != 1:
         return None
@@ -239,6 +241,11 @@ def _describe_single_day(_: LintCorpus, question: LintQuestion) -> str | None:
     )
 
 
+@EVIDENCE_LINTS.add_question_check(
+    "synthesis-told-whole",
+    Severity.WARNING,
+    "No single day states every value and name of a synthesis of two values or more.",
+)
 def _describe_whole_day(corpus: LintCorpus, question: LintQuestion) -> str | None:
     if not _is_synthesis(question) or len(question.days) < 2 or len(question.exact) < 2:
         return None
@@ -255,28 +262,6 @@ def _describe_whole_day(corpus: LintCorpus, question: LintQuestion) -> str | Non
 
 def _is_synthesis(question: LintQuestion) -> bool:
     return question.category == _SYNTHESIS or question.item.truth.requires_synthesis
-
-
-EVIDENCE_LINTS = (
-    Lint(
-        code="whole-window",
-        severity=Severity.WARNING,
-        summary="A question for one fact does not list seven relevant days or more in a row.",
-        check=check_questions(_describe_window),
-    ),
-    Lint(
-        code="synthesis-one-day",
-        severity=Severity.WARNING,
-        summary="A question that asks for synthesis rests on more than one day.",
-        check=check_questions(_describe_single_day),
-    ),
-    Lint(
-        code="synthesis-told-whole",
-        severity=Severity.WARNING,
-        summary="No single day states every value and name of a synthesis of two values or more.",
-        check=check_questions(_describe_whole_day),
-    ),
-)
 
 
 _NEGATIVE_RECALL = "negative-recall"
@@ -302,6 +287,12 @@ def count_constant_no(corpus: LintCorpus) -> tuple[int, int]:
     return sum(each.denies for each in question), len(question)
 
 
+@NEGATIVE_LINTS.add_check(
+    "constant-answer",
+    Severity.WARNING,
+    "Neither a constant No nor a constant Yes gets more than two thirds of the "
+    "negative-recall questions right.",
+)
 def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
     right, total = count_constant_no(corpus)
     if total < _FEWEST:
@@ -316,6 +307,11 @@ def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
         )
 
 
+@NEGATIVE_LINTS.add_check(
+    "no-but-stated",
+    Severity.WARNING,
+    "Where the answer is no, no sentence of the relevant days says that it happened.",
+)
 def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
     known: dict[str, frozenset[str]] = {}
     for question in corpus.questions:
@@ -344,20 +340,3 @@ def _find_statement(
         ) and _NEGATION.isdisjoint(split_words(sentence.with_lead)):
             return sentence.text
     return None
-
-
-NEGATIVE_LINTS = (
-    Lint(
-        code="constant-answer",
-        severity=Severity.WARNING,
-        summary="Neither a constant No nor a constant Yes gets more than two thirds of the "
-        "negative-recall questions right.",
-        check=_check_balance,
-    ),
-    Lint(
-        code="no-but-stated",
-        severity=Severity.WARNING,
-        summary="Where the answer is no, no sentence of the relevant days says that it happened.",
-        check=_check_statements,
-    ),
-)

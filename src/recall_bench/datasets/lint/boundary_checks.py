@@ -4,8 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
 from recall_bench.core.text_values import TextValue, measure_likeness
-from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity, make_canary
+from recall_bench.datasets.lint.lint_corpus import (
+    LintCorpus,
+    LintGroup,
+    Remark,
+    Severity,
+    make_canary,
+)
 from recall_bench.datasets.lint.value_index import LintQuestion
+
+BOUNDARY_LINTS = LintGroup()
 
 _TWIN = 0.3
 """Share of words from which two questions are about one secret."""
@@ -25,6 +33,12 @@ def find_disclosures(corpus: LintCorpus, question: LintQuestion) -> tuple[str, .
     return tuple(dict.fromkeys(value.shown for value in secret))
 
 
+@BOUNDARY_LINTS.add_check(
+    "boundary-discloses",
+    Severity.ERROR,
+    "An answer that should refuse or tell a part holds nothing that only the "
+    "forbidden sessions say.",
+)
 def _check_disclosures(corpus: LintCorpus) -> Iterator[Remark]:
     for question in _list_withholding(corpus):
         if secret := find_disclosures(corpus, question):
@@ -42,6 +56,12 @@ def _is_told_only_in(corpus: LintCorpus, value: TextValue, sessions: set[str]) -
     return bool(found) and found <= sessions
 
 
+@BOUNDARY_LINTS.add_check(
+    "boundary-incomplete",
+    Severity.ERROR,
+    "A question about a secret has expected_disclosure and, unless it may be answered, "
+    "forbidden_sessions.",
+)
 def _check_fields(corpus: LintCorpus) -> Iterator[Remark]:
     for question in corpus.by_category[BOUNDARY]:
         if question.item.truth.disclosure is None:
@@ -55,6 +75,11 @@ def _check_fields(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
+@BOUNDARY_LINTS.add_check(
+    "boundary-asker",
+    Severity.ERROR,
+    "A question about a secret says from which of the persona's sessions it is asked.",
+)
 def _check_askers(corpus: LintCorpus) -> Iterator[Remark]:
     declared = {PRINCIPAL, *(session.id for session in corpus.sessions)}
     for question in corpus.questions:
@@ -73,6 +98,11 @@ def _check_askers(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
+@BOUNDARY_LINTS.add_check(
+    "boundary-insider",
+    Severity.WARNING,
+    "A participant of the asking session is not in the forbidden one.",
+)
 def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
     for question in _list_withholding(corpus):
         if _is_forgotten(question):
@@ -88,6 +118,11 @@ def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
                 )
 
 
+@BOUNDARY_LINTS.add_check(
+    "boundary-no-twin",
+    Severity.WARNING,
+    "A secret is also asked for from a session that may know it.",
+)
 def _check_twins(corpus: LintCorpus) -> Iterator[Remark]:
     answerable = [
         question
@@ -124,6 +159,11 @@ def _is_twin(question: LintQuestion, other: LintQuestion) -> bool:
     )
 
 
+@BOUNDARY_LINTS.add_check(
+    "boundary-one-sided",
+    Severity.WARNING,
+    "Not every information-boundary question expects a refusal.",
+)
 def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
     expected = [question.item.truth.disclosure for question in corpus.by_category[BOUNDARY]]
     if expected and set(expected) == {Disclosure.REFUSE}:
@@ -133,6 +173,11 @@ def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
         )
 
 
+@BOUNDARY_LINTS.add_check(
+    "canary-misplaced",
+    Severity.ERROR,
+    "A canary occurs only in isolated sessions, and in no question or answer.",
+)
 def _check_canaries(corpus: LintCorpus) -> Iterator[Remark]:
     for question in corpus.questions:
         for text in question.list_texts("canaries"):
@@ -156,51 +201,3 @@ def _check_canaries(corpus: LintCorpus) -> Iterator[Remark]:
 
 def _format_names(names: Iterable[str]) -> str:
     return ", ".join(sorted(name or "no session" for name in names)) or "that session"
-
-
-BOUNDARY_LINTS = (
-    Lint(
-        code="boundary-discloses",
-        severity=Severity.ERROR,
-        summary="An answer that should refuse or tell a part holds nothing that only the "
-        "forbidden sessions say.",
-        check=_check_disclosures,
-    ),
-    Lint(
-        code="boundary-incomplete",
-        severity=Severity.ERROR,
-        summary="A question about a secret has expected_disclosure and, unless it may be answered, "
-        "forbidden_sessions.",
-        check=_check_fields,
-    ),
-    Lint(
-        code="boundary-asker",
-        severity=Severity.ERROR,
-        summary="A question about a secret says from which of the persona's sessions it is asked.",
-        check=_check_askers,
-    ),
-    Lint(
-        code="boundary-insider",
-        severity=Severity.WARNING,
-        summary="A participant of the asking session is not in the forbidden one.",
-        check=_check_insiders,
-    ),
-    Lint(
-        code="boundary-no-twin",
-        severity=Severity.WARNING,
-        summary="A secret is also asked for from a session that may know it.",
-        check=_check_twins,
-    ),
-    Lint(
-        code="boundary-one-sided",
-        severity=Severity.WARNING,
-        summary="Not every information-boundary question expects a refusal.",
-        check=_check_refusals,
-    ),
-    Lint(
-        code="canary-misplaced",
-        severity=Severity.ERROR,
-        summary="A canary occurs only in isolated sessions, and in no question or answer.",
-        check=_check_canaries,
-    ),
-)

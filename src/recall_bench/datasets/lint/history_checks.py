@@ -18,20 +18,29 @@ from recall_bench.core.text_values import (
     remove_values,
 )
 from recall_bench.core.value_patterns import WEEKDAY_PATTERN, WEEKDAYS
-from recall_bench.datasets.lint.lint_corpus import Lint, LintCorpus, Remark, Severity
+from recall_bench.datasets.lint.lint_corpus import LintCorpus, LintGroup, Remark, Severity
 from recall_bench.datasets.lint.value_index import DayLog, LintQuestion, SentenceMention
 from recall_bench.datasets.persona_files import format_days
 from recall_bench.datasets.persona_story import Arc
+
+FILE_LINTS = LintGroup()
+HISTORY_LINTS = LintGroup()
+CORRECTION_LINTS = LintGroup()
+DATE_LINTS = LintGroup()
 
 _PLACED = re.compile(r"(?P<file>[^:\n]+?)(?:, line (?P<line>\d+))?: (?P<message>.+)", re.DOTALL)
 _QUESTION = re.compile(r"\bquestion (?!number\b)(\S+)")
 
 
+@FILE_LINTS.add_check("format-problem", Severity.ERROR, "A run would accept the files.")
 def _check_problems(corpus: LintCorpus) -> Iterator[Remark]:
     for problem in corpus.inspection.problems:
         yield _parse_remark(corpus, str(problem))
 
 
+@FILE_LINTS.add_check(
+    "format-warning", Severity.WARNING, "A run would accept the files without a word."
+)
 def _check_warnings(corpus: LintCorpus) -> Iterator[Remark]:
     shifts = corpus.inspection.calendar.shifts if corpus.inspection.calendar else ()
     said_elsewhere = {f"{corpus.days_name}, {shift}" for shift in shifts}
@@ -52,22 +61,6 @@ def _parse_remark(corpus: LintCorpus, sentence: str) -> Remark:
         line=int(placed["line"]) if placed["line"] else None,
         question=named[1].rstrip(",;:") if named else None,
     )
-
-
-FILE_LINTS = (
-    Lint(
-        code="format-problem",
-        severity=Severity.ERROR,
-        summary="A run would accept the files.",
-        check=_check_problems,
-    ),
-    Lint(
-        code="format-warning",
-        severity=Severity.WARNING,
-        summary="A run would accept the files without a word.",
-        check=_check_warnings,
-    ),
-)
 
 
 _LONG = 6
@@ -101,6 +94,11 @@ def _list_long_sentences(day: DayLog) -> list[str]:
     return [s.text for s in day.sentences if len(s.text.split()) >= _LONG]
 
 
+@HISTORY_LINTS.add_check(
+    "repeated-sentences",
+    Severity.WARNING,
+    f"At least {_NEW:.0%} of the sentences of six words or more are new on their day.",
+)
 def _check_repetition(corpus: LintCorpus) -> Iterator[Remark]:
     new, total = count_new_sentences(corpus)
     if total and new < _NEW * total:
@@ -110,6 +108,11 @@ def _check_repetition(corpus: LintCorpus) -> Iterator[Remark]:
         )
 
 
+@HISTORY_LINTS.add_check(
+    "copied-day",
+    Severity.WARNING,
+    f"No day shares {_COPIED:.0%} of its longer sentences with one of the {_REACH} days before it.",
+)
 def _check_copies(corpus: LintCorpus) -> Iterator[Remark]:
     recent: deque[tuple[int, frozenset[str]]] = deque(maxlen=_REACH)
     for day in corpus.days:
@@ -128,6 +131,9 @@ def _check_copies(corpus: LintCorpus) -> Iterator[Remark]:
         recent.append((day.number, sentences))
 
 
+@HISTORY_LINTS.add_check(
+    "day-size", Severity.WARNING, "A day's file holds neither next to nothing nor a book."
+)
 def _check_sizes(corpus: LintCorpus) -> Iterator[Remark]:
     usual = median([len(day.body) for day in corpus.days]) if corpus.days else 0
     for day in corpus.days:
@@ -142,6 +148,11 @@ def _check_sizes(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
+@HISTORY_LINTS.add_check(
+    "no-session-heading",
+    Severity.WARNING,
+    "Every day has session headings, if the persona has sessions.",
+)
 def _check_headings(corpus: LintCorpus) -> Iterator[Remark]:
     if not corpus.sessions:
         return
@@ -157,6 +168,11 @@ def _check_headings(corpus: LintCorpus) -> Iterator[Remark]:
         )
 
 
+@HISTORY_LINTS.add_check(
+    "session-undeclared",
+    Severity.WARNING,
+    "Days have only sessions that the persona declares, and only while they are open.",
+)
 def _check_sessions(corpus: LintCorpus) -> Iterator[Remark]:
     declared = {session.id: session for session in corpus.sessions}
     strange: dict[str, list[int]] = {}
@@ -177,41 +193,6 @@ def _check_sessions(corpus: LintCorpus) -> Iterator[Remark]:
             f"{format_days(days)} have the session {name} outside its firstDay and lastDay; "
             "correct the one or the others"
         )
-
-
-HISTORY_LINTS = (
-    Lint(
-        code="repeated-sentences",
-        severity=Severity.WARNING,
-        summary=f"At least {_NEW:.0%} of the sentences of six words or more are new on their day.",
-        check=_check_repetition,
-    ),
-    Lint(
-        code="copied-day",
-        severity=Severity.WARNING,
-        summary=f"No day shares {_COPIED:.0%} of its longer sentences with one of the {_REACH} "
-        "days before it.",
-        check=_check_copies,
-    ),
-    Lint(
-        code="day-size",
-        severity=Severity.WARNING,
-        summary="A day's file holds neither next to nothing nor a book.",
-        check=_check_sizes,
-    ),
-    Lint(
-        code="no-session-heading",
-        severity=Severity.WARNING,
-        summary="Every day has session headings, if the persona has sessions.",
-        check=_check_headings,
-    ),
-    Lint(
-        code="session-undeclared",
-        severity=Severity.WARNING,
-        summary="Days have only sessions that the persona declares, and only while they are open.",
-        check=_check_sessions,
-    ),
-)
 
 
 _SUPERSEDED = re.compile(
@@ -279,6 +260,12 @@ def _find_shared_topics(arc: Arc) -> frozenset[str]:
     return wrong & right or (wrong | right) & collect_topics(arc.title)
 
 
+@CORRECTION_LINTS.add_check(
+    "correction-early",
+    Severity.ERROR,
+    "A corrected value is not in the text before its correctedDay: until then the "
+    "wrong one is the right answer.",
+)
 def _check_early_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
         for value in correction.right:
@@ -292,6 +279,11 @@ def _check_early_values(corpus: LintCorpus) -> Iterator[Remark]:
                 )
 
 
+@CORRECTION_LINTS.add_check(
+    "correction-lingering",
+    Severity.WARNING,
+    "After its correctedDay a wrong value is named only as superseded.",
+)
 def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
         for value in correction.wrong:
@@ -309,6 +301,11 @@ def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
                 )
 
 
+@CORRECTION_LINTS.add_check(
+    "correction-unheard",
+    Severity.ERROR,
+    "The wrong value is stated before the correctedDay and the corrected one from then on.",
+)
 def _check_missing_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
         days = _list_days(correction.find_mentions(corpus, correction.right))
@@ -349,40 +346,26 @@ def _format_day_list(days: list[int]) -> str:
     return format_days(days) if len(days) <= 4 else f"{len(days)} days from day {days[0]} on"
 
 
-CORRECTION_LINTS = (
-    Lint(
-        code="correction-early",
-        severity=Severity.ERROR,
-        summary="A corrected value is not in the text before its correctedDay: until then the "
-        "wrong one is the right answer.",
-        check=_check_early_values,
-    ),
-    Lint(
-        code="correction-lingering",
-        severity=Severity.WARNING,
-        summary="After its correctedDay a wrong value is named only as superseded.",
-        check=_check_lingering_values,
-    ),
-    Lint(
-        code="correction-unheard",
-        severity=Severity.ERROR,
-        summary="The wrong value is stated before the correctedDay and the corrected one from "
-        "then on.",
-        check=_check_missing_values,
-    ),
-)
-
-
 _WEEKDAY = rf"({WEEKDAY_PATTERN})\b\.?"
 _BEFORE = re.compile(rf"\b{_WEEKDAY},?\s\Z")
 _AFTER = re.compile(rf"\s\({_WEEKDAY}\)")
 
 
+@DATE_LINTS.add_check(
+    "calendar-shift",
+    Severity.WARNING,
+    "The date a day's text gives is the one the story's epoch gives it.",
+)
 def _check_shifts(corpus: LintCorpus) -> Iterator[Remark]:
     for shift in corpus.calendar.shifts if corpus.calendar else ():
         yield corpus.note_days(str(shift))
 
 
+@DATE_LINTS.add_check(
+    "misdated",
+    Severity.ERROR,
+    "A date in a question or an answer is one the text uses for that day.",
+)
 def _check_dates(corpus: LintCorpus) -> Iterator[Remark]:
     """Check for dates of the story's calendar where the text has another date for that day."""
     for question in corpus.questions:
@@ -420,6 +403,11 @@ def _is_date_in_day(corpus: LintCorpus, day: int, value: TextValue) -> bool:
     return value.core in corpus.by_number[day].dates
 
 
+@DATE_LINTS.add_check(
+    "wrong-weekday",
+    Severity.ERROR,
+    "A weekday beside a date in a question or an answer is that date's.",
+)
 def _check_weekdays(corpus: LintCorpus) -> Iterator[Remark]:
     for question in corpus.questions:
         for text in (question.item.text, question.reference):
@@ -448,25 +436,3 @@ def _find_weekday(corpus: LintCorpus, value: TextValue) -> str | None:
         return WEEKDAYS[date.fromisoformat(whole).weekday()]
     except ValueError:
         return None
-
-
-DATE_LINTS = (
-    Lint(
-        code="calendar-shift",
-        severity=Severity.WARNING,
-        summary="The date a day's text gives is the one the story's epoch gives it.",
-        check=_check_shifts,
-    ),
-    Lint(
-        code="misdated",
-        severity=Severity.ERROR,
-        summary="A date in a question or an answer is one the text uses for that day.",
-        check=_check_dates,
-    ),
-    Lint(
-        code="wrong-weekday",
-        severity=Severity.ERROR,
-        summary="A weekday beside a date in a question or an answer is that date's.",
-        check=_check_weekdays,
-    ),
-)

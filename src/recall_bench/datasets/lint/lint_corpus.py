@@ -85,7 +85,7 @@ class Lint:
     severity: Severity
     summary: str
     """One sentence: the property of a sound dataset, and why."""
-    check: Callable[["LintCorpus"], Iterable[Remark]]
+    check: "Check"
 
     def run(self, corpus: "LintCorpus") -> tuple[LintFinding, ...]:
         """Return all findings of the check, in its order."""
@@ -228,17 +228,37 @@ class LintCorpus:
         return Remark(message=message, file=self.days_name)
 
 
-def check_questions(
-    describe: Callable[[LintCorpus, LintQuestion], str | None],
-) -> Callable[[LintCorpus], Iterator[Remark]]:
-    """Make a check that remarks on every question for which `describe` returns a message."""
+Check = Callable[[LintCorpus], Iterable[Remark]]
+QuestionMessage = Callable[[LintCorpus, LintQuestion], str | None]
 
-    def check(corpus: LintCorpus) -> Iterator[Remark]:
-        for question in corpus.questions:
-            if message := describe(corpus, question):
-                yield corpus.note_question(question, message)
 
-    return check
+class LintGroup(list[Lint]):
+    """The lints of one topic; its methods register a check under a code."""
+
+    def add_check(self, code: str, severity: Severity, summary: str) -> Callable[[Check], Check]:
+        """Register a check of the whole story."""
+
+        def register(check: Check) -> Check:
+            self.append(Lint(code=code, severity=severity, summary=summary, check=check))
+            return check
+
+        return register
+
+    def add_question_check(
+        self, code: str, severity: Severity, summary: str
+    ) -> Callable[[QuestionMessage], QuestionMessage]:
+        """Register a function that returns what is wrong with one question, or None."""
+
+        def register(describe: QuestionMessage) -> QuestionMessage:
+            def check(corpus: LintCorpus) -> Iterator[Remark]:
+                for question in corpus.questions:
+                    if message := describe(corpus, question):
+                        yield corpus.note_question(question, message)
+
+            self.add_check(code, severity, summary)(check)
+            return describe
+
+        return register
 
 
 def make_canary(text: str) -> TextValue:

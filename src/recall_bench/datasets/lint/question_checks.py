@@ -18,13 +18,16 @@ from recall_bench.core.text_values import (
 )
 from recall_bench.core.value_patterns import MONTHS
 from recall_bench.datasets.lint.lint_corpus import (
-    Lint,
     LintCorpus,
+    LintGroup,
     Remark,
     Severity,
-    check_questions,
 )
 from recall_bench.datasets.lint.value_index import LintQuestion
+
+WORDING_LINTS = LintGroup()
+DUPLICATE_LINTS = LintGroup()
+BALANCE_LINTS = LintGroup()
 
 _PERIOD = re.compile(
     r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(window|period|time ?frame|span|stretch)"
@@ -56,6 +59,12 @@ def is_dated(text: str) -> bool:
     )
 
 
+@WORDING_LINTS.add_question_check(
+    "unnamed-period",
+    Severity.WARNING,
+    "A question names the dates it is about and no “this window” or “recently” that "
+    "only its author could place.",
+)
 def _describe_period(corpus: LintCorpus, question: LintQuestion) -> str | None:
     found = _PERIOD.search(question.item.text)
     if found is None or is_dated(question.item.text):
@@ -66,6 +75,11 @@ def _describe_period(corpus: LintCorpus, question: LintQuestion) -> str | None:
     return f"“{found[0]}” is a period without dates; name the dates it covers"
 
 
+@WORDING_LINTS.add_question_check(
+    "undated-present",
+    Severity.WARNING,
+    "A question for what holds now is retired by irrelevant_after when the answer changes.",
+)
 def describe_undated_present(corpus: LintCorpus, question: LintQuestion) -> str | None:
     """Return the problem of a question about the present whose answer changes, or None."""
     found = _CURRENT.search(question.item.text)
@@ -99,6 +113,11 @@ def _find_change(corpus: LintCorpus, question: LintQuestion) -> str | None:
     return None
 
 
+@WORDING_LINTS.add_question_check(
+    "day-number",
+    Severity.WARNING,
+    "Questions and answers use day numbers only where the log itself does.",
+)
 def _describe_day_number(corpus: LintCorpus, question: LintQuestion) -> str | None:
     for part, text in (("question", question.item.text), ("answer", question.reference)):
         found = _DAY_NUMBER.search(text)
@@ -109,6 +128,12 @@ def _describe_day_number(corpus: LintCorpus, question: LintQuestion) -> str | No
     return None
 
 
+@WORDING_LINTS.add_question_check(
+    "benchmark-words",
+    Severity.WARNING,
+    "A question does not mention sessions, checkpoints, personas or references "
+    "unless the log does.",
+)
 def _describe_benchmark_word(corpus: LintCorpus, question: LintQuestion) -> str | None:
     for found in _BENCHMARK.finditer(question.item.text):
         if not _is_written(corpus, question, rf"\b{re.escape(found[0].removesuffix('s'))}"):
@@ -127,37 +152,6 @@ def _is_written(corpus: LintCorpus, question: LintQuestion, pattern: str) -> boo
         for day in question.days
         for _, part in corpus.by_number[day].split_sessions()
     )
-
-
-WORDING_LINTS = (
-    Lint(
-        code="unnamed-period",
-        severity=Severity.WARNING,
-        summary="A question names the dates it is about and no “this window” or “recently” that "
-        "only its author could place.",
-        check=check_questions(_describe_period),
-    ),
-    Lint(
-        code="undated-present",
-        severity=Severity.WARNING,
-        summary="A question for what holds now is retired by irrelevant_after when the answer "
-        "changes.",
-        check=check_questions(describe_undated_present),
-    ),
-    Lint(
-        code="day-number",
-        severity=Severity.WARNING,
-        summary="Questions and answers use day numbers only where the log itself does.",
-        check=check_questions(_describe_day_number),
-    ),
-    Lint(
-        code="benchmark-words",
-        severity=Severity.WARNING,
-        summary="A question does not mention sessions, checkpoints, personas or references "
-        "unless the log does.",
-        check=check_questions(_describe_benchmark_word),
-    ),
-)
 
 
 _ALIKE = 0.8
@@ -192,6 +186,11 @@ def find_particulars(question: LintQuestion, usual: Collection[str]) -> frozense
     return frozenset(found.difference(usual)) | {f"from {question.session}"}
 
 
+@DUPLICATE_LINTS.add_check(
+    "two-answers",
+    Severity.ERROR,
+    "A question asked from one session has one right answer at any checkpoint.",
+)
 def _check_two_answers(corpus: LintCorpus) -> Iterator[Remark]:
     for earlier, question in _pair_open(_group_by_words(corpus)):
         if is_contradiction(earlier, question):
@@ -202,6 +201,11 @@ def _check_two_answers(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
+@DUPLICATE_LINTS.add_check(
+    "repeated-question",
+    Severity.WARNING,
+    "No question is asked twice in the same words while both may be asked.",
+)
 def _check_repeats(corpus: LintCorpus) -> Iterator[Remark]:
     for earlier, question in _pair_open(_group_by_words(corpus)):
         if not is_contradiction(earlier, question):
@@ -210,6 +214,12 @@ def _check_repeats(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
+@DUPLICATE_LINTS.add_check(
+    "near-repeat",
+    Severity.NOTE,
+    "No two questions with the same answer share four fifths of their words, for then "
+    "they count one thing twice.",
+)
 def _check_near_repeats(corpus: LintCorpus) -> Iterator[Remark]:
     seen: set[str] = set()
     for earlier, question in _pair_open(_group_by_particulars(corpus)):
@@ -256,33 +266,15 @@ def _format_place(question: LintQuestion) -> str:
     )
 
 
-DUPLICATE_LINTS = (
-    Lint(
-        code="two-answers",
-        severity=Severity.ERROR,
-        summary="A question asked from one session has one right answer at any checkpoint.",
-        check=_check_two_answers,
-    ),
-    Lint(
-        code="repeated-question",
-        severity=Severity.WARNING,
-        summary="No question is asked twice in the same words while both may be asked.",
-        check=_check_repeats,
-    ),
-    Lint(
-        code="near-repeat",
-        severity=Severity.NOTE,
-        summary="No two questions with the same answer share four fifths of their words, for then "
-        "they count one thing twice.",
-        check=_check_near_repeats,
-    ),
-)
-
-
 _FEWEST = 10
 """With fewer questions, one answer moves a category's score by more than a tenth."""
 
 
+@BALANCE_LINTS.add_check(
+    "few-questions",
+    Severity.NOTE,
+    f"A category that is asked about has at least {_FEWEST} questions.",
+)
 def _check_few_questions(corpus: LintCorpus) -> Iterator[Remark]:
     for category, question in corpus.by_category.items() if corpus.questions else ():
         if 0 < len(question) < _FEWEST:
@@ -292,6 +284,9 @@ def _check_few_questions(corpus: LintCorpus) -> Iterator[Remark]:
             )
 
 
+@BALANCE_LINTS.add_check(
+    "no-questions", Severity.NOTE, "Every one of the ten categories has questions."
+)
 def _check_no_questions(corpus: LintCorpus) -> Iterator[Remark]:
     absent = [category for category, question in corpus.by_category.items() if not question]
     if absent and corpus.questions:
@@ -300,6 +295,9 @@ def _check_no_questions(corpus: LintCorpus) -> Iterator[Remark]:
         )
 
 
+@BALANCE_LINTS.add_check(
+    "one-difficulty", Severity.NOTE, "Difficulty labels differ, or they carry no information."
+)
 def _check_difficulties(corpus: LintCorpus) -> Iterator[Remark]:
     labels = Counter(question.item.truth.difficulty for question in corpus.questions)
     if len(labels) == 1 and labels.total() >= _FEWEST:
@@ -307,25 +305,3 @@ def _check_difficulties(corpus: LintCorpus) -> Iterator[Remark]:
             f"all {labels.total()} questions are {next(iter(labels))}; "
             "label them by how hard they are"
         )
-
-
-BALANCE_LINTS = (
-    Lint(
-        code="few-questions",
-        severity=Severity.NOTE,
-        summary=f"A category that is asked about has at least {_FEWEST} questions.",
-        check=_check_few_questions,
-    ),
-    Lint(
-        code="no-questions",
-        severity=Severity.NOTE,
-        summary="Every one of the ten categories has questions.",
-        check=_check_no_questions,
-    ),
-    Lint(
-        code="one-difficulty",
-        severity=Severity.NOTE,
-        summary="Difficulty labels differ, or they carry no information.",
-        check=_check_difficulties,
-    ),
-)
