@@ -7,7 +7,7 @@ python docs/generate.py --check   fail if one is out of date
 import ast
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -27,7 +27,7 @@ from recall_bench.datasets.methodologies import (
     Ranking,
     list_methodologies,
 )
-from recall_bench.datasets.public_dataset import CorrectionLayer, Erratum, PublicDataset
+from recall_bench.datasets.public_dataset import PublicDataset
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
@@ -219,7 +219,7 @@ def datasets() -> str:
             f"| {_size_words(source)} | {_pinned_words(source)} |"
         )
     parts.append("")
-    for _, alike in groupby(list_datasets(), lambda each: (each.family, each.notes, each.errata)):
+    for _, alike in groupby(list_datasets(), lambda each: (each.family, each.about)):
         parts += _dataset_section(tuple(alike))
     return "\n".join(parts)
 
@@ -237,18 +237,18 @@ def _dataset_section(alike: Sequence[PublicDataset]) -> Iterator[str]:
     links = ", ".join(_protocol_link(each) for each in list_methodologies(first.family))
     yield f"| protocols | {links} |"
     yield "\nTo know before quoting a number:\n"
-    yield from (f"* {note}" for note in first.notes)
-    yield from _named_notes("Errata, dealt with when it is read:", first.errata)
+    yield from (f"* {note}" for note in first.about.notes)
+    yield from _named_notes("Errata, dealt with when it is read:", first.about.errata)
     yield from _named_notes(
-        "Corrections by others, laid over only with `--errata NAME`:", first.layers
+        "Corrections by others, laid over only with `--errata NAME`:", first.about.layers
     )
     yield ""
 
 
-def _named_notes(title: str, notes: Sequence[Erratum | CorrectionLayer]) -> Iterator[str]:
+def _named_notes(title: str, notes: Mapping[str, str]) -> Iterator[str]:
     if notes:
         yield f"\n{title}\n"
-        yield from (f"* `{note.name}`: {note.concerns}" for note in notes)
+        yield from (f"* `{name}`: {text}" for name, text in notes.items())
 
 
 def _size_words(source: DatasetSource) -> str:

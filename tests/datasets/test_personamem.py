@@ -89,7 +89,7 @@ def test_the_longest_option_is_right_twice_as_often_as_chance(sample: Sequence[S
         shares.append((item.truth.choice in tied) / len(tied))
 
     assert round(sum(shares) / len(items), 3) == 0.547
-    assert any("0.547" in note for note in find_dataset("personamem-128k").notes)
+    assert any("0.547" in note for note in find_dataset("personamem-128k").about.notes)
 
 
 def test_the_sample_asks_the_same_questions_twice(sample: Sequence[Scenario]) -> None:

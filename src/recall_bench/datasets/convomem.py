@@ -34,7 +34,6 @@ from recall_bench.core.scenario import (
     compute_story_date,
 )
 from recall_bench.datasets.public_dataset import (
-    Erratum,
     PublicDataset,
     build_dialogue,
     load_file_by_file,
@@ -257,34 +256,5 @@ DATASETS = (
         title="ConvoMem",
         load=load,
         has_dates=False,
-        notes=(
-            (
-                "Published are 75,336 items: user 16,733, assistant-facts 12,745, changing 18,323, "
-                "abstention 14,910, preference 5,079 and implicit-connection 7,546."
-            ),
-            "The answer to a preference or implicit-connection question is a rubric for a reply.",
-            "The evidence of an abstention question is what was said near it; it holds no answer.",
-            (
-                "Without upstream's folders a question's category is its subject, and no question "
-                "is known for one that must not be answered."
-            ),
-            (
-                "An item comes with the conversations that hold its evidence and no others; only "
-                "the test cases mix in conversations that do not matter."
-            ),
-        ),
-        errata=(
-            Erratum(
-                name="shortened-evidence",
-                concerns="A quarter of the 144,598 evidence texts (35,328 by a third party's "
-                "count) lack the opening or the end of their message, which is taken for them.",
-            ),
-            Erratum(
-                name="reworded-evidence",
-                concerns="About 3 in 100 evidence texts (4,268 by a third party's count) are no "
-                "message; the conversation of the same number is cited whole, and where the "
-                "numbers do not match the text is left out.",
-            ),
-        ),
     ),
 )

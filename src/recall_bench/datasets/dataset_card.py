@@ -128,13 +128,17 @@ def build_card(
         entry=entry,
         family=dataset.family,
         has_dates=dataset.has_dates,
-        notes=dataset.notes,
-        errata=tuple(DatasetNote(name=one.name, concerns=one.concerns) for one in dataset.errata),
-        layers=tuple(DatasetNote(name=one.name, concerns=one.concerns) for one in dataset.layers),
+        notes=dataset.about.notes,
+        errata=_list_notes(dataset.about.errata),
+        layers=_list_notes(dataset.about.layers),
         data=str(place) if place is not None else None,
         is_published=is_published,
         counts=counts,
     )
+
+
+def _list_notes(described: dict[str, str]) -> tuple[DatasetNote, ...]:
+    return tuple(DatasetNote(name=name, concerns=text) for name, text in described.items())
 
 
 def _build_entry(dataset: PublicDataset) -> DatasetEntry:

@@ -213,7 +213,7 @@ def _find_data(dataset: PublicDataset, request: EvalRequest) -> Path:
 def _find_layers(
     dataset: PublicDataset, request: EvalRequest, data: Path
 ) -> Iterator[tuple[str, Path]]:
-    known = [layer.name for layer in dataset.layers]
+    known = dataset.about.layers
     for word in request.errata:
         name, _, path = word.partition("=")
         if name not in known:

@@ -22,8 +22,6 @@ import msgspec
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
 from recall_bench.datasets.public_dataset import (
-    CorrectionLayer,
-    Erratum,
     JsonArray,
     PublicDataset,
     build_dialogue,
@@ -31,6 +29,9 @@ from recall_bench.datasets.public_dataset import (
 )
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+
+AUDIT = "audit"
+"""The layer of corrections that a public audit found."""
 
 NOT_MENTIONED = "That was not mentioned in the conversation."
 """The right answer to every question of category 5."""
@@ -78,13 +79,11 @@ def load(data: Path, layers: Mapping[str, Path]) -> tuple[Scenario, ...]:
 
     The layer `audit` is the list of errors that a public audit of that file found.
     """
-    if unknown := set(layers) - {AUDIT.name}:
-        raise UsageError(
-            f"LoCoMo has no corrections named {min(unknown)!r}; available: {AUDIT.name!r}"
-        )
+    if unknown := set(layers) - {AUDIT}:
+        raise UsageError(f"LoCoMo has no corrections named {min(unknown)!r}; available: {AUDIT!r}")
     elements = JsonArray(locate_file(data, "locomo10.json"), "conversation")
     scenarios = tuple(_decode_scenario(elements, number) for number in range(len(elements)))
-    return _apply_audit(scenarios, layers[AUDIT.name]) if AUDIT.name in layers else scenarios
+    return _apply_audit(scenarios, layers[AUDIT]) if AUDIT in layers else scenarios
 
 
 def _decode_scenario(elements: JsonArray, number: int) -> Scenario:
@@ -226,81 +225,6 @@ def _correct_item(scenario: Scenario, number: int, finding: _LocomoAuditEntry) -
             )
 
 
-AUDIT = CorrectionLayer(
-    name="audit",
-    concerns="A third party's audit of the 1,540 questions of categories 1–4 (dial481/locomo-audit "
-    "@ 9493fb4) flags 156: 86 get its answer and its citation (33 hallucinations, 26 errors of "
-    "time, 24 of attribution, 3 incomplete answers), 57 its citation alone (3 of them mended "
-    "without it too), 13 that it calls ambiguous stay as published, and one of the 86, "
-    "conv-47:q11, has no evidence then, so that 1,981 questions cite a turn.",
-)
-
-_NOTES = (
-    (
-        "There are 1,986 questions: 1,982 cite a turn, which is what retrieval is scored on; 1,540 "
-        "are of categories 1–4, which is what most published answers are scored on."
-    ),
-    (
-        "446 are adversarial, 444 of them without an answer in the file: the right thing is to say "
-        "that it was not mentioned, and what they cite is where the trap comes from, so that "
-        "retrieval scores on them reward finding bait."
-    ),
-    (
-        "Papers and harnesses permute the names of the categories; compare numbers by the counts: "
-        "282 multi-hop, 321 temporal, 96 open-domain, 841 single-hop, 446 adversarial."
-    ),
-    (
-        "With the audit laid over, some references are sentences that deny what the question takes "
-        "for granted: judge them by meaning, because token F1 against them says little."
-    ),
-)
-
-_ERRATA = (
-    Erratum(
-        name="misspelt-evidence",
-        concerns="9 of the references to turns match none: 6 are mended, and 3 that name no turn "
-        "there is (`D` and `D10:19` in conv-42, `D4:36` in conv-47) are dropped.",
-    ),
-    Erratum(
-        name="no-evidence",
-        concerns="4 questions of category 3 cite nothing (conv-26:q30 and q46, conv-50:q39 and "
-        "q42); they are left out of retrieval, where the official script gives them full recall.",
-    ),
-    Erratum(
-        name="photos",
-        concerns="1,226 turns share a photo that is known by its caption alone; the caption is "
-        "added to what was said.",
-    ),
-    Erratum(
-        name="dates-without-a-session",
-        concerns="conv-26 has 16 dates of sessions that are not there; they are no episodes.",
-    ),
-    Erratum(
-        name="sessions-as-keys",
-        concerns="Sessions are keys of a mapping; they are put in the order of their numbers, so "
-        "that session 10 follows session 9.",
-    ),
-    Erratum(
-        name="numbers-for-answers",
-        concerns="6 answers, all of conv-26, are whole numbers; they are taken as written.",
-    ),
-    Erratum(
-        name="adversarial-no",
-        concerns="2 adversarial questions (conv-26:q167 and q178) have the answer `No`; they are "
-        "treated as the other 444, where to deny it is right.",
-    ),
-    Erratum(
-        name="adversarial-not-mentioned",
-        concerns="2 adversarial questions (conv-30:q79 and q103) have the right answer, `Not "
-        "mentioned`, for a trap; it is kept as one, and whoever scores traps should know.",
-    ),
-    Erratum(
-        name="repeated-questions",
-        concerns="12 questions are asked twice within a conversation, 11 of them in conv-48; each "
-        "counts as often as it is asked.",
-    ),
-)
-
 DATASETS = (
     PublicDataset(
         name="locomo",
@@ -308,8 +232,5 @@ DATASETS = (
         title="LoCoMo, ten long chats between two friends",
         load=load,
         has_dates=True,
-        notes=_NOTES,
-        errata=_ERRATA,
-        layers=(AUDIT,),
     ),
 )

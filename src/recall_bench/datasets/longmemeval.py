@@ -28,7 +28,6 @@ import msgspec
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
 from recall_bench.datasets.public_dataset import (
-    Erratum,
     JsonArray,
     LazyScenarios,
     PublicDataset,
@@ -189,69 +188,6 @@ def _parse_time(written: str) -> datetime:
         raise ValueError(f"{written!r} is no date ({error})") from error
 
 
-_NOTES = (
-    (
-        "The official retrieval scores are over 419 questions and not 500: those that can be "
-        "answered (470) and that a turn of the user answers; the assistant alone answers 51."
-    ),
-    (
-        "The 30 questions that cannot be answered are counted within their types, and their "
-        "reference is an explanation; for single-session-preference (30) it is a rubric."
-    ),
-    (
-        "Sessions are shared between questions: a memory that is not emptied between two questions "
-        "has seen more than it was given."
-    ),
-    (
-        "Only the cleaned release of September 2025 is read here; numbers on the first one are not "
-        "comparable."
-    ),
-)
-
-_ERRATA = (
-    Erratum(
-        name="telling-ids",
-        concerns="Gold sessions are called `answer_…`, 30 question ids end in `_abs` and the turns "
-        "of gold sessions carry `has_answer`; scenarios and episodes have names of their own, and "
-        "the mark is kept from the system.",
-    ),
-    Erratum(
-        name="unsorted-haystacks",
-        concerns="The sessions of 34 questions of oracle and 211 of S are not in the order of "
-        "time, though said to be; they are sorted by date, equal dates in the order of the file.",
-    ),
-    Erratum(
-        name="repeated-sessions",
-        concerns="13 questions of S hold one session twice, on two dates and never a gold one; "
-        "both stay, as episodes of their own.",
-    ),
-    Erratum(
-        name="sessions-after-the-question",
-        concerns="43 questions of oracle and 76 of S have sessions later than the question, in 44 "
-        "of S a gold one; all are fed before it is asked.",
-    ),
-    Erratum(
-        name="gold-sessions-without-a-turn",
-        concerns="94 of 948 gold sessions have no turn marked as answering, and 21 questions, none "
-        "of which can be answered, have none at all; such a session is cited as a whole.",
-    ),
-    Erratum(
-        name="blank-turns",
-        concerns="12 turns of S are blank; they are left out, because they say nothing and some "
-        "systems refuse an empty message, and the turns after them move up by one.",
-    ),
-    Erratum(
-        name="numbers-for-answers",
-        concerns="32 answers are whole numbers and not text; they are taken as written.",
-    ),
-    Erratum(
-        name="dates-by-size",
-        concerns="All 500 questions have other dates in oracle than in S; each size is read by "
-        "its own.",
-    ),
-)
-
-
 def _make_dataset(size: str, file: str, title: str) -> PublicDataset:
     return PublicDataset(
         name=f"longmemeval-{size}",
@@ -259,8 +195,6 @@ def _make_dataset(size: str, file: str, title: str) -> PublicDataset:
         title=title,
         load=partial(load, names=(file,)),
         has_dates=True,
-        notes=_NOTES,
-        errata=_ERRATA,
     )
 
 

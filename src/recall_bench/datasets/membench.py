@@ -41,7 +41,6 @@ from recall_bench.core.scenario import (
     compute_story_date,
 )
 from recall_bench.datasets.public_dataset import (
-    Erratum,
     PublicDataset,
     build_dialogue,
     load_file_by_file,
@@ -358,13 +357,6 @@ def _find_evidence(
             yield Evidence(day=place.day, turn=turn, speaker=turns[turn].speaker)
 
 
-_CLOSED = "Every utterance ends with its place and time, as upstream shows it to its agents."
-_PAST_THE_END = Erratum(
-    name="one-past-the-end",
-    concerns="One comparative question about events cites the step after the last (a third "
-    "party's count); that step is dropped.",
-)
-
 DATASETS = (
     PublicDataset(
         name="membench-first",
@@ -372,19 +364,6 @@ DATASETS = (
         title="MemBench, first view",
         load=load_first,
         has_dates=True,
-        notes=(
-            _CLOSED,
-            "Published are 12,000 trajectories in eleven categories, 500 for each topic of each.",
-            "Evidence is the utterance that tells the answer, and not the pair it belongs to.",
-        ),
-        errata=(
-            _PAST_THE_END,
-            Erratum(
-                name="no-target",
-                concerns="Four highlevel_rec questions about movies cite no step (a third party's "
-                "count) and have no evidence.",
-            ),
-        ),
     ),
     PublicDataset(
         name="membench-third",
@@ -392,18 +371,5 @@ DATASETS = (
         title="MemBench, third view",
         load=load_third,
         has_dates=True,
-        notes=(
-            _CLOSED,
-            "Published are 14,637 trajectories in eight categories.",
-            "MemDaily, the Chinese predecessor, is read as well: 3,000 trajectories less errata.",
-        ),
-        errata=(
-            _PAST_THE_END,
-            Erratum(
-                name="no-options",
-                concerns="Thirty aggregative questions of MemDaily have [ERRORC] for their "
-                "options; they are left out, and their trajectories with them.",
-            ),
-        ),
     ),
 )

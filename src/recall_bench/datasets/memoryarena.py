@@ -254,14 +254,5 @@ DATASETS: tuple[PublicDataset, ...] = (
         title="MemoryArena, as fixed chains",
         load=load,
         has_dates=False,
-        notes=(
-            "This is recall over fixed chains, earlier subtasks given with their gold solutions.",
-            "It is not MemoryArena's own task completion, and no number may be compared with that.",
-            "The first subtask of each chain has nothing to recall and is not asked.",
-            "By others' count 701 of the 4,850 subtasks released are first ones; 4,149 are asked.",
-            "Those are 750 shopping, 1,420 search, 1,599 travel, 314 math and 66 physics subtasks.",
-            "Many need more than memory, such as a catalogue or the web: recall cannot reach 1.",
-            "There is no evidence: retrieval cannot be measured.",
-        ),
     ),
 )

@@ -273,11 +273,5 @@ DATASETS: tuple[PublicDataset, ...] = (
         title="A persona of your own, as simple JSON",
         load=load,
         has_dates=True,
-        notes=(
-            "Whatever you bring: one file is one persona, and its numbers are yours to vouch for.",
-            "An adversarial question wants a denial; its aliases are the trap, not the answer.",
-            "Flat aliases of a multi-hop question are its facts if they all stand in the answer.",
-            "Evidence is whole sessions; a question whose source is `none` has none.",
-        ),
     ),
 )

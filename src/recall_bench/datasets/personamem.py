@@ -40,7 +40,6 @@ from recall_bench.core.scenario import (
     hash_question_id,
 )
 from recall_bench.datasets.public_dataset import (
-    Erratum,
     LazyScenarios,
     PublicDataset,
     build_dialogue,
@@ -67,37 +66,6 @@ _OPTION = re.compile(r"\s*\(([a-zA-Z])\)\s*")
 _SIZED = re.compile(r"_(\d+[km])\.csv", re.IGNORECASE)
 _KEY = re.compile(rb'\s*\{\s*("(?:[^"\\]|\\.)*")\s*:')
 _SPEAKERS = frozenset({"user", "assistant"})
-
-_NOTES = (
-    "Multiple choice with four options: guessing gets 0.25 of them right.",
-    "Options give themselves away: the longest is right in 0.505 of 32k, 0.547 of the 128k sample.",
-    "There is no evidence: retrieval cannot be measured. Conversions give every earlier session.",
-    "Only what stands before a question's cut is fed, one scenario for each context and cut.",
-    "Turns keep the label they begin with upstream, such as `Patient:`, after their role.",
-)
-
-_ERRATA = (
-    Erratum(
-        name="persona-stated",
-        concerns="Every context tells the persona in system messages, 20 in each of the two "
-        "contexts of the 128k sample; they end a session and are not fed.",
-    ),
-    Erratum(
-        name="options-in-two-notations",
-        concerns="The options are a list in JSON in some rows and in Python in others, 78 and 192 "
-        "of the 270 in the 128k sample; both are read.",
-    ),
-    Erratum(
-        name="options-with-one-text",
-        concerns="Two options share their whole text in 8 of the 270 questions of the 128k sample; "
-        "they stay, and only the letter tells them apart.",
-    ),
-    Erratum(
-        name="questions-asked-twice",
-        concerns="The two contexts of the 128k sample are of one persona and ask the same 135 "
-        "questions; both stay, and its 270 answers are worth hardly more than 135.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,8 +313,6 @@ def _make_dataset(size: str) -> PublicDataset:
         title=f"PersonaMem v1, contexts of about {_SIZES[size]} tokens",
         load=partial(load, size=size),
         has_dates=False,
-        notes=_NOTES,
-        errata=_ERRATA,
     )
 
 

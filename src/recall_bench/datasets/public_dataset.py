@@ -8,11 +8,12 @@ in memory. A gzip file is first unpacked into a temporary file.
 import gzip
 import mmap
 import shutil
+import tomllib
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -21,7 +22,10 @@ from typing import BinaryIO, TypeVar, overload
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
+
+_DESCRIPTIONS = Path(__file__).parent / "descriptions.toml"
 
 Row = TypeVar("Row")
 
@@ -33,23 +37,22 @@ episodes and sessions) must reveal nothing about the answers.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erratum:
-    """A known fault of the published file, and how the loader treats it."""
+class DatasetNotes(Record, frozen=True, kw_only=True):
+    """What to know before quoting a number, as in `descriptions.toml`."""
 
-    name: str
-    concerns: str
-    """The fault, its place and frequency, and its treatment, in one sentence."""
+    notes: tuple[str, ...] = ()
+    """Facts, a sentence each."""
+    errata: dict[str, str] = msgspec.field(default_factory=dict)
+    """Known faults of the published file by name, each with its treatment in one sentence."""
+    layers: dict[str, str] = msgspec.field(default_factory=dict)
+    """Published corrections of the gold by their value of `--errata`, in one sentence each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectionLayer:
-    """A published correction of the gold, applied on request."""
-
-    name: str
-    """The value of `--errata`."""
-    concerns: str
-    """Who found what, and what the correction changes, in one sentence."""
+@cache
+def load_notes() -> dict[str, DatasetNotes]:
+    """Return the notes on every dataset, by dataset or family."""
+    raw = tomllib.loads(_DESCRIPTIONS.read_text(encoding="utf-8"))
+    return msgspec.convert(raw, dict[str, DatasetNotes])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +67,11 @@ class PublicDataset:
     load: Load
     has_dates: bool
     """Whether its times are real; if not, its sessions are a day apart, in their order."""
-    notes: tuple[str, ...] = ()
-    """Facts to know before quoting a number, a sentence each."""
-    errata: tuple[Erratum, ...] = ()
-    layers: tuple[CorrectionLayer, ...] = ()
+
+    @property
+    def about(self) -> DatasetNotes:
+        """The notes on this dataset, or on its family."""
+        return load_notes().get(self.name) or load_notes()[self.family]
 
 
 class LazyScenarios(Sequence[Scenario]):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
-from recall_bench.datasets import catalogue, dataset_card
+from recall_bench.datasets import catalogue, dataset_card, public_dataset
 from recall_bench.datasets import download as download_module
 from recall_bench.datasets.catalogue import DatasetSource, SourceFile
 from recall_bench.datasets.download import DownloadOptions, download
-from recall_bench.datasets.public_dataset import CorrectionLayer, Erratum, PublicDataset
+from recall_bench.datasets.public_dataset import DatasetNotes, PublicDataset
 from tests.datasets.download.server import Server, serving
 
 BODY = bytes(range(256)) * 400
@@ -118,14 +118,17 @@ def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
                 title=f"The {name}",
                 load=_load,
                 has_dates=name != "dateless",
-                notes=("A note.",),
-                errata=(Erratum(name="typos", concerns="Three words are misspelt."),),
-                layers=(CorrectionLayer(name="audit", concerns="Somebody found two errors."),),
             )
             for name in published
         )
         for module in (catalogue, download_module, dataset_card):
             monkeypatch.setattr(module, "list_datasets", lambda: datasets)
+        about = DatasetNotes(
+            notes=("A note.",),
+            errata={"typos": "Three words are misspelt."},
+            layers={"audit": "Somebody found two errors."},
+        )
+        monkeypatch.setattr(public_dataset, "load_notes", lambda: {"talks": about})
         monkeypatch.setattr(catalogue, "load_sources", lambda: published)
 
     return put

@@ -28,7 +28,7 @@ def test_every_dataset_has_its_source_and_the_other_way_round() -> None:
 def test_every_layer_has_its_file_and_the_other_way_round() -> None:
     for dataset in list_datasets():
         named = {file.layer for file in find_source(dataset.name).files if file.layer is not None}
-        assert {layer.name for layer in dataset.layers} == named, dataset.name
+        assert set(dataset.about.layers) == named, dataset.name
 
 
 def test_an_unknown_dataset_has_no_source() -> None:
