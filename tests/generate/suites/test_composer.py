@@ -9,10 +9,10 @@ from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
 from recall_bench.generate.suites import composer
 from recall_bench.generate.suites import relevance as supporting
 from recall_bench.generate.suites.batch import KnownTests
-from recall_bench.generate.suites.composer import CLEAR, FRAMES, PromptComposer
+from recall_bench.generate.suites.composer import CLEAR, PromptComposer
+from recall_bench.generate.suites.phrases import list_messages, load_phrases
 from recall_bench.generate.suites.relevance import MemoryRelevance
 from recall_bench.generate.suites.sample import DrawRefusal, SampleRandom, SuiteDraft
-from recall_bench.generate.suites.small_talk import CATEGORIES, list_messages
 from tests.generate.suites.sample_memories import TWIN, memories
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +85,9 @@ async def test_three_sentences_are_enough_and_no_two_are_of_one_pattern() -> Non
         draft = await composed(SampleRandom(number).sample(DRAWER, 3), number)
 
         assert isinstance(draft, SuiteDraft)
-        assert not any(text in draft.prompt for frame in FRAMES for text in frame if text)
+        assert not any(
+            text in draft.prompt for frame in load_phrases().frames for text in frame if text
+        )
         starts = [" ".join(part.split()[:3]) for part in re.split(r"(?<=[.?]) ", draft.prompt)]
         assert len(starts) == len(set(starts)), draft.prompt
 
@@ -146,10 +148,10 @@ def test_the_same_keywords_make_two_memories_alike_and_one_does_not() -> None:
 
 
 def test_there_are_many_categories_of_small_talk_and_none_says_the_same() -> None:
-    every = [text for category in CATEGORIES for text in list_messages(category)]
+    every = [text for category in load_phrases().small_talk for text in list_messages(category)]
 
     assert len(CATEGORIES) >= 12
-    assert all(len(list_messages(category)) >= 8 for category in CATEGORIES)
+    assert all(len(list_messages(category)) >= 8 for category in load_phrases().small_talk)
     assert len(every) == len(set(every))
     assert all(text == text.strip() and not set(text) & set("{}|") for text in every)
     assert all(text[-1] in ".?!" for text in every)

@@ -13,8 +13,8 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.datasets.selection.suite import open_suite
 from recall_bench.generate.suites.batch import _write_new
+from recall_bench.generate.suites.phrases import load_phrases
 from recall_bench.generate.suites.sample import SuiteRequest
-from recall_bench.generate.suites.small_talk import CATEGORIES
 from recall_bench.generate.suites.suite_generator import DRAWS, generate_tests
 from tests.generate.suites.sample_memories import TEXTS, TWIN, asked, written
 
@@ -217,7 +217,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_tests_that_recall_nothing_come_from_every_category(tmp_path: Path) -> None:
-    count = len(CATEGORIES)
+    count = len(load_phrases().small_talk)
     outcome = generate_tests(asked(tmp_path, samples=count, amount=0, name="idle"))
 
     tests = found_in(tmp_path).values()

@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.datasets.selection.memory_file import read_memory
-from recall_bench.generate.suites.composer import ABOUT, ALONE, TOGETHER
+from recall_bench.generate.suites.phrases import load_phrases
 from recall_bench.generate.suites.topics import MemoryTopic, TopicKind, extract_topics, learn_casing
 from tests.generate.suites.sample_memories import memories
 
@@ -128,8 +128,11 @@ def test_every_memory_of_the_drawer_has_something_to_say() -> None:
 
 
 def test_every_kind_has_several_sentences_with_one_place_each() -> None:
+    phrases = load_phrases()
     for kind in TopicKind:
-        assert len(ALONE[kind]) >= 4
-        assert all(pattern.count("{}") == 1 for pattern in (*ALONE[kind], ABOUT[kind]))
-    assert all(pattern.count("{}") == 2 for pattern in TOGETHER)
+        assert len(phrases.alone[kind]) >= 4
+        assert all(
+            pattern.count("{}") == 1 for pattern in (*phrases.alone[kind], phrases.about[kind])
+        )
+    assert all(pattern.count("{}") == 2 for pattern in phrases.together)
     assert MemoryTopic(TopicKind.THING, "x") == MemoryTopic(TopicKind.THING, "x")

@@ -12,8 +12,8 @@ from recall_bench.core.errors import BudgetSpent, ModelFault
 from recall_bench.core.retry import retry
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.generate.suites.phrases import load_phrases
 from recall_bench.generate.suites.sample import DrawRefusal, SampleRandom, SuiteDraft
-from recall_bench.generate.suites.small_talk import CATEGORIES
 from recall_bench.models.model import Finish, Model, Prompt, Reply, fence_blocks
 from recall_bench.systems.selectors.agent_prompt import (
     REMINDER,
@@ -226,7 +226,7 @@ class ModelWriter:
         chance: SampleRandom,  # noqa: ARG002 - the model brings its own
     ) -> SuiteDraft | DrawRefusal:
         """The model's message of this category."""
-        asking = build_chat_prompt(CATEGORIES[category].brief, before[-SHOWN:])
+        asking = build_chat_prompt(load_phrases().small_talk[category].brief, before[-SHOWN:])
         written = parse_written(await self._reply(asking), self._memories)
         if isinstance(written, str):
             return DrawRefusal(written)

@@ -25,6 +25,7 @@ from recall_bench.generate.suites.batch import (
 )
 from recall_bench.generate.suites.composer import PromptComposer
 from recall_bench.generate.suites.model_writer import ModelWriter
+from recall_bench.generate.suites.phrases import load_phrases
 from recall_bench.generate.suites.relevance import STRONG, MemoryRelevance
 from recall_bench.generate.suites.sample import (
     OFFLINE,
@@ -37,7 +38,6 @@ from recall_bench.generate.suites.sample import (
     SuiteDraft,
     SuiteRequest,
 )
-from recall_bench.generate.suites.small_talk import CATEGORIES
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
@@ -194,7 +194,9 @@ class _SuiteGeneration:
     def _draw_sample(self, sample: int, attempt: int, chance: SampleRandom) -> _SampleDraw:
         if self.request.amount == 0:
             # Each category in turn, so that few samples are not all greetings; then any.
-            in_turn = SampleRandom("category", self.request.seed).shuffle(tuple(CATEGORIES))
+            in_turn = SampleRandom("category", self.request.seed).shuffle(
+                tuple(load_phrases().small_talk)
+            )
             first = in_turn[(sample - 1) % len(in_turn)]
             return _SampleDraw(category=first if attempt == 1 else chance.choose(in_turn))
         amount = self.request.amount
