@@ -107,9 +107,8 @@ class CalendarShift:
         count = "one day" if abs(self.by) == 1 else f"{abs(self.by)} days"
         side = "behind" if self.by < 0 else "ahead of"
         return (
-            f"{span}: the text is {count} {side} the metadata "
-            f"({self.readable} of {self.days} give a readable date); "
-            "use --calendar text to follow the text"
+            f"{span}: the text is {count} {side} the metadata ({self.readable} of {self.days} give "
+            "a readable date); use --calendar text to follow the text"
         )
 
 

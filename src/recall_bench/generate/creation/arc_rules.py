@@ -98,8 +98,7 @@ def _check_crowding(story: Story, days: int) -> Iterator[str]:
         yield (
             f"{'up to ' if len(names) > most else ''}{most} arcs are active at once on "
             f"{format_days(span)}: {', '.join(names)}; at most {MAX_CONCURRENT_ARCS} may be: "
-            "shorten or move "
-            "some"
+            "shorten or move some"
         )
 
 
@@ -130,9 +129,8 @@ def _check_holes(spans: list[tuple[int, int]], days: int) -> Iterator[str]:
         if last - first + 1 > most and first > 1 and last < days:
             fewer = f"{SHORTEST_QUIET}–{most}" if days >= QUIET_FROM else f"at most {most}"
             yield (
-                f"no arc is active on {format_days(range(first, last + 1))}; leave {fewer} days "
-                "in a "
-                "row without one: move or lengthen an arc"
+                f"no arc is active on {format_days(range(first, last + 1))}; leave {fewer} days in "
+                "a row without one: move or lengthen an arc"
             )
 
 
@@ -150,8 +148,7 @@ def _check_quiet_periods(story: Story, spans: list[tuple[int, int]], days: int) 
         places = ", ".join(f"{first}–{last}" for first, last in quiet)
         yield (
             f"there are {len(quiet)} quiet periods, on days {places}; "
-            f"{count_most_quiet_periods(days)} at most: "
-            "fill one with an arc"
+            f"{count_most_quiet_periods(days)} at most: fill one with an arc"
         )
 
 

@@ -180,17 +180,15 @@ def _choose_trade(request: CreateRequest) -> tuple[str, str]:
         return check_trade(request.trade), "--trade says"
     if not request.prompt.strip():
         raise UsageError(
-            "--prompt is missing; describe the person that the agent works for and their "
-            "job, or use "
-            "--arcs-only for an existing persona"
+            "--prompt is missing; describe the person that the agent works for and their job, or "
+            "use --arcs-only for an existing persona"
         )
     found = find_trade(request.prompt)
     if found is None:
         raise UsageError(
             f"--prompt: it names none of the {len(TRADES)} offline trades, which are "
             f"{describe_trades()}; choose one with --trade NAME, or name a model with --model, "
-            "which "
-            "follows any prompt"
+            "which follows any prompt"
         )
     # Three words are enough as a reason.
     return found.trade, f"the prompt says {' and '.join(map(repr, found.words[:3]))}"
@@ -240,8 +238,7 @@ def _check_free(
     if world.exists() and not (world / RECIPE).exists():
         raise UsageError(
             f"{world} exists and was not made by the simulator; move it, or name another folder "
-            "with "
-            "--persona"
+            "with --persona"
         )
     if request.overwrite:
         return
@@ -280,8 +277,7 @@ def _list_notes(request: CreateRequest, world: WorldFolder) -> list[str]:
     memories = request.story.memories
     if request.overwrite and memories.is_dir() and any(memories.iterdir()):
         notes.append(
-            f"{memories} holds days of the story that was there; `recall-bench generate "
-            f"--persona {request.persona} --arcs {request.story.arcs} --overwrite` writes them "
-            "again"
+            f"{memories} holds days of the story that was there; `recall-bench generate --persona "
+            f"{request.persona} --arcs {request.story.arcs} --overwrite` writes them again"
         )
     return notes

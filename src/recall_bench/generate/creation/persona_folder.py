@@ -65,9 +65,8 @@ def check_request(request: CreateRequest) -> ExistingFiles:
         _check_persona(request.story)
     elif not request.prompt.strip():
         raise UsageError(
-            "--prompt is missing; describe the person that the agent works for and their "
-            "job, or use "
-            "--arcs-only for an existing persona"
+            "--prompt is missing; describe the person that the agent works for and their job, or "
+            "use --arcs-only for an existing persona"
         )
     existing = find_existing(request)
     find_first_day(request, existing.persona)

@@ -289,8 +289,7 @@ class _StoryPlanner:
             found.append(
                 UsageError(
                     f"{format_days(self._closed_days)}: an arc is active and no session is open; "
-                    "widen firstDay "
-                    "and lastDay of one, or say `gaps: true` in the story"
+                    "widen firstDay and lastDay of one, or say `gaps: true` in the story"
                 )
             )
         return found
@@ -308,8 +307,7 @@ class _StoryPlanner:
             ):
                 yield (
                     f"{arc.id}: its events of {format_days(closed)} fall on days when "
-                    f"{own_session.id} is "
-                    "closed; they are not written"
+                    f"{own_session.id} is closed; they are not written"
                 )
             if unknown := [name for name in arc.referenced_sessions if name not in self._by_id]:
                 yield (

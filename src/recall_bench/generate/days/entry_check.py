@@ -204,8 +204,7 @@ def _check_dates(entry: str, today: date) -> Iterator[str]:
     if own is not None and own != today:
         yield (
             f"it opens with {format_date(own)} as if that were its date; today is "
-            f"{format_date(today)}: "
-            "correct it, or name the other date further down"
+            f"{format_date(today)}: correct it, or name the other date further down"
         )
     level = normalise_text(entry)
     for start, _, atom in locate_values(level):

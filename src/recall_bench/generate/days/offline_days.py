@@ -87,13 +87,11 @@ def _list_notes(layout: Layout, days: _OfflineDays, quiet: set[int]) -> Iterator
     if days.differing:
         yield (
             f"not as the world tells them: {format_days(days.differing)}; answers that the world "
-            "works "
-            "out may not hold there (--overwrite writes these days again)"
+            "works out may not hold there (--overwrite writes these days again)"
         )
     strange = [day for day in sorted(quiet) if (layout.memories / name_day_file(day)).exists()]
     if strange:
         yield (
             f"nothing happens on {format_days(strange)}, but {layout.name(layout.memories)} has "
-            "files "
-            "for it; remove them"
+            "files for it; remove them"
         )

@@ -264,8 +264,7 @@ class ModelWriter:
         if self.usage.cost_usd >= most:
             raise BudgetSpent(
                 f"writing has cost {self.usage.cost_usd:.2f} USD of the {most:.2f} allowed; run "
-                "the "
-                "same command with a higher --max-cost to continue"
+                "the same command with a higher --max-cost to continue"
             )
 
 

@@ -48,8 +48,7 @@ def derive_gap(lookup: StatementLookup, recipe: DerivationRecipe, ask: AskContex
         raise Underivable(
             VerificationCode.REFERENCE,
             f"{lookup.name_part(thread, step)} is told on day {mentions[0].day}, before its first "
-            "step "
-            f"on day {began[0].day}",
+            f"step on day {began[0].day}",
         )
     what = f"the days from {first} to {lookup.name_part(thread, step)}"
     return _build_answer(
@@ -255,8 +254,7 @@ def _refuse_missing_start(lookup: StatementLookup, thread: str, first: str, unti
         raise Underivable(
             VerificationCode.UNSTATED,
             f"{lookup.get_thread(thread).name} is mentioned but no sentence up to day {until} "
-            "holds a "
-            f"cue of its first step {first}; {about[0].place}",
+            f"holds a cue of its first step {first}; {about[0].place}",
         )
 
 
@@ -278,8 +276,7 @@ def _find_first_values(
         raise Underivable(
             VerificationCode.UNSTATED,
             f"no {recipe.get_text('process')} that began in {recipe.get_text('month')} has its "
-            f"{slot} "
-            f"stated up to day {ask.day}",
+            f"{slot} stated up to day {ask.day}",
         )
     return first
 

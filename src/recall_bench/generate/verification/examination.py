@@ -212,7 +212,6 @@ def _describe_change(derived: DerivedAnswer, later: DerivedAnswer, day: int) -> 
         if old.keys != new.keys:
             return (
                 f"the answer changes while it may still be asked: {new.what} is "
-                f"{new.format_values()} "
-                f"by day {day} and was {old.format_values()}"
+                f"{new.format_values()} by day {day} and was {old.format_values()}"
             )
     return f"the answer is another one by day {day}, while it may still be asked"

@@ -324,8 +324,7 @@ class StatementLookup:
             raise Underivable(
                 VerificationCode.UNSTATED,
                 f"no sentence up to day {until} about {self.get_thread(thread).name} holds a cue "
-                "of "
-                f"the step {step}",
+                f"of the step {step}",
             )
         return found
 

@@ -182,8 +182,7 @@ def _refuse_meeting(lookup: StatementLookup, one: str, other: str) -> None:
         raise Underivable(
             VerificationCode.SECOND_ANSWER,
             f"{lookup.get_thread(one).name} and {lookup.get_thread(other).name} are named in one "
-            "block "
-            f"on day {day}, so the text itself links them",
+            f"block on day {day}, so the text itself links them",
         )
 
 
@@ -305,6 +304,5 @@ def _check_forgotten_value(
         raise Underivable(
             VerificationCode.FORGET,
             f"{lookup.name_part(*about)} was to be forgotten on day {wish.day} but is stated "
-            "again; "
-            f"{last.place}",
+            f"again; {last.place}",
         )

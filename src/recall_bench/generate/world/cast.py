@@ -31,21 +31,20 @@ MALE_NAMES = (
 ).split()
 
 LAST_NAMES = (
-    "Abernathy Achterberg Adeyinka Alvarsson Amundsen Anand Arbuthnot Aszkenazy Baptiste "
-    "Barcroft Bielski Boateng Brankovic Calloway Castellano Chukwuma Cieslak Corrigan Dabrowski "
-    "Dahlgren Dalgaard Delacroix Demirci Deshmukh Dragomir Dziedzic Ekström Elphinstone "
-    "Engelhardt Eszterhazy Fairweather Farquhar Featherstone Fernandes Fitzwilliam Fujimori "
-    "Gallagher Ganguly Georgiou Goncalves Grzelak Gutierrez Halvorsen Hanrahan Hashemi "
-    "Hendricks Hoekstra Horvath Ibekwe Ishikawa Jablonski Jankowski Jaramillo Johannsen "
-    "Kaczmarek Kallergis Karlsen Katayama Kavanagh Khoury Kowalczyk Kristiansen Kulkarni "
-    "Lachlan Lagerqvist Larrabee Leclair Lindqvist Ljungberg Lombardi Macalister Maldonado "
-    "Marchetti Mbeki Mcallister Mihailov Moravec Mukherjee Nakagawa Ndiaye Nedved Novotny Nwosu "
-    "Obradovic Ogilvie Olander Oyelaran Palmqvist Papadakis Pellegrini Petrosyan Pietersen "
-    "Quintero Ramaswamy Rasmussen Renwick Rodrigues Rosenqvist Rutherford Sadowski Saavedra "
-    "Sandoval Satterthwaite Schreiber Sigurdsson Sokolova Stavrou Szymanski Takahashi Tennant "
-    "Thorvaldsen Tremblay Trevelyan Uzoma Valderrama Vandenberg Vasquez Venkatesan Villanueva "
-    "Wachowski Wadsworth Wakefield Weatherby Wickramasinghe Wojcik Yamamoto Zdravkov Zielinski "
-    "Zubiri "
+    "Abernathy Achterberg Adeyinka Alvarsson Amundsen Anand Arbuthnot Aszkenazy Baptiste Barcroft "
+    "Bielski Boateng Brankovic Calloway Castellano Chukwuma Cieslak Corrigan Dabrowski Dahlgren "
+    "Dalgaard Delacroix Demirci Deshmukh Dragomir Dziedzic Ekström Elphinstone Engelhardt "
+    "Eszterhazy Fairweather Farquhar Featherstone Fernandes Fitzwilliam Fujimori Gallagher Ganguly "
+    "Georgiou Goncalves Grzelak Gutierrez Halvorsen Hanrahan Hashemi Hendricks Hoekstra Horvath "
+    "Ibekwe Ishikawa Jablonski Jankowski Jaramillo Johannsen Kaczmarek Kallergis Karlsen Katayama "
+    "Kavanagh Khoury Kowalczyk Kristiansen Kulkarni Lachlan Lagerqvist Larrabee Leclair Lindqvist "
+    "Ljungberg Lombardi Macalister Maldonado Marchetti Mbeki Mcallister Mihailov Moravec Mukherjee "
+    "Nakagawa Ndiaye Nedved Novotny Nwosu Obradovic Ogilvie Olander Oyelaran Palmqvist Papadakis "
+    "Pellegrini Petrosyan Pietersen Quintero Ramaswamy Rasmussen Renwick Rodrigues Rosenqvist "
+    "Rutherford Sadowski Saavedra Sandoval Satterthwaite Schreiber Sigurdsson Sokolova Stavrou "
+    "Szymanski Takahashi Tennant Thorvaldsen Tremblay Trevelyan Uzoma Valderrama Vandenberg "
+    "Vasquez Venkatesan Villanueva Wachowski Wadsworth Wakefield Weatherby Wickramasinghe Wojcik "
+    "Yamamoto Zdravkov Zielinski Zubiri "
 ).split()
 
 
