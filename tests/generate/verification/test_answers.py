@@ -327,7 +327,7 @@ def test_a_value_that_returns_in_between_is_a_second_answer(corpus: Corpus) -> N
     (finding,) = corpus.prove().findings
 
     assert finding.code == "second-answer"
-    assert "p99 of RB-4101 is “999 ms” by day 20 and was “840 ms”" in finding.message
+    assert "p99 of RB-4101 was “840 ms” and is “999 ms” on day 20" in finding.message
 
 
 def test_a_date_without_its_year_means_the_year_it_is_about(corpus: Corpus) -> None:

@@ -10,7 +10,7 @@ from recall_bench.datasets.yaml_fields import describe_value, is_whole
 from recall_bench.generate.verification.day_parser import DaySentence
 from recall_bench.generate.verification.findings import VerificationCode, VerificationProblem
 from recall_bench.generate.verification.lexicon import is_stale
-from recall_bench.generate.verification.statements import About, Underivable
+from recall_bench.generate.verification.statements import About, StatementLookup, Underivable
 from recall_bench.generate.verification.value_readers import Key, ValueReader
 
 
@@ -88,6 +88,15 @@ class DerivedAnswer:
     def answer(self) -> tuple[object, ...]:
         """Equal for equal answers."""
         return tuple((values.what, values.keys) for values in self.expected)
+
+
+@dataclass(frozen=True)
+class AnswerDerivation:
+    """Derives the answer of one question; subclasses have a method for each operation."""
+
+    lookup: StatementLookup
+    recipe: "DerivationRecipe"
+    ask: AskContext
 
 
 def group_by_session(sentences: Iterable[DaySentence]) -> tuple[frozenset[DaySentence], ...]:

@@ -12,7 +12,6 @@ from recall_bench.datasets.persona_files import Layout, find_runs, list_days, na
 from recall_bench.datasets.persona_story import read_story
 from recall_bench.datasets.yaml_fields import describe_value, is_whole, raise_problems
 from recall_bench.generate.verification.day_parser import ParsedDay, parse_day
-from recall_bench.generate.verification.examination import verify_question
 from recall_bench.generate.verification.findings import (
     VerificationCode,
     VerificationFinding,
@@ -26,6 +25,7 @@ from recall_bench.generate.verification.lexicon import (
     read_lexicon,
 )
 from recall_bench.generate.verification.question_claims import read_claims
+from recall_bench.generate.verification.question_verification import verify_question
 from recall_bench.generate.verification.statements import StatementLookup, read_table
 from recall_bench.generate.verification.value_readers import NameIndex
 

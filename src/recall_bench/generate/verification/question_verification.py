@@ -2,26 +2,13 @@
 
 from collections.abc import Callable, Iterator
 
-from recall_bench.generate.verification.comparison import (
-    check_evidence,
-    check_secrets,
-    compare_answer,
-)
+from recall_bench.generate.verification.comparison import AnswerComparison
 from recall_bench.generate.verification.derivation import (
     AskContext,
     DerivationRecipe,
     DerivedAnswer,
 )
-from recall_bench.generate.verification.event_answers import (
-    derive_count,
-    derive_did,
-    derive_gap,
-    derive_highest,
-    derive_lowest,
-    derive_order,
-    derive_step_date,
-    derive_total,
-)
+from recall_bench.generate.verification.event_answers import EventAnswers
 from recall_bench.generate.verification.findings import (
     VerificationCode,
     VerificationFinding,
@@ -29,29 +16,27 @@ from recall_bench.generate.verification.findings import (
 )
 from recall_bench.generate.verification.question_claims import QuestionClaims
 from recall_bench.generate.verification.statements import StatementLookup, Underivable
-from recall_bench.generate.verification.value_answers import (
-    derive_history,
-    derive_partial,
-    derive_refusal,
-    derive_shared_value,
-    derive_value,
-    is_forget_request,
-)
+from recall_bench.generate.verification.value_answers import ValueAnswers, is_forget_request
 
-OPERATIONS: dict[str, Callable[[StatementLookup, DerivationRecipe, AskContext], DerivedAnswer]] = {
-    "value": derive_value,
-    "date": derive_step_date,
-    "gap": derive_gap,
-    "order": derive_order,
-    "did": derive_did,
-    "count": derive_count,
-    "total": derive_total,
-    "highest": derive_highest,
-    "lowest": derive_lowest,
-    "shared": derive_shared_value,
-    "history": derive_history,
-    "denied": derive_refusal,
-    "partly": derive_partial,
+
+class _AnyAnswer(EventAnswers, ValueAnswers):
+    """Every operation."""
+
+
+OPERATIONS: dict[str, Callable[[_AnyAnswer], DerivedAnswer]] = {
+    "value": _AnyAnswer.derive_value,
+    "date": _AnyAnswer.derive_step_date,
+    "gap": _AnyAnswer.derive_gap,
+    "order": _AnyAnswer.derive_order,
+    "did": _AnyAnswer.derive_did,
+    "count": _AnyAnswer.derive_count,
+    "total": _AnyAnswer.derive_total,
+    "highest": _AnyAnswer.derive_highest,
+    "lowest": _AnyAnswer.derive_lowest,
+    "shared": _AnyAnswer.derive_shared_value,
+    "history": _AnyAnswer.derive_history,
+    "denied": _AnyAnswer.derive_refusal,
+    "partly": _AnyAnswer.derive_partial,
 }
 
 
@@ -65,7 +50,7 @@ def derive_answer(
             VerificationCode.DERIVE,
             f"derive has the unknown op {recipe.op!r}; use {', '.join(OPERATIONS)}",
         )
-    return operation(lookup, recipe, ask)
+    return operation(_AnyAnswer(lookup, recipe, ask))
 
 
 _ANSWER_IS_WRONG = frozenset({VerificationCode.REFERENCE, VerificationCode.ATOMS})
@@ -75,9 +60,9 @@ def verify_question(
     lookup: StatementLookup, claims: QuestionClaims, last_day: int
 ) -> tuple[bool, tuple[VerificationFinding, ...]]:
     """Whether the reference follows from the text, and all findings about the question."""
-    examination = _QuestionVerification(lookup, claims, last_day)
-    problems = dict.fromkeys(examination.find_problems())
-    is_rederived = examination.is_derived and not any(
+    verification = _QuestionVerification(lookup, claims, last_day)
+    problems = dict.fromkeys(verification.find_problems())
+    is_rederived = verification.is_derived and not any(
         code in _ANSWER_IS_WRONG for code, _ in problems
     )
     findings = tuple(VerificationFinding(code, claims.where, message) for code, message in problems)
@@ -118,8 +103,9 @@ class _QuestionVerification:
             return
         self.is_derived = True
         yield from derived.problems
-        yield from compare_answer(self._claims, derived, self._lookup.get_date(self._first))
-        yield from check_evidence(self._claims, derived)
+        comparison = AnswerComparison(self._claims, derived, self._lookup.get_date(self._first))
+        yield from comparison.compare_answer()
+        yield from comparison.check_evidence()
         yield from self._check_later(recipe, derived)
         yield from self._check_restatements(derived)
         yield from self._check_change(recipe, derived)
@@ -162,7 +148,8 @@ class _QuestionVerification:
                     VerificationCode.SECOND_ANSWER, _describe_change(derived, later, day)
                 )
                 return
-            yield from check_secrets(self._claims, later, self._lookup.get_date(day))
+            today = self._lookup.get_date(day)
+            yield from AnswerComparison(self._claims, later, today).check_secrets()
 
     def _check_restatements(self, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
         if self._claims.category != "recency-bias-resistance":
@@ -175,7 +162,7 @@ class _QuestionVerification:
                 if statement.sentence not in cited and since <= statement.day <= self._last:
                     yield VerificationProblem(
                         VerificationCode.RESTATED,
-                        f"a fact asked after a long silence is stated again; "
+                        "a recency question asks for a fact that is restated later; "
                         f"{statement.sentence.place}",
                     )
 
@@ -190,13 +177,13 @@ class _QuestionVerification:
             later = self._derive(recipe, day)
         except Underivable:
             return
-        if later.answer == derived.answer and not self._is_withdrawn(derived, day):
+        if later.answer == derived.answer and not self._may_lose_access(derived, day):
             yield VerificationProblem(
                 VerificationCode.SPAN, f"its answer is said to change on day {day} but does not"
             )
 
-    def _is_withdrawn(self, derived: DerivedAnswer, day: int) -> bool:
-        """Whether the value stays but access to it may end that day."""
+    def _may_lose_access(self, derived: DerivedAnswer, day: int) -> bool:
+        """Whether the asker may lose access that day while the value stays the same."""
         sentences = [
             sentence
             for thread, _ in derived.slots
@@ -211,7 +198,7 @@ def _describe_change(derived: DerivedAnswer, later: DerivedAnswer, day: int) -> 
     for old, new in zip(derived.expected, later.expected, strict=False):
         if old.keys != new.keys:
             return (
-                f"the answer changes while it may still be asked: {new.what} is "
-                f"{new.format_values()} by day {day} and was {old.format_values()}"
+                f"the answer changes while the question is still asked: {new.what} was "
+                f"{old.format_values()} and is {new.format_values()} on day {day}"
             )
-    return f"the answer is another one by day {day}, while it may still be asked"
+    return f"the answer is different by day {day}, while the question is still asked"
