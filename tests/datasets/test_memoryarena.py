@@ -217,7 +217,7 @@ def test_a_file_of_no_known_kind_is_a_wrong_request(tmp_path: Path) -> None:
 
 
 def test_the_card_says_that_this_is_not_task_completion() -> None:
-    notes = " ".join(find_dataset("memoryarena").notes)
+    notes = " ".join(find_dataset("memoryarena").about.notes)
 
     assert "not MemoryArena's own task completion" in notes
     assert "701 of the 4,850" in notes
