@@ -16,7 +16,8 @@ from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.generate.shipped_personas import SAMPLE, SOURCES, load_catalogue, materialise
 from recall_bench.reporting.rejudge_report import VerdictChanges
 from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import build_result, execute, execute_async, write_views
+from recall_bench.running.execution import write_views
+from recall_bench.running.experiment import execute, execute_async
 from recall_bench.running.job import Job, Observer
 from recall_bench.running.rejudge_assembly import assemble_rejudge
 from recall_bench.runs.result_files import export_files
@@ -162,8 +163,7 @@ async def arun(
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> RunResult:
     """The same as `run`, inside an event loop."""
-    job = _assemble_job(settings, given)
-    return build_result(job, await execute_async(job, observe))
+    return await execute_async(_assemble_job(settings, given), observe)
 
 
 def _assemble_job(settings: Settings | None, given: dict[str, Any]) -> Job:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recall_bench.core.event import Event
     from recall_bench.core.trial_states import TrialStates
-    from recall_bench.running.experiment import CellOutcome, RunCell
+    from recall_bench.running.experiment import CellOutcome, ExperimentCell
     from recall_bench.running.matrix_cells import MatrixCell
     from recall_bench.running.matrix_progress import MatrixBoard
     from recall_bench.running.matrix_run import MatrixResult
@@ -125,11 +125,11 @@ class _MatrixLog:
         self._board = board
         self._quarters: dict[str, int] = {}
 
-    def begin(self, cell: "RunCell") -> None:
+    def begin(self, cell: "ExperimentCell") -> None:
         self._board.begin(cell)
         click.echo(f"{cell.label}: begun", err=True)
 
-    def note(self, cell: "RunCell", event: "Event", states: "TrialStates") -> None:
+    def note(self, cell: "ExperimentCell", event: "Event", states: "TrialStates") -> None:
         self._board.note(cell, event, states)
         line = self._board.lines[cell.label]
         quarters = _QUARTERS * line.done // line.owed if line.owed else 0
@@ -166,11 +166,11 @@ class _MatrixScreen:
         more = [f"… {hidden} more"] if hidden else []
         return "\n".join([*(line.format() for line in lines), *more, self._board.format_total()])
 
-    def begin(self, cell: "RunCell") -> None:
+    def begin(self, cell: "ExperimentCell") -> None:
         self._board.begin(cell)
         self._refresh()
 
-    def note(self, cell: "RunCell", event: "Event", states: "TrialStates") -> None:
+    def note(self, cell: "ExperimentCell", event: "Event", states: "TrialStates") -> None:
         self._board.note(cell, event, states)
         self._refresh()
 

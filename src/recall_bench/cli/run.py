@@ -109,7 +109,7 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
 def run_job(job: "Job") -> "RunResult":
     """Run the job and show its progress."""
     from recall_bench.cli.run_display import watch_run
-    from recall_bench.running.execution import execute
+    from recall_bench.running.experiment import execute
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)

@@ -18,7 +18,8 @@ from recall_bench.core.yaml12 import Document
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.ablation_report import AblationVariant
 from recall_bench.running.assembly import assemble
-from recall_bench.running.experiment import Experiment, ExperimentCell
+from recall_bench.running.experiment import Experiment, ExperimentCell, require_result
+from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.resolver import resolve_system
@@ -166,25 +167,29 @@ def run_ablation(
 
     What stops a run is raised; the next call continues from there.
     """
-    count = len(ablation.variants)
-    labels = {
-        f"{number} of {count}: {variant.name}": variant
-        for number, variant in enumerate(ablation.variants, start=1)
-    }
-    cells = (
+    names = [variant.name for variant in ablation.variants]
+
+    def assemble_variant(variant: AblationVariant) -> Job:
+        number = names.index(variant.name) + 1
+        on_progress(f"{number} of {len(names)}: {variant.name}")
+        return assemble(_make_settings(ablation, variant), building=building)
+
+    cells = [
         ExperimentCell(
-            label=label,
-            assemble=partial(assemble, _make_settings(ablation, variant), building=building),
+            label=variant.name,
+            folder=ablation.folder / name_folder(variant.name),
+            assemble=partial(assemble_variant, variant),
         )
-        for label, variant in labels.items()
-    )
+        for variant in ablation.variants
+    ]
     folders: dict[str, RunFolder] = {}
     warnings: dict[str, None] = {}
-    for label, result in Experiment(cells).run(on_cell=on_progress):
+    for outcome in Experiment(cells=cells).run():
+        result = require_result(outcome)
         if result.stopped_by is not None:
             raise result.stopped_by
         warnings.update(dict.fromkeys(result.warnings))
-        folders[labels[label].name] = result.folder
+        folders[outcome.cell.label] = result.folder
     return AblationRuns(folders=folders, warnings=tuple(warnings))
 
 

@@ -11,35 +11,49 @@ from functools import partial
 from recall_bench.datasets.eval_dataset import EvalMode
 from recall_bench.reporting.eval_report import KEYWORDS, ORACLE, SILENCE, ControlRun
 from recall_bench.running.eval_assembly import CONTROLS, AssembledEval, assemble_evaluation
-from recall_bench.running.experiment import Experiment, ExperimentCell
+from recall_bench.running.experiment import Experiment, ExperimentCell, require_result
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 
+_COSTS = "its answers would have to be paid for"
+
 
 def run_controls(assembled: AssembledEval, on_control: Callable[[str], None]) -> list[ControlRun]:
-    """Run the controls in turn, up to one that is stopped."""
+    """Run the controls in turn, up to one that is stopped, which is then the last.
+
+    `on_control` is called with the name of each before it is run.
+    """
     job = assembled.job
     with_answers = assembled.with_answers and _is_free(job)
-    skipped: dict[str, ControlRun] = {}
-    cells: list[ExperimentCell] = []
-    for name in (KEYWORDS, SILENCE, ORACLE):
-        if name == job.plan.system.name:
-            continue
-        if name == ORACLE and not is_evidence_known(assembled):
-            reason = "the dataset does not say where its answers stand"
-            skipped[name] = ControlRun(name, None, reason=reason)
-        elif name != KEYWORDS and not with_answers:
-            if assembled.with_answers:
-                reason = "its answers would have to be paid for"
-                skipped[name] = ControlRun(name, None, reason=reason)
-        else:
-            build = partial(_assemble_control, assembled, name, with_answers=with_answers)
-            cells.append(ExperimentCell(label=name, assemble=build))
-    results = dict(Experiment(cells).run(on_cell=on_control))
-    runs = {name: ControlRun(name, result, with_answers) for name, result in results.items()}
-    return [
-        (skipped | runs)[name] for name in (KEYWORDS, SILENCE, ORACLE) if name in skipped | runs
+    reasons = {} if with_answers else dict.fromkeys((SILENCE, ORACLE), _COSTS)
+    if not is_evidence_known(assembled):
+        reasons[ORACLE] = "the dataset does not say where its answers stand"
+
+    def assemble_control(name: str) -> Job:
+        on_control(name)
+        return _assemble_control(assembled, name, with_answers=with_answers)
+
+    names = [name for name in (KEYWORDS, SILENCE, ORACLE) if name != job.plan.system.name]
+    cells = [
+        ExperimentCell(
+            label=name,
+            folder=job.folder / CONTROLS / name,
+            assemble=partial(assemble_control, name),
+        )
+        for name in names
+        if name not in reasons
     ]
+    outcomes = {each.cell.label: each for each in Experiment(cells=cells).run()}
+    controls: list[ControlRun] = []
+    for name in names:
+        if name in outcomes:
+            result = require_result(outcomes[name])
+            controls.append(ControlRun(name, result, with_answers))
+            if result.stopped_by is not None:
+                break
+        elif assembled.with_answers or reasons[name] != _COSTS:
+            controls.append(ControlRun(name, None, reason=reasons[name]))
+    return controls
 
 
 def _is_free(job: Job) -> bool:

@@ -8,8 +8,8 @@ from recall_bench.reporting.eval_page import write_report
 from recall_bench.reporting.eval_report import EvalReport, build_eval_report
 from recall_bench.running.eval_assembly import AssembledEval
 from recall_bench.running.eval_controls import run_controls
-from recall_bench.running.execution import execute
 from recall_bench.running.executor import OnPool
+from recall_bench.running.experiment import execute
 from recall_bench.running.job import Observer
 from recall_bench.runs.run_result import RunResult
 

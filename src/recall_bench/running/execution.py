@@ -1,44 +1,16 @@
-"""Execute a job until it ends or is stopped, and write its result files."""
+"""The result of a job that ended or was stopped, and the files that it leaves."""
 
-import signal
 from collections.abc import Awaitable
 
-import anyio
-
-from recall_bench.core.errors import BenchError, FolderBusy, Interrupted, find_single_fault
-from recall_bench.core.event import Event
+from recall_bench.core.errors import BenchError, FolderBusy, find_single_fault
 from recall_bench.core.settings import Settings
-from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialState, TrialStates
-from recall_bench.running.executor import OnPool, choose_runner
-from recall_bench.running.job import Job, Observer
+from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult, ShardProgress
 from recall_bench.runs.summary import Summary, summarise
-
-
-def execute(
-    job: Job, observe: Observer | None = None, on_pool: OnPool = lambda _: None
-) -> RunResult:
-    """Run an assembled job, then write its result files.
-
-    `on_pool` is called with the pool of workers, if the settings want one.
-    """
-    stopped_by: BenchError | None
-    try:
-        stopped_by = anyio.run(execute_async, job, observe, on_pool)
-    except KeyboardInterrupt:
-        stopped_by = Interrupted(signal.SIGINT)
-    return build_result(job, stopped_by)
-
-
-async def execute_async(
-    job: Job, observe: Observer | None, on_pool: OnPool = lambda _: None
-) -> BenchError | None:
-    """Run the job; return what stopped it early, or None if nothing did."""
-    return await catch_stop(_run_until_signal(job, observe or _ignore_event, on_pool))
 
 
 async def catch_stop(run: Awaitable[object]) -> BenchError | None:
@@ -80,18 +52,6 @@ def _count_shard(job: Job, states: TrialStates) -> ShardProgress | None:
     reached = job.list_states(states)
     still_open = reached.count(TrialState.OPEN) + reached.count(TrialState.ANSWERED)
     return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
-
-
-def _ignore_event(event: Event, states: TrialStates) -> None:
-    """Do nothing."""
-
-
-async def _run_until_signal(job: Job, observe: Observer, on_pool: OnPool) -> None:
-    """Run the job; a signal cancels it, so that memories are closed before the process ends."""
-    with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
-        await job.run(observe, choose_runner(job, on_pool))
-    if received:
-        raise Interrupted(received[0])
 
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:

@@ -1,12 +1,13 @@
 """An experiment: cells of (settings, dataset), each one run in a folder of its own.
 
-`run` is one cell, `rejudge` a cell with recorded answers, `ablate` a base and its variants, `eval`
-a system and its controls, `matrix` a product of systems, settings and seeds. `Experiment.run` ends
-with the first cell that is stopped; `run_in_turn` and `run_together` go on with the others.
+Every command that runs something goes through `Experiment.run`: `run`, `rejudge` and `select` are
+one cell (`execute`), `ablate` a base and its variants, `eval` a system and then its controls,
+`matrix` a product of systems, settings and seeds.
 """
 
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -20,152 +21,31 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.execution import build_result, catch_stop, execute
-from recall_bench.running.executor import OnPool, SharedPool, open_pool
-from recall_bench.running.job import Job, Observer
+from recall_bench.running.execution import build_result, catch_stop
+from recall_bench.running.executor import OnPool, choose_runner, open_pool
+from recall_bench.running.job import Job, Observer, PlanRunner
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 from recall_bench.runs.summary import summarise
 
-_SIGNALS = 128
-"""Exit codes above this name a signal."""
-
-ExecuteJob = Callable[[Job, Observer], RunResult]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentCell:
-    """One run of an experiment, assembled when its turn comes."""
+    """One run of an experiment."""
 
     label: str
+    """Names the cell in its experiment."""
+    folder: Path
     assemble: Callable[[], Job]
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """Cells that are run in turn; the same command continues where it was stopped."""
-
-    cells: Iterable[ExperimentCell]
-
-    def run(
-        self,
-        observe: Observer | None = None,
-        on_pool: OnPool = lambda _: None,
-        on_cell: Callable[[str], None] = lambda _: None,
-    ) -> Iterator[tuple[str, RunResult]]:
-        """Yield the label and the result of each cell; end after one that was stopped.
-
-        `on_cell` is called with the label before a cell is run. A finished cell is not run again.
-        """
-        for cell in self.cells:
-            on_cell(cell.label)
-            job = cell.assemble()
-            result = reopen_result(job) or execute(job, observe, on_pool)
-            yield cell.label, result
-            if result.stopped_by is not None:
-                return
-
-
-def is_run_finished(folder: Path) -> bool:
-    """Whether the folder holds a finished run."""
-    journal = folder / JOURNAL
-    if not journal.exists() or next(read_events(journal), None) is None:
-        return False
-    return RunFolder.open(folder).is_finished
-
-
-def reopen_result(job: Job) -> RunResult | None:
-    """Return the result of a job that was finished before, and close it; None if it was not.
-
-    No file is written.
-    """
-    if not is_run_finished(job.folder):
-        return None
-    anyio.run(job.components.close)
-    return read_result(job)
-
-
-def read_result(job: Job) -> RunResult:
-    """Read the result of a finished job from its folder."""
-    folder = RunFolder.open(job.folder)
-    return RunResult(
-        folder=folder, summary=summarise(folder), warnings=tuple(job.warnings), was_finished=True
-    )
-
-
-class SpendingLimits(Protocol):
-    """What all cells together may spend."""
-
-    @property
-    def max_cost_usd(self) -> float | None:
-        """Dollars; None is no limit."""
-
-    @property
-    def max_tokens(self) -> int | None:
-        """Tokens; None is no limit."""
-
-
-@dataclass(slots=True)
-class SharedBudget:
-    """What all cells may spend together, and what each has spent so far."""
-
-    limits: SpendingLimits
-    spent: dict[Path, Usage]
+    """Called when the turn of the cell comes; what it raises is the outcome of the cell."""
+    job: Job | None = None
+    """The job, if it is assembled already; it is closed if its turn never comes."""
 
     @classmethod
-    def from_folders(cls, limits: SpendingLimits, folders: Iterable[Path]) -> "SharedBudget":
-        """Begin with what the journals in these folders say was spent before."""
-        budget = cls(limits, {})
-        for folder in folders:
-            budget.update(folder)
-        return budget
-
-    @property
-    def total(self) -> Usage:
-        """What all cells have spent."""
-        return sum(self.spent.values(), start=Usage())
-
-    def update(self, folder: Path) -> None:
-        """Read what a cell has spent from its journal, unless there is no limit."""
-        if (self.limits.max_cost_usd, self.limits.max_tokens) != (None, None):
-            self.spent[folder] = read_spent(folder)
-
-    @property
-    def exhausted(self) -> str | None:
-        """Which limit was reached, in words; None if none was."""
-        total, limits = self.total, self.limits
-        if limits.max_cost_usd is not None and total.cost_usd >= limits.max_cost_usd:
-            return f"all cells together cost ${total.cost_usd:.4f} of ${limits.max_cost_usd:.4f}"
-        if limits.max_tokens is not None and total.tokens >= limits.max_tokens:
-            return f"all cells together took {total.tokens:,} of {limits.max_tokens:,} tokens"
-        return None
-
-    def record(self, folder: Path, spent: Usage) -> None:
-        """Note what a cell has spent by now."""
-        self.spent[folder] = spent
-
-    def sum_others(self, folder: Path) -> Usage:
-        """Sum what all other cells have spent by now."""
-        others = (spent for place, spent in self.spent.items() if place != folder)
-        return sum(others, start=Usage())
-
-    def bind(self, job: Job) -> None:
-        """Let a job keep to the shared limits, counting what the other cells have spent."""
-        job.settings = replace(
-            job.settings,
-            max_cost_usd=self.limits.max_cost_usd,
-            max_tokens=self.limits.max_tokens,
-        )
-        job.spent_elsewhere = partial(self.sum_others, job.folder)
-
-
-def read_spent(folder: Path) -> Usage:
-    """Read what judging and reading have cost in a run folder."""
-    if not (folder / JOURNAL).exists() or not (folder / JOURNAL).stat().st_size:
-        return Usage()
-    states = RunFolder.open(folder).states
-    return states.usage + states.reading_usage
+    def from_job(cls, job: Job, label: str = "run") -> "ExperimentCell":
+        """Make the cell of a job that is assembled already."""
+        return cls(label=label, folder=job.folder, assemble=lambda: job, job=job)
 
 
 class CellStage(StrEnum):
@@ -180,50 +60,40 @@ class CellStage(StrEnum):
     """Left for the next time."""
 
 
-class RunCell(Protocol):
-    """A cell that is known by its label and its folder."""
-
-    @property
-    def label(self) -> str:
-        """Names the cell in its experiment."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """The run folder."""
-        ...
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the run."""
-        ...
-
-
-@dataclass(slots=True, kw_only=True)
-class AssembledCell:
-    """A cell with its job."""
-
-    cell: RunCell
-    job: Job | BenchError
-    """Why there is none, if the system cannot be reached."""
-
-    @property
-    def warnings(self) -> list[str]:
-        """The warnings of the job."""
-        return self.job.warnings if isinstance(self.job, Job) else []
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellOutcome:
     """How one cell ended."""
 
-    cell: RunCell
-    exit_code: int
-    reason: str | None = None
-    """Why it is not done, if it is not."""
+    cell: ExperimentCell
+    result: RunResult | None = None
+    error: BenchError | None = None
+    """Why there is no result."""
+    was_begun: bool = True
     was_finished: bool = False
     """Whether it was finished before, so that nothing was asked."""
-    was_begun: bool = True
+
+    @property
+    def stopped_by(self) -> BenchError | None:
+        """What ended the cell early, or kept it from being begun."""
+        return self.error if self.result is None else self.result.stopped_by
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.core.errors` has it."""
+        if self.result is not None:
+            return self.result.exit_code
+        return 0 if self.error is None else self.error.exit_code
+
+    @property
+    def reason(self) -> str | None:
+        """Why the cell is not done; None if it is."""
+        if self.stopped_by is not None:
+            return f"{'' if self.was_begun else 'not begun: '}{self.stopped_by}"
+        if self.result is None or not self.exit_code:
+            return None
+        summary = self.result.summary
+        shortfall = f"{summary.overall.failed} of {summary.overall.owed} trials have no verdict"
+        return summary.validity.reason or shortfall
 
     @property
     def stage(self) -> CellStage:
@@ -236,184 +106,249 @@ class CellOutcome:
 class CellWatcher(Protocol):
     """Follows all cells."""
 
-    def begin(self, cell: RunCell) -> None:
+    def begin(self, cell: ExperimentCell) -> None:
         """Note that a cell is started or continued."""
 
-    def note(self, cell: RunCell, event: Event, states: TrialStates) -> None:
-        """Note an event of a cell."""
+    def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
+        """Note an event of a cell, which the states already include."""
 
     def end(self, outcome: CellOutcome) -> None:
         """Note that a cell has ended or stopped."""
 
 
-def find_worst_code(outcomes: Sequence[CellOutcome]) -> int:
-    """Return the exit code of the whole: the largest of the cells'."""
-    return max((each.exit_code for each in outcomes), default=0)
+class EventWatcher:
+    """Passes the events of every cell on to an observer, if there is one."""
+
+    def __init__(self, observe: Observer | None = None) -> None:
+        self._observe = observe
+
+    def begin(self, cell: ExperimentCell) -> None:
+        """Do nothing."""
+
+    def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:  # noqa: ARG002
+        """Call the observer."""
+        if self._observe is not None:
+            self._observe(event, states)
+
+    def end(self, outcome: CellOutcome) -> None:
+        """Do nothing."""
 
 
-def close_all(cells: Sequence[AssembledCell]) -> None:
-    """Close the components of jobs that are not run."""
-    for each in cells:
-        if isinstance(each.job, Job):
-            anyio.run(each.job.components.close)
+@dataclass(slots=True, kw_only=True)
+class SharedBudget:
+    """What all cells may spend together, and what each has spent so far."""
+
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    spent: dict[Path, Usage] = field(default_factory=dict)
+
+    def read_spent(self, folders: Iterable[Path]) -> None:
+        """Read what was spent before from the journals in these folders."""
+        self.spent.update((folder, read_spent(folder)) for folder in folders)
+
+    @property
+    def exhausted(self) -> str | None:
+        """Which limit was reached, in words; None if none was."""
+        total = sum(self.spent.values(), start=Usage())
+        if self.max_cost_usd is not None and total.cost_usd >= self.max_cost_usd:
+            return f"all cells together cost ${total.cost_usd:.4f} of ${self.max_cost_usd:.4f}"
+        if self.max_tokens is not None and total.tokens >= self.max_tokens:
+            return f"all cells together took {total.tokens:,} of {self.max_tokens:,} tokens"
+        return None
+
+    def sum_others(self, folder: Path) -> Usage:
+        """Sum what all other cells have spent by now."""
+        others = (spent for place, spent in self.spent.items() if place != folder)
+        return sum(others, start=Usage())
+
+    def bind(self, job: Job) -> None:
+        """Let a job keep to the shared limits, counting what the other cells have spent."""
+        job.settings = replace(
+            job.settings, max_cost_usd=self.max_cost_usd, max_tokens=self.max_tokens
+        )
+        job.spent_elsewhere = partial(self.sum_others, job.folder)
 
 
-def run_in_turn(
-    cells: Sequence[AssembledCell],
-    watcher: CellWatcher,
-    budget: SharedBudget,
-    execute_job: ExecuteJob = execute,
-) -> tuple[CellOutcome, ...]:
-    """Run every cell in turn; what stops one does not stop the others.
+def read_spent(folder: Path) -> Usage:
+    """Read what judging and reading have cost in a run folder."""
+    if not (folder / JOURNAL).exists() or not (folder / JOURNAL).stat().st_size:
+        return Usage()
+    states = RunFolder.open(folder).states
+    return states.usage + states.reading_usage
+
+
+@dataclass(kw_only=True)
+class Experiment:
+    """Cells that are run once; the same command continues where it was stopped.
 
     A signal ends everything. Once the shared budget is spent, no unfinished cell is begun.
     """
-    outcomes: list[CellOutcome] = []
-    stopped: BenchError | None = None
-    for each in cells:
-        if stopped is not None:
-            close_all([each])
-            outcome = _skip_cell(each.cell, stopped)
-        else:
-            outcome = _run_cell(each, watcher, budget, execute_job)
-            if outcome.exit_code > _SIGNALS:
-                stopped = Interrupted(outcome.exit_code - _SIGNALS)
-        watcher.end(outcome)
-        outcomes.append(outcome)
-    return tuple(outcomes)
 
+    cells: Sequence[ExperimentCell]
+    watcher: CellWatcher = field(default_factory=EventWatcher)
+    budget: SharedBudget | None = None
+    """None leaves each cell the limits of its own settings."""
+    goes_on: bool = False
+    """Whether the other cells are run after one that was stopped."""
+    rewrites: bool = False
+    """Whether the files of a cell that was finished before are written again."""
+    pool: Settings | None = None
+    """The settings of a pool that all cells share; None runs them in turn, each by its own."""
+    on_pool: OnPool = lambda _: None
+    """Called with the pool of each cell that opens one."""
 
-def _run_cell(
-    each: AssembledCell, watcher: CellWatcher, budget: SharedBudget, execute_job: ExecuteJob
-) -> CellOutcome:
-    cell, job = each.cell, each.job
-    if isinstance(job, BenchError):
-        return _fail_cell(cell, job)
-    known = _find_known_outcome(cell, job, budget)
-    if known is not None:
-        close_all([each])
-        return known
-    budget.bind(job)
-    watcher.begin(cell)
-    try:
-        result = execute_job(job, partial(watcher.note, cell))
-    except BenchError as error:
-        return _fail_cell(cell, error)
-    finally:
-        budget.update(cell.folder)
-    return _make_outcome(cell, result)
-
-
-def run_together(
-    cells: Sequence[AssembledCell], watcher: CellWatcher, budget: SharedBudget
-) -> tuple[CellOutcome, ...]:
-    """Run as many cells at a time as there are workers; what stops one does not stop the others.
-
-    A signal ends everything. Once the shared budget is spent, nothing new is begun in any cell.
-    """
-    return anyio.run(_PooledCells(cells, watcher, budget).run)
-
-
-class _PooledCells:
-    """Cells that share one pool of workers."""
-
-    def __init__(
-        self, cells: Sequence[AssembledCell], watcher: CellWatcher, budget: SharedBudget
-    ) -> None:
-        self._cells = cells
-        self._watcher = watcher
-        self._budget = budget
+    def __post_init__(self) -> None:
         self._outcomes: dict[str, CellOutcome] = {}
-        self._begun: set[str] = set()
+        self._begun: dict[str, Job] = {}
+        self._end: BenchError | None = None
+        """Why no other cell is begun."""
 
-    async def run(self) -> tuple[CellOutcome, ...]:
+    def run(self) -> tuple[CellOutcome, ...]:
+        """Run the cells; return the outcome of each, also of those that were not begun."""
+        try:
+            anyio.run(self._run_cells)
+        except KeyboardInterrupt:
+            self._end = Interrupted(signal.SIGINT)
+        return self._collect_outcomes()
+
+    async def run_async(self) -> tuple[CellOutcome, ...]:
+        """The same inside an event loop."""
+        await self._run_cells()
+        return self._collect_outcomes()
+
+    async def _run_cells(self) -> None:
+        """Run the cells; a signal cancels them, so that memories are closed before the end."""
+        waiting = iter(self.cells)
         with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
-            async with open_pool(self._cells[0].cell.settings) as shared:
-                await self._run_all(shared)
-        interrupted = Interrupted(received[0]) if received else None
-        for each in self._cells:
-            if each.cell.label not in self._outcomes and interrupted is not None:
-                self._finish_cell(self._interrupt_cell(each, interrupted))
-        return tuple(self._outcomes[each.cell.label] for each in self._cells)
+            if self.pool is None:
+                await self._run_waiting(waiting, partial(choose_runner, on_pool=self.on_pool))
+            else:
+                async with open_pool(self.pool) as shared, anyio.create_task_group() as group:
+                    for _ in range(shared.pool.size):
+                        group.start_soon(self._run_waiting, waiting, shared.make_runner)
+        if received:
+            self._end = Interrupted(received[0])
+        for cell in self.cells:
+            if cell.job is not None and not self._is_known(cell):
+                await cell.job.components.close()
 
-    async def _run_all(self, shared: SharedPool) -> None:
-        free = anyio.Semaphore(shared.pool.size)
-        async with anyio.create_task_group() as group:
-            for each in self._cells:
-                await free.acquire()
-                group.start_soon(self._run_one, each, shared, free)
+    def _is_known(self, cell: ExperimentCell) -> bool:
+        return cell.label in self._outcomes or cell.label in self._begun
 
-    async def _run_one(
-        self, each: AssembledCell, shared: SharedPool, free: anyio.Semaphore
+    async def _run_waiting(
+        self, waiting: Iterator[ExperimentCell], make_runner: Callable[[Job], PlanRunner]
     ) -> None:
-        try:
-            self._finish_cell(await self._run_cell(each, shared))
-        finally:
-            free.release()
+        """Run one waiting cell after the other; several tasks may take from the same iterator."""
+        for cell in waiting:
+            outcome = await self._run_cell(cell, make_runner)
+            self._finish_cell(outcome)
+            if outcome.stopped_by is not None and not self.goes_on:
+                self._end = outcome.stopped_by
+                return
 
-    async def _run_cell(self, each: AssembledCell, shared: SharedPool) -> CellOutcome:
-        cell, job = each.cell, each.job
-        if isinstance(job, BenchError):
-            return _fail_cell(cell, job)
-        known = _find_known_outcome(cell, job, self._budget)
-        if known is not None:
-            await job.components.close()
-            return known
-        self._watcher.begin(cell)
-        self._begun.add(cell.label)
-        self._budget.bind(job)
+    async def _run_cell(
+        self, cell: ExperimentCell, make_runner: Callable[[Job], PlanRunner]
+    ) -> CellOutcome:
         try:
-            run = job.run(partial(self._observe, cell), shared.make_runner(job))
-            stopped_by = await catch_stop(run)
-            return _make_outcome(
-                cell, await anyio.to_thread.run_sync(build_result, job, stopped_by)
-            )
+            job = cell.assemble()
+            if (known := self._find_known_outcome(cell, job)) is not None:
+                await job.components.close()
+                return known
+            if self.budget is not None:
+                self.budget.bind(job)
+            self.watcher.begin(cell)
+            self._begun[cell.label] = job
+            stopped_by = await catch_stop(job.run(partial(self._observe, cell), make_runner(job)))
+            result = await anyio.to_thread.run_sync(build_result, job, stopped_by)
+            return CellOutcome(cell=cell, result=result)
         except BenchError as error:
-            return _fail_cell(cell, error)
+            return CellOutcome(cell=cell, error=error)
 
-    def _observe(self, cell: RunCell, event: Event, states: TrialStates) -> None:
-        self._budget.record(cell.folder, states.usage + states.reading_usage)
-        self._watcher.note(cell, event, states)
+    def _find_known_outcome(self, cell: ExperimentCell, job: Job) -> CellOutcome | None:
+        """Return the outcome of a cell that needs no work, or may do none; None if it is run."""
+        if not (self.rewrites or job.settings.retry_errors) and is_run_finished(cell.folder):
+            return CellOutcome(cell=cell, result=_read_result(job), was_finished=True)
+        if self.budget is not None and (spent := self.budget.exhausted) is not None:
+            return _skip_cell(cell, BudgetSpent(f"{spent}; the same command with more goes on"))
+        return None
 
-    def _interrupt_cell(self, each: AssembledCell, reason: Interrupted) -> CellOutcome:
-        if each.cell.label not in self._begun or isinstance(each.job, BenchError):
-            return _skip_cell(each.cell, reason)
-        return _make_outcome(each.cell, build_result(each.job, reason))
+    def _observe(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
+        if self.budget is not None:
+            self.budget.spent[cell.folder] = states.usage + states.reading_usage
+        self.watcher.note(cell, event, states)
 
     def _finish_cell(self, outcome: CellOutcome) -> None:
         self._outcomes[outcome.cell.label] = outcome
-        self._watcher.end(outcome)
+        self.watcher.end(outcome)
+
+    def _collect_outcomes(self) -> tuple[CellOutcome, ...]:
+        for cell in self.cells:
+            if cell.label not in self._outcomes and self._end is not None:
+                self._finish_cell(self._end_cell(cell, self._end))
+        return tuple(self._outcomes[cell.label] for cell in self.cells)
+
+    def _end_cell(self, cell: ExperimentCell, reason: BenchError) -> CellOutcome:
+        if cell.label not in self._begun:
+            return _skip_cell(cell, reason)
+        try:
+            return CellOutcome(cell=cell, result=build_result(self._begun[cell.label], reason))
+        except BenchError as error:
+            return CellOutcome(cell=cell, error=error)
 
 
-def _find_known_outcome(cell: RunCell, job: Job, budget: SharedBudget) -> CellOutcome | None:
-    """Return the outcome of a cell that needs no work, or may do none; None if it should run."""
-    if is_run_finished(cell.folder) and not cell.settings.retry_errors:
-        return _make_outcome(cell, read_result(job), was_finished=True)
-    if (spent := budget.exhausted) is not None:
-        return _skip_cell(cell, BudgetSpent(f"{spent}; the same command with more goes on"))
-    return None
+def execute(
+    job: Job, observe: Observer | None = None, on_pool: OnPool = lambda _: None
+) -> RunResult:
+    """Run one job and write its result files, also if it was finished before.
+
+    `on_pool` is called with the pool of workers, if the settings want one.
+    """
+    [outcome] = _make_single_run(job, observe, on_pool).run()
+    return require_result(outcome)
 
 
-def _skip_cell(cell: RunCell, reason: BenchError) -> CellOutcome:
+async def execute_async(job: Job, observe: Observer | None = None) -> RunResult:
+    """The same inside an event loop."""
+    [outcome] = await _make_single_run(job, observe, lambda _: None).run_async()
+    return require_result(outcome)
+
+
+def _make_single_run(job: Job, observe: Observer | None, on_pool: OnPool) -> Experiment:
+    return Experiment(
+        cells=[ExperimentCell.from_job(job)],
+        watcher=EventWatcher(observe),
+        rewrites=True,
+        on_pool=on_pool,
+    )
+
+
+def require_result(outcome: CellOutcome) -> RunResult:
+    """Return the result of a cell; what kept it from having one is raised."""
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.result is None:
+        raise AssertionError("a cell that nothing stopped has a result")
+    return outcome.result
+
+
+def is_run_finished(folder: Path) -> bool:
+    """Whether the folder holds a finished run."""
+    journal = folder / JOURNAL
+    if not journal.exists() or next(read_events(journal), None) is None:
+        return False
+    return RunFolder.open(folder).is_finished
+
+
+def _read_result(job: Job) -> RunResult:
+    """Read the result of a finished job from its folder; no file is written."""
+    folder = RunFolder.open(job.folder)
+    return RunResult(
+        folder=folder, summary=summarise(folder), warnings=tuple(job.warnings), was_finished=True
+    )
+
+
+def _skip_cell(cell: ExperimentCell, reason: BenchError) -> CellOutcome:
     """Return the outcome of a cell that is not begun: done before, or left for the next time."""
     if is_run_finished(cell.folder):
-        return CellOutcome(cell=cell, exit_code=0, was_finished=True)
-    message = f"not begun: {reason}"
-    return CellOutcome(cell=cell, exit_code=reason.exit_code, reason=message, was_begun=False)
-
-
-def _fail_cell(cell: RunCell, reason: BenchError) -> CellOutcome:
-    return CellOutcome(cell=cell, exit_code=reason.exit_code, reason=str(reason))
-
-
-def _make_outcome(cell: RunCell, result: RunResult, *, was_finished: bool = False) -> CellOutcome:
-    reason = None
-    if result.stopped_by is not None:
-        reason = str(result.stopped_by)
-    elif result.exit_code:
-        overall = result.summary.overall
-        shortfall = f"{overall.failed} of {overall.owed} trials have no verdict"
-        reason = result.summary.validity.reason or shortfall
-    return CellOutcome(
-        cell=cell, exit_code=result.exit_code, reason=reason, was_finished=was_finished
-    )
+        return CellOutcome(cell=cell, was_finished=True)
+    return CellOutcome(cell=cell, error=reason, was_begun=False)

@@ -5,20 +5,16 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from recall_bench.core.errors import (
-    BenchError,
-    OtherPlan,
-    Problems,
-    SystemGone,
-    UsageError,
-)
+import anyio
+
+from recall_bench.core.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
 from recall_bench.running.executor import refuse_impossible
-from recall_bench.running.experiment import AssembledCell, close_all
+from recall_bench.running.experiment import ExperimentCell
 from recall_bench.running.matrix_file import Matrix
 from recall_bench.runs.output_paths import move_outputs
 
@@ -90,22 +86,22 @@ def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[
 
 def assemble_cells(
     cells: Sequence[MatrixCell], building: BuildProgress | None = None
-) -> tuple[AssembledCell, ...]:
+) -> tuple[ExperimentCell, ...]:
     """A job for every cell; all that is wrong with any of them is raised at once.
 
     So is what an executor cannot do, before any cell is begun. A system that cannot be reached just
     now does not fail the matrix: its cell has no job, and the other cells run.
     """
-    found: list[AssembledCell] = []
+    found: list[ExperimentCell] = []
     problems: dict[str, BenchError] = {}
     others: dict[str, list[MatrixCell]] = {}
     for cell in cells:
         try:
             job = assemble(cell.settings, building=building)
-            found.append(AssembledCell(cell=cell, job=job))
+            found.append(ExperimentCell.from_job(job, cell.label))
             refuse_impossible(job)
         except SystemGone as gone:
-            found.append(AssembledCell(cell=cell, job=gone))
+            found.append(_make_unreachable_cell(cell, gone))
         except OtherPlan as other:
             others.setdefault(str(other).removeprefix(f"{cell.folder} "), []).append(cell)
         except Problems as several:
@@ -114,9 +110,18 @@ def assemble_cells(
             problems[_describe_problem(cell, problem)] = problem
     problems |= {words: UsageError(words) for words in _describe_other_plans(others)}
     if problems:
-        close_all(found)
+        for each in found:
+            if each.job is not None:
+                anyio.run(each.job.components.close)
         raise Problems([_make_error(words, each) for words, each in problems.items()])
     return tuple(found)
+
+
+def _make_unreachable_cell(cell: MatrixCell, gone: SystemGone) -> ExperimentCell:
+    def raise_again() -> NoReturn:
+        raise gone
+
+    return ExperimentCell(label=cell.label, folder=cell.folder, assemble=raise_again)
 
 
 def _describe_problem(cell: MatrixCell, problem: BenchError) -> str:

@@ -7,7 +7,7 @@ from recall_bench.core.event import Answered, Event, Judged, NotAnswered, NotJud
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
 from recall_bench.core.usage import Usage, format_dollars
 from recall_bench.reporting.formats import format_round_duration
-from recall_bench.running.experiment import CellOutcome, CellStage, RunCell
+from recall_bench.running.experiment import CellOutcome, CellStage, ExperimentCell
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class CellLine:
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def count(self, scenario: str, trials: ScenarioStates) -> None:
-        """Count one scenario anew: a trial may be spoken of more than once."""
+        """Count one scenario anew: a trial may have several events."""
         done, errors = self._counted.get(scenario, (0, 0))
         self._counted[scenario] = now = (trials.done_count, trials.error_count)
         self.done += now[0] - done
@@ -63,12 +63,12 @@ class MatrixBoard:
         self._clock = clock
         self._began = clock()
 
-    def begin(self, cell: RunCell) -> None:
+    def begin(self, cell: ExperimentCell) -> None:
         """A cell is started or continued."""
         line = self.lines[cell.label]
         line.stage, line.since, line.until = CellStage.RUNNING, self._clock(), self._clock()
 
-    def note(self, cell: RunCell, event: Event, states: TrialStates) -> None:
+    def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
         """Count what came of the event, which the states know already."""
         line = self.lines[cell.label]
         if line.owed is None:

@@ -8,18 +8,14 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.settings import Executor
+from recall_bench.core.settings import Executor, Settings
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.matrix_report import MatrixReport
-from recall_bench.running.execution import execute
 from recall_bench.running.experiment import (
     CellOutcome,
     CellWatcher,
-    ExecuteJob,
+    Experiment,
     SharedBudget,
-    find_worst_code,
-    run_in_turn,
-    run_together,
 )
 from recall_bench.running.matrix_cells import MatrixCell, assemble_cells, list_cells, select_cells
 from recall_bench.running.matrix_file import Matrix, apply_limits, read_matrix
@@ -39,7 +35,7 @@ class MatrixResult:
     @property
     def exit_code(self) -> int:
         """The largest exit code of the cells; that of a signal is larger than any other."""
-        return find_worst_code(self.outcomes)
+        return max((each.exit_code for each in self.outcomes), default=0)
 
 
 def open_matrix(
@@ -63,7 +59,6 @@ def run_matrix(
     only: Sequence[str] = (),
     watcher: Callable[[Sequence[MatrixCell], Sequence[str]], CellWatcher],
     building: BuildProgress | None = None,
-    execute_job: ExecuteJob | None = None,
 ) -> MatrixResult:
     """Check the selected cells, run them, and write the report on all cells.
 
@@ -71,15 +66,28 @@ def run_matrix(
     """
     wanted = select_cells(cells, only)
     found = assemble_cells(wanted, building)
-    warnings = tuple(dict.fromkeys(line for each in found for line in each.warnings))
-    budget = SharedBudget.from_folders(matrix.limits, [cell.folder for cell in cells])
-    watching = watcher(wanted, warnings)
-    if execute_job is None and all(cell.settings.executor is not Executor.LOCAL for cell in wanted):
-        outcomes = run_together(found, watching, budget)
-    else:
-        outcomes = run_in_turn(found, watching, budget, execute_job or execute)
+    jobs = [each.job for each in found if each.job is not None]
+    warnings = tuple(dict.fromkeys(line for job in jobs for line in job.warnings))
+    limits = matrix.limits
+    budget = SharedBudget(max_cost_usd=limits.max_cost_usd, max_tokens=limits.max_tokens)
+    if (limits.max_cost_usd, limits.max_tokens) != (None, None):
+        budget.read_spent(cell.folder for cell in cells)
+    outcomes = Experiment(
+        cells=found,
+        watcher=watcher(wanted, warnings),
+        budget=budget,
+        goes_on=True,
+        pool=_find_shared_pool(wanted),
+    ).run()
     report, files = write_matrix_report(matrix, cells, outcomes)
     return MatrixResult(matrix=matrix, outcomes=outcomes, report=report, files=files)
+
+
+def _find_shared_pool(cells: Sequence[MatrixCell]) -> Settings | None:
+    """Return the settings of a pool that all cells can share; None if one runs in this process."""
+    if any(cell.settings.executor is Executor.LOCAL for cell in cells):
+        return None
+    return cells[0].settings
 
 
 def report_matrix(

@@ -20,7 +20,7 @@ from recall_bench.metrics.selection import EVAL_VERSION, PROTOCOL
 from recall_bench.reporting.selection_report import SelectionReport, build_report, write_json
 from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.running.components import Components
-from recall_bench.running.execution import execute
+from recall_bench.running.experiment import execute
 from recall_bench.running.job import Job, Observer
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
 from recall_bench.runs.run_folder import RunFolder

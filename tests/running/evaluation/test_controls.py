@@ -1,20 +1,17 @@
 """Every score stands between floors and ceilings that were measured in the same run."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recall_bench.core.errors import Interrupted, UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.datasets.eval_dataset import EvalMode
 from recall_bench.reporting.eval_estimates import ALL
 from recall_bench.reporting.eval_report import ControlReport, EvalReport
-from recall_bench.running import experiment
-from recall_bench.running.execution import execute
-from recall_bench.running.job import Job
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.run_result import RunResult
 from tests.running.evaluation.eval_datasets import (
     WHAT,
     carried_out,
@@ -54,16 +51,16 @@ def paid_judge(folder: Path, name: str = "paid") -> str:
 
 
 def test_words_silence_and_the_oracle_are_run_beside_and_kept_in_the_folder(locomo: Path) -> None:
-    heard: list[str] = []
+    begun: list[str] = []
     request = request_for("locomo", locomo, locomo.parent, adapter="recency")
 
-    found = carried_out(request, on_control=heard.append)
+    found = carried_out(request, on_control=begun.append)
 
-    assert heard == ["bm25", "none", "oracle"]
+    assert begun == ["bm25", "none", "oracle"]
     assert found.report is not None
-    assert list(controls(found.report)) == heard
+    assert list(controls(found.report)) == begun
     kept = found.finished.folder.path / "controls"
-    assert all((kept / name / JOURNAL).is_file() for name in heard)
+    assert all((kept / name / JOURNAL).is_file() for name in begun)
 
 
 def test_the_oracle_beats_silence_on_answers(locomo: Path) -> None:
@@ -145,7 +142,7 @@ def test_every_ranking_that_comes_first_has_a_floor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("who", ["judge", "appellate_judge"])
-def test_nobody_is_paid_for_controls(locomo: Path, tmp_path: Path, who: str) -> None:
+def test_controls_cost_nothing(locomo: Path, tmp_path: Path, who: str) -> None:
     """Neither the judge nor the one above it; what is found costs nothing and is measured."""
     given: dict[str, Any] = {who: paid_judge(tmp_path)}
     request = request_for("locomo", locomo, tmp_path, adapter="recency", **given)
@@ -210,24 +207,20 @@ def test_controls_of_recorded_answers_are_themselves_and_not_the_record(
 
 
 def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
-    locomo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    locomo: Path, tmp_path: Path
 ) -> None:
     """Else there would be a report without its floors, and an exit code that says all is well."""
-    heard: list[str] = []
+    begun: list[str] = []
 
-    def interrupted(job: Job, *_: object) -> RunResult:
-        done = execute(job)
-        return RunResult(
-            folder=done.folder, summary=done.summary, warnings=(), stopped_by=Interrupted(2)
-        )
+    def interrupt(name: str) -> None:
+        begun.append(name)
+        signal.raise_signal(signal.SIGINT)
 
     request = request_for("locomo", locomo, tmp_path, adapter="recency")
-    with monkeypatch.context() as patched:
-        patched.setattr(experiment, "execute", interrupted)
-        stopped = carried_out(request, on_control=heard.append)
+    stopped = carried_out(request, on_control=interrupt)
 
     assert (stopped.exit_code, stopped.report, stopped.place) == (130, None, None)
-    assert heard == ["bm25"]
+    assert begun == ["bm25"]
     assert not (tmp_path / "reports").exists()
 
     again = carried_out(request)
@@ -238,7 +231,18 @@ def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
     assert all(each.groups for each in again.report.controls)
 
 
-def test_a_finished_run_asks_nobody_and_neither_do_its_controls(
+def test_a_stopped_control_leaves_no_report_if_the_others_are_not_run(
+    locomo: Path, tmp_path: Path
+) -> None:
+    """What the other controls would cost is known before any is run, and listed after it."""
+    request = request_for("locomo", locomo, tmp_path, adapter="recency", judge=paid_judge(tmp_path))
+
+    stopped = carried_out(request, on_control=lambda _: signal.raise_signal(signal.SIGINT))
+
+    assert (stopped.exit_code, stopped.report) == (130, None)
+
+
+def test_a_finished_run_asks_nothing_and_neither_do_its_controls(
     locomo: Path, tmp_path: Path
 ) -> None:
     request = request_for("locomo", locomo, tmp_path, adapter="recency")

@@ -1,4 +1,4 @@
-"""One cell's trouble is its own; money is everybody's; nothing is asked twice."""
+"""A failing cell stops no other; the budget is shared; nothing is asked twice."""
 
 import os
 import signal
@@ -12,27 +12,24 @@ from typing import Any, cast
 
 import pytest
 
-from recall_bench.core.errors import Interrupted
 from recall_bench.core.event import Answered, Event, NotAnswered
 from recall_bench.core.plan import Plan
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.execution import execute
 from recall_bench.running.experiment import (
-    CellOutcome,
     CellStage,
-    ExecuteJob,
-    RunCell,
+    CellWatcher,
+    EventWatcher,
+    ExperimentCell,
     SharedBudget,
+    read_spent,
 )
-from recall_bench.running.job import Job, Observer
+from recall_bench.running.job import Job
 from recall_bench.running.matrix_cells import MatrixCell
-from recall_bench.running.matrix_file import MatrixLimits
 from recall_bench.running.matrix_progress import MatrixBoard
 from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
 from recall_bench.runs.journal import read_events
-from recall_bench.runs.run_result import RunResult
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
 from tests.running.matrix.conftest import Write
@@ -46,23 +43,24 @@ async def judge(exhibit):
 """
 
 
-class Quiet:
-    """Watches nothing."""
+class Beginnings(EventWatcher):
+    """Collects the cells that are begun."""
 
-    def begin(self, cell: RunCell) -> None: ...
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[str] = []
 
-    def note(self, cell: RunCell, event: Event, standings: TrialStates) -> None: ...
-
-    def end(self, outcome: CellOutcome) -> None: ...
-
-
-def quiet(cells: Sequence[MatrixCell], warnings: Sequence[str]) -> Quiet:
-    return Quiet()
+    def begin(self, cell: ExperimentCell) -> None:
+        self.begun.append(cell.label)
 
 
-def done(path: Path, carry: ExecuteJob = execute, **flags: object) -> MatrixResult:
+def ignore_cells(cells: Sequence[MatrixCell], warnings: Sequence[str]) -> CellWatcher:
+    return Beginnings()
+
+
+def done(path: Path, watcher: CellWatcher | None = None, **flags: object) -> MatrixResult:
     matrix, cells = open_matrix(path, flags)
-    return run_matrix(matrix, cells, watcher=quiet, execute_job=carry)
+    return run_matrix(matrix, cells, watcher=lambda *_: watcher or Beginnings())
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(
@@ -81,15 +79,11 @@ def test_a_cell_that_fails_does_not_stop_the_others(
 def test_finished_cells_are_not_touched_again(write: Write) -> None:
     path = write("systems: [bm25, hybrid]")
     done(path)
-    carried: list[Job] = []
+    watcher = Beginnings()
 
-    def never(job: Job, observe: Observer) -> RunResult:
-        carried.append(job)
-        return execute(job, observe)
+    again = done(path, watcher)
 
-    again = done(path, never)
-
-    assert carried == []
+    assert watcher.begun == []
     assert all(each.was_finished for each in again.outcomes)
     assert again.exit_code == 0
 
@@ -105,18 +99,29 @@ def test_a_new_system_is_all_that_is_run(write: Write, tmp_path: Path) -> None:
     assert journal.read_bytes() == before
 
 
-def test_an_interruption_ends_it_all(write: Write) -> None:
-    carried: list[str] = []
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX systems do")
+@pytest.mark.parametrize("executor", ["local", "processes"])
+def test_a_signal_stops_the_cell_that_runs_and_begins_no_other(
+    write: Write, tmp_path: Path, executor: str
+) -> None:
+    class Killer(Beginnings):
+        noted = False
 
-    def stopped(job: Job, observe: Observer) -> RunResult:
-        carried.append(job.folder.name)
-        raise Interrupted(signal.SIGTERM)
+        def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
+            if not self.noted:  # a second signal would end this process
+                self.noted = True
+                signal.raise_signal(signal.SIGTERM)
 
-    found = done(write("systems: [bm25, hybrid]"), stopped)
+    path, watcher = write("systems: [bm25, hybrid]"), Killer()
 
-    assert carried == ["bm25"]
+    found = done(path, watcher, executor=executor, workers=1)
+
+    assert watcher.begun == ["default/42/bm25"]
     assert found.exit_code == 143
     assert [each.stage for each in found.outcomes] == [CellStage.FAILED, CellStage.NOT_BEGUN]
+    assert (tmp_path / "runs/default/42/bm25/result.json").exists()
+    assert not (tmp_path / "runs/default/42/hybrid/journal.jsonl").exists()
+    assert done(path).exit_code == 0
 
 
 def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
@@ -129,22 +134,18 @@ def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
     assert [each.exit_code for each in found.outcomes] == [0, 8, 8]
     assert "not begun" in (found.outcomes[2].reason or "")
     folders = [each.cell.folder for each in found.outcomes]
-    assert SharedBudget.from_folders(
-        MatrixLimits(max_cost_usd=0), folders
-    ).total.cost_usd == pytest.approx(5.0)
+    assert sum(read_spent(folder).cost_usd for folder in folders) == pytest.approx(5.0)
 
     found = done(path, max_cost_usd=100.0)
 
     assert found.exit_code == 0
-    assert SharedBudget.from_folders(
-        MatrixLimits(max_cost_usd=0), folders
-    ).total.cost_usd == pytest.approx(45 * 0.25)
+    assert sum(read_spent(folder).cost_usd for folder in folders) == pytest.approx(45 * 0.25)
 
 
 def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Plan) -> None:
     one, two = Path("one"), Path("two")
     spent = {one: Usage(cost_usd=3, input_tokens=30), two: Usage(cost_usd=1, input_tokens=10)}
-    budget = SharedBudget(MatrixLimits(max_cost_usd=10, max_tokens=50), spent)
+    budget = SharedBudget(max_cost_usd=10, max_tokens=50, spent=spent)
     job = Job(
         settings=Settings(), plan=plan, folder=two, components=cast("Any", None), questions={}
     )
@@ -161,26 +162,20 @@ def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Pla
 
 def test_the_board_counts_what_is_done(write: Write) -> None:
     now = [0.0]
-    boards: list[MatrixBoard] = []
 
-    def watcher(cells: Sequence[MatrixCell], warnings: Sequence[str]) -> MatrixBoard:
-        boards.append(MatrixBoard([cell.label for cell in cells], lambda: now[0]))
-        return boards[0]
-
-    def carry(job: Job, observe: Observer) -> RunResult:
-        def ticking(event: Event, standings: TrialStates) -> None:
+    class TickingBoard(MatrixBoard):
+        def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
             now[0] += 0.5
-            observe(event, standings)
-
-        return execute(job, ticking)
+            super().note(cell, event, states)
 
     matrix, cells = open_matrix(write("systems: [bm25, hybrid]"))
-    run_matrix(matrix, cells, watcher=watcher, execute_job=carry)
+    board = TickingBoard([cell.label for cell in cells], lambda: now[0])
+    run_matrix(matrix, cells, watcher=lambda *_: board)
 
-    lines = list(boards[0].lines.values())
+    lines = list(board.lines.values())
     assert [(line.done, line.owed, line.stage) for line in lines] == [(15, 15, CellStage.DONE)] * 2
     assert "15/15" in lines[0].format()
-    assert boards[0].format_total().startswith("2 of 2 cells · 30 trials")
+    assert board.format_total().startswith("2 of 2 cells · 30 trials")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX systems do")
@@ -219,7 +214,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
     assert set(times.values()) == {1}
 
 
-def test_a_log_hears_of_quarters_in_lines_that_fit(write: Write, invoke: Invoke) -> None:
+def test_a_log_has_a_short_line_for_each_quarter(write: Write, invoke: Invoke) -> None:
     shown = invoke("matrix", write("systems: [bm25, hybrid]"))
 
     said = [line for line in shown.err.splitlines() if line.startswith("default/42/bm25")]
@@ -229,7 +224,7 @@ def test_a_log_hears_of_quarters_in_lines_that_fit(write: Write, invoke: Invoke)
     assert max(map(len, said)) <= 80
 
 
-def test_cells_that_hold_another_run_in_one_way_are_told_of_in_one_line(
+def test_cells_that_hold_another_run_for_the_same_reason_share_one_message(
     write: Write, invoke: Invoke
 ) -> None:
     assert invoke("matrix", write("systems: [bm25, hybrid]")).code == 0

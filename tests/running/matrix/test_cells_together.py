@@ -1,4 +1,4 @@
-"""Cells that share a crew come to what they would come to alone, and share one purse."""
+"""Cells that share a pool have the same results as cells in turn, and share one budget."""
 
 import re
 from pathlib import Path
@@ -7,17 +7,16 @@ import pytest
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.running.experiment import CellStage, SharedBudget
-from recall_bench.running.matrix_file import MatrixLimits
+from recall_bench.running.experiment import CellStage, SharedBudget, read_spent
 from recall_bench.running.matrix_run import MatrixResult, open_matrix, run_matrix
 from tests.running.matrix.conftest import Write
-from tests.running.matrix.test_cells_in_turn import JUDGE, quiet
+from tests.running.matrix.test_cells_in_turn import JUDGE, ignore_cells
 from tests.running.result_views import views
 
 
 def done(path: Path, **flags: object) -> MatrixResult:
     matrix, cells = open_matrix(path, flags)
-    return run_matrix(matrix, cells, watcher=quiet)
+    return run_matrix(matrix, cells, watcher=ignore_cells)
 
 
 def shared(path: Path, into: Path, **flags: object) -> MatrixResult:
@@ -56,7 +55,7 @@ def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: 
     found = shared(path, tmp_path / "runs", max_cost_usd=3.0)
 
     folders = [each.cell.folder for each in found.outcomes]
-    spent = SharedBudget.from_folders(MatrixLimits(max_cost_usd=0), folders).total.cost_usd
+    spent = sum(read_spent(folder).cost_usd for folder in folders)
     assert {each.exit_code for each in found.outcomes} == {8}
     assert 3.0 <= spent <= 3.0 + 2 * 0.25
     assert any(
@@ -67,17 +66,15 @@ def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: 
     found = shared(path, tmp_path / "runs", max_cost_usd=100.0)
 
     assert found.exit_code == 0
-    assert SharedBudget.from_folders(
-        MatrixLimits(max_cost_usd=0), folders
-    ).total.cost_usd == pytest.approx(45 * 0.25)
+    assert sum(read_spent(folder).cost_usd for folder in folders) == pytest.approx(45 * 0.25)
     assert [each.stage for each in found.outcomes] == [CellStage.DONE] * 3
 
 
 def test_a_cell_knows_what_the_others_have_spent() -> None:
     one, two = Path("one"), Path("two")
-    budget = SharedBudget(MatrixLimits(max_cost_usd=10), {one: Usage(cost_usd=3)})
+    spent = {one: Usage(cost_usd=3), two: Usage(cost_usd=4)}
 
-    budget.record(two, Usage(cost_usd=4))
+    budget = SharedBudget(max_cost_usd=10, spent=spent)
 
     assert budget.sum_others(two).cost_usd == 3
     assert budget.sum_others(one).cost_usd == 4

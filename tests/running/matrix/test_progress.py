@@ -8,13 +8,18 @@ import pytest
 from recall_bench.core.event import Declared, Event, NotAnswered, NotJudged
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
-from recall_bench.running.matrix_cells import MatrixCell
+from recall_bench.running.experiment import ExperimentCell
+from recall_bench.running.job import Job
 from recall_bench.running.matrix_progress import CellLine, MatrixBoard
 from tests.cli.test_run_display import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 
-CELL = MatrixCell(setting="default", seed=1, system="a", settings=Settings(into=Path("there")))
+
+def assemble() -> Job:
+    raise AssertionError("the board only follows the cell")
+
+
+CELL = ExperimentCell(label="default/1/a", folder=Path("there"), assemble=assemble)
 
 
 @pytest.fixture

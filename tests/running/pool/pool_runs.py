@@ -15,8 +15,9 @@ from recall_bench.core.event import Event
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import build_result, execute_async
+from recall_bench.running.execution import build_result
 from recall_bench.running.executor import SharedPool
+from recall_bench.running.experiment import execute
 from recall_bench.running.job import Job
 from recall_bench.running.worker import Worker
 from recall_bench.running.worker_messages import (
@@ -173,7 +174,7 @@ def spread(
 
 def alone(job: Job) -> RunResult:
     """Carry out a job in this process."""
-    return build_result(job, anyio.run(execute_async, job, None))
+    return execute(job)
 
 
 def run_spread(
