@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import SystemFault
+from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import Holdings, Memory, MemorySystem, MemoryWithHoldings
 from recall_bench.systems.builtin.chunks import split_chunks
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from recall_bench.systems.products.files import MarkdownFiles
-from recall_bench.systems.products.product import measure_folder
 from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.transports.command_system import start_command_system

@@ -29,7 +29,7 @@ from recall_bench.testing import (
     ScriptedMemory,
     SlowsDown,
 )
-from recall_bench.testing.doctor import build_doctor_setup, examine_system, track_footprint
+from recall_bench.testing.doctor import build_doctor_setup, collect_temporary_files, examine_system
 from recall_bench.testing.doctor_probe import check_growth, check_latency
 
 
@@ -47,7 +47,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def examined(made: Callable[[], MemorySystem], story: Scenario, timeout_s: float = 30) -> Diagnosis:
     async def examination() -> Diagnosis:
-        with track_footprint() as files:
+        with collect_temporary_files() as files:
             system = made()
             try:
                 clinic = build_doctor_setup(story, "code")

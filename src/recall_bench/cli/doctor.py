@@ -66,10 +66,14 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
     from recall_bench.library import load_persona
     from recall_bench.running.job import get_code_version
     from recall_bench.systems.resolver import resolve_system
-    from recall_bench.testing.doctor import build_doctor_setup, examine_system, track_footprint
+    from recall_bench.testing.doctor import (
+        build_doctor_setup,
+        collect_temporary_files,
+        examine_system,
+    )
 
     clinic = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
-    with track_footprint() as files, forward_to_stderr(), show_activity() as show:
+    with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=config))
 
         async def run_examination() -> "DoctorResult":

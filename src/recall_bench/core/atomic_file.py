@@ -4,7 +4,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Self
 
 from recall_bench.core.errors import UsageError
@@ -57,12 +56,7 @@ class AtomicFile:
             raise self._make_error(error) from error
         self._is_committed = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._is_committed:
             # A full disk fails again on closing; the first failure is the one to report.
             with suppress(OSError):

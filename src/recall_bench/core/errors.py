@@ -24,7 +24,7 @@ BenchError
 │   └── ModelGone          no call can succeed: a key, a model or an address is wrong
 ├── ReaderFault            we failed to answer from a system's passages; ends the run  exit 6
 ├── BudgetSpent            --max-cost or --max-tokens is spent; a higher one continues exit 8
-└── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
+└── JudgeFault             we failed to grade an answer         recorded as not judged
                            (exit 6 if the judge cannot even prepare)
     ├── JudgeTimeout
     ├── JudgeBusy          retried, then recorded
@@ -134,6 +134,15 @@ class Interrupted(BenchError):
         self.exit_code = 128 + number
 
 
+class RetryLater(Exception):
+    """What the three errors have in common that are raised for a callee that is busy."""
+
+    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """How long to wait, if it says so."""
+
+
 class SystemGone(BenchError):
     """The system under test cannot be reached; nothing is recorded against it."""
 
@@ -148,10 +157,8 @@ class SystemTimeout(SystemFault):
     """The system under test did not finish in time."""
 
 
-class SystemBusy(SystemFault):
+class SystemBusy(RetryLater, SystemFault):
     """The system under test asked us to try again later."""
-
-    retry_after_s = 0.0
 
 
 class SystemStuck(SystemFault):
@@ -166,13 +173,8 @@ class ModelFault(BenchError):
     """A language model gave no usable reply."""
 
 
-class ModelBusy(ModelFault):
+class ModelBusy(RetryLater, ModelFault):
     """The model asked us to try again later, or could not be reached just now."""
-
-    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-        """How long to wait, if it says so."""
 
 
 class ModelGone(ModelFault):
@@ -203,13 +205,8 @@ class JudgeTimeout(JudgeFault):
     """The judge did not finish in time."""
 
 
-class JudgeBusy(JudgeFault):
+class JudgeBusy(RetryLater, JudgeFault):
     """The judge asked us to try again later."""
-
-    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-        """How long to wait, if it says so."""
 
 
 class JudgeGone(JudgeFault):

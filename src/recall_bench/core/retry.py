@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self, TypeVar
 
 import anyio
 
-from recall_bench.core.errors import JudgeBusy, ModelBusy, SystemBusy
+from recall_bench.core.errors import RetryLater
 from recall_bench.core.event import Postponed
 from recall_bench.core.plan import Trial
 
@@ -18,17 +17,15 @@ RETRY_PAUSES_S = (0.5, 1.0, 2.0)
 LONGEST_PAUSE_S = 60.0
 """The longest pause that a callee can ask for."""
 
-BusyError = SystemBusy | JudgeBusy | ModelBusy
-
-OnBusy = Callable[[BusyError], None]
+OnBusy = Callable[[RetryLater], None]
 
 
-def ignore_busy(busy: BusyError) -> None:
+def ignore_busy(busy: RetryLater) -> None:
     """Do nothing: the default of every `on_busy`."""
 
 
 class Attempts:
-    """Repeats a block while it raises a BusyError, pausing in between.
+    """Repeats a block while it raises RetryLater, pausing in between.
 
     Use it where `retry` would add frames to a hot path:
     `async for attempt in Attempts(on_busy): with attempt: return await call()`.
@@ -53,13 +50,8 @@ class Attempts:
     def __enter__(self) -> None:
         self._is_over = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, SystemBusy | JudgeBusy | ModelBusy):
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, RetryLater):
             return False
         pause = next(self._pauses, None)
         if pause is None:
@@ -71,14 +63,14 @@ class Attempts:
 
 
 async def retry(call: Callable[[], Awaitable[T]], on_busy: OnBusy = ignore_busy) -> T:
-    """Return the result of the call; repeat it while it raises a BusyError."""
+    """Return the result of the call; repeat it while it raises RetryLater."""
     async for attempt in Attempts(on_busy):
         with attempt:
             return await call()
     raise AssertionError("the last attempt returns or raises")
 
 
-def make_postponement(trial: Trial, busy: BusyError) -> Postponed:
+def make_postponement(trial: Trial, busy: RetryLater) -> Postponed:
     """Make the event of a question or an answer that is tried again later."""
     kind = type(busy).__name__
     return Postponed(at=datetime.now(UTC), trial=trial, fault=kind, message=str(busy))

@@ -20,34 +20,31 @@ from recall_bench.core.value_patterns import (
     scale_number,
 )
 
-_DIGIT_WORDS = "zero|one|two|three|four|five|six|seven|eight|nine"
-_ONES_WORDS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-    "nine": 9,
-}  # fmt: skip
-_TEEN_WORDS = {
-    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
-    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19,
-}  # fmt: skip
-_TEN_WORDS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
-    "eighty": 80, "ninety": 90,
-}  # fmt: skip
-_POWER_WORDS = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_NUMBER_WORDS = _ONES_WORDS | _TEEN_WORDS | _TEN_WORDS
+_SPELLED_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+).split()
+_SPELLED_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SPELLED_ORDINALS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+).split()
+_POWER_WORDS = {"billion": 10**9, "million": 10**6, "thousand": 10**3}
+_TEN_WORDS = {word: 10 * tens for tens, word in enumerate(_SPELLED_TENS) if tens >= 2}
+_NUMBER_WORDS = {word: number for number, word in enumerate(_SPELLED_ONES) if number} | _TEN_WORDS
 
-ORDINAL_WORDS = {
-    word: number
-    for number, word in enumerate(
-        "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3
-    )
-}
+SMALL_NUMBERS = {word: number for word, number in _NUMBER_WORDS.items() if 2 <= number <= 12}
+"""Number words that are always numbers: `two`, but not the pronoun `one`."""
+
+ROUND_NUMBERS = SMALL_NUMBERS | _TEN_WORDS
+"""The same, and the round ones up to ninety."""
+
+SMALL_ORDINALS = {word: number for number, word in enumerate(_SPELLED_ORDINALS) if number >= 3}
 """Ordinals by word; "first" and "second" have too many other meanings."""
 
-_ONES_PATTERN = "|".join(_ONES_WORDS)
+_ONES_PATTERN = "|".join(_SPELLED_ONES[1:10])
 _UP_TO_99 = (
     rf"(?:(?:{'|'.join(_TEN_WORDS)})(?:[\s-](?:{_ONES_PATTERN}))?"
-    rf"|{'|'.join(_TEEN_WORDS)}|{_ONES_PATTERN})\b"
+    rf"|{'|'.join(_SPELLED_ONES[10:])}|{_ONES_PATTERN})\b"
 )
 _UP_TO_999 = rf"{_UP_TO_99}(?:\shundred\b(?:\s(?:and\s)?{_UP_TO_99})?)?"
 _POWER_PATTERN = rf"(?:{'|'.join(_POWER_WORDS)})\b"
@@ -62,7 +59,7 @@ _COUNTED_ONE = (
     r"|(?<!.)one\b(?=\W*$)"
 )
 
-_DECIMALS = rf"\spoint(?:\s(?:{_DIGIT_WORDS})\b)+"
+_DECIMALS = rf"\spoint(?:\s(?:zero|{_ONES_PATTERN})\b)+"
 
 NUMBER_WORDS_PATTERN = (
     rf"(?:(?!{_PRONOUN}){_WHOLE_PATTERN}(?:{_DECIMALS}|\sdozen\b)?|(?:one|zero){_DECIMALS}|dozen\b"
@@ -78,7 +75,7 @@ def parse_number_words(words: str) -> float:
     """The number that the words spell."""
     whole, point, decimals = words.lower().partition(" point ")
     if point:
-        digits = "".join(str(_ONES_WORDS.get(word, 0)) for word in decimals.split())
+        digits = "".join(str(_NUMBER_WORDS.get(word, 0)) for word in decimals.split())
         return float(f"{_parse_whole(whole)}.{digits}")
     return float(_parse_whole(whole))
 
@@ -434,29 +431,6 @@ def _parse_count(words: str | None) -> int:
     return int(words) if words.isdigit() else int(parse_number_words(words))
 
 
-_SPELLED_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-).split()
-_SPELLED_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SPELLED_SCALES = ((10**9, "billion"), (10**6, "million"), (10**3, "thousand"))
-
-_SPELLED_ORDINALS = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-).split()
-
-SMALL_NUMBERS = {word: number for number, word in enumerate(_SPELLED_ONES) if 2 <= number <= 12}
-"""Number words that are always numbers: `two`, but not the pronoun `one`."""
-
-ROUND_NUMBERS = SMALL_NUMBERS | {
-    word: 10 * tens for tens, word in enumerate(_SPELLED_TENS) if tens >= 2
-}
-"""The same, and the round ones up to ninety."""
-
-SMALL_ORDINALS = {word: number for number, word in enumerate(_SPELLED_ORDINALS) if number >= 3}
-"""Ordinals that are always a count: `second` and `first` often are not."""
-
-
 def spell_number(number: Decimal | int) -> str:
     """Spell a number: `four hundred and twelve`, `three point eight`."""
     whole, _, rest = f"{Decimal(number):f}".partition(".")
@@ -493,7 +467,7 @@ def _spell_whole(number: int) -> str:
     if number < 1000:
         hundreds, rest = divmod(number, 100)
         return f"{_SPELLED_ONES[hundreds]} hundred" + (f" and {_spell_whole(rest)}" if rest else "")
-    scale, name = next((scale, name) for scale, name in _SPELLED_SCALES if number >= scale)
+    name, scale = next(pair for pair in _POWER_WORDS.items() if number >= pair[1])
     many, rest = divmod(number, scale)
     joint = " and " if 0 < rest < 100 else " "
     return f"{_spell_whole(many)} {name}" + (f"{joint}{_spell_whole(rest)}" if rest else "")

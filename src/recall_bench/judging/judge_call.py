@@ -17,8 +17,9 @@ from recall_bench.core.errors import (
     ModelBusy,
     ModelFault,
     ModelGone,
+    RetryLater,
 )
-from recall_bench.core.retry import BusyError, limit_time, retry
+from recall_bench.core.retry import limit_time, retry
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
 from recall_bench.models.model import Model, Prompt, Reply
@@ -62,7 +63,7 @@ class JudgeCall:
         return cls(judge, None if judge.card.computes else timeout_s, budget)
 
     async def judge_exhibit(
-        self, exhibit: Exhibit, on_busy: Callable[[BusyError], None] = lambda _: None
+        self, exhibit: Exhibit, on_busy: Callable[[RetryLater], None] = lambda _: None
     ) -> tuple[Verdict, float]:
         """The verdict, retried while the judge is busy, and the seconds it took.
 

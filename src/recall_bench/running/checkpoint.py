@@ -11,6 +11,7 @@ from anyio.lowlevel import checkpoint as yield_turn
 from recall_bench.core.errors import (
     BudgetSpent,
     ReaderFault,
+    RetryLater,
     SystemFault,
     SystemGone,
     SystemStuck,
@@ -18,7 +19,7 @@ from recall_bench.core.errors import (
 from recall_bench.core.event import QUERY, Answered, NotAnswered
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
-from recall_bench.core.retry import BusyError, make_postponement
+from recall_bench.core.retry import make_postponement
 from recall_bench.core.scenario import Question
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.running.fed_memory import FeedFault
@@ -165,5 +166,5 @@ class _CheckpointAsker:
             reading_usage=finished.reading_usage,
         )
 
-    def _record_busy(self, trial: Trial, busy: BusyError) -> None:
+    def _record_busy(self, trial: Trial, busy: RetryLater) -> None:
         self.run.record(make_postponement(trial, busy))

@@ -8,10 +8,10 @@ import anyio
 from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.budget import AnswerCost, Budget
-from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone
+from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, RetryLater
 from recall_bench.core.event import Answered, Judged, NotJudged, Paid
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.retry import BusyError, make_postponement
+from recall_bench.core.retry import make_postponement
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.judging.exhibits import ExhibitFactory
@@ -151,7 +151,7 @@ class Grader:
         now = datetime.now(UTC)
         return judged.replace(at=now, usage=usage, review_usage=cost.total, **outcome)
 
-    def _record_busy(self, trial: Trial, busy: BusyError) -> None:
+    def _record_busy(self, trial: Trial, busy: RetryLater) -> None:
         self._record(make_postponement(trial, busy))
 
     def _record_paid(

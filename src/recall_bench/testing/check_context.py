@@ -204,22 +204,15 @@ class Observations:
     questions_at_once: int | None = None
     memories_at_once: bool | None = None
     streams: bool | None = None
-    answered: bool = False
-    replied: bool = False
+    answers: bool | None = None
     recall: float | None = None
 
     def make_seen(self, system: MemorySystem) -> Seen:
         """Convert to the record of the report."""
         return Seen(
-            clock=self.clock,
-            asker=self.asker,
-            questions_at_once=self.questions_at_once,
-            memories_at_once=self.memories_at_once,
             snapshots=system.snapshots is not None,
             portable=isinstance(system.snapshots, PortableSnapshots),
-            streams=self.streams,
-            answers=self.answered if self.replied else None,
-            recall=self.recall,
+            **vars(self),
         )
 
 
@@ -388,10 +381,9 @@ class CheckedMemory:
         await self._bench.call("closing a memory", self.memory.close)
 
     def _read_reply(self, reply: Answer | RetrievalReply) -> CheckReply:
-        sight = self._bench.observations
-        sight.replied = True
+        observed = self._bench.observations
+        observed.answers = bool(observed.answers) or isinstance(reply, Answer)
         if isinstance(reply, Answer):
-            sight.answered = True
             return CheckReply(reply.text, tuple(each.text for each in reply.passages))
         if not isinstance(reply, RetrievalReply):
             raise ContractBroken(

@@ -6,6 +6,7 @@ about them in plain language, and look for the words in the answer or the passag
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
 
@@ -184,8 +185,6 @@ def assert_contract(
     timeout_s: float = TIMEOUT_S,
 ) -> ContractReport:
     """Do the same without an event loop."""
-
-    async def check() -> ContractReport:
-        return await assert_contract_async(system, only=only, seed=seed, timeout_s=timeout_s)
-
-    return anyio.run(check)
+    return anyio.run(
+        partial(assert_contract_async, system, only=only, seed=seed, timeout_s=timeout_s)
+    )

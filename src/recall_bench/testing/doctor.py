@@ -11,8 +11,9 @@ from statistics import median
 from typing import cast
 
 from recall_bench.core import user_code
-from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, SystemHealth
+from recall_bench.core.diagnosis import Diagnosis, DoctorFinding
 from recall_bench.core.errors import SystemFault
+from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import BOUNDARY, Episode, Item, Scenario
 from recall_bench.core.schedule import shuffle
@@ -24,27 +25,8 @@ from recall_bench.testing.contract import check_system
 from recall_bench.testing.doctor_probe import ProbeResult, StoryProbe
 
 
-class DiskFootprint:
-    """A folder that receives all temporary files."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def size(self) -> int:
-        """The bytes in it now."""
-        total = 0
-        for place, _, names in os.walk(self._folder):
-            for name in names:
-                try:
-                    total += Path(place, name).lstat().st_size
-                except FileNotFoundError:
-                    continue
-        return total
-
-
 @contextmanager
-def track_footprint() -> Iterator[DiskFootprint]:
+def collect_temporary_files() -> Iterator[Path]:
     """Redirect the temporary files of this process and its children to one folder."""
     before, chosen = os.environ.get("TMPDIR"), tempfile.tempdir
     with tempfile.TemporaryDirectory(
@@ -52,7 +34,7 @@ def track_footprint() -> Iterator[DiskFootprint]:
     ) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         try:
-            yield DiskFootprint(Path(folder))
+            yield Path(folder)
         finally:
             tempfile.tempdir = chosen
             if before is None:
@@ -113,12 +95,12 @@ def _is_applicable(item: Item, card: SystemCard) -> bool:
 async def examine_system(
     system: MemorySystem,
     setup: DoctorSetup,
-    files: DiskFootprint,
+    files: Path,
     *,
     timeout_s: float,
     telling: Callable[[str], None] = lambda _: None,
 ) -> DoctorResult:
-    """Examine a system that was made within `track_footprint`; it stays open.
+    """Examine a system that was made within `collect_temporary_files`; it stays open.
 
     Raises SystemGone if it cannot be reached.
     """
@@ -142,7 +124,7 @@ async def examine_system(
         runs = await _run_story(system, probe, files)
     except SystemFault as fault:
         message = f"it failed on a small story: {fault}"
-        found.append(DoctorFinding(check="story", health=SystemHealth.INVALID, message=message))
+        found.append(doctor_probe.make_finding("story", message, is_invalid=True))
     else:
         found += runs.check(system.card, controls)
         figures |= runs.list_figures()
@@ -190,7 +172,7 @@ class _StoryRuns:
         }
 
 
-async def _run_story(system: MemorySystem, probe: StoryProbe, files: DiskFootprint) -> _StoryRuns:
+async def _run_story(system: MemorySystem, probe: StoryProbe, files: Path) -> _StoryRuns:
     empty = await probe.run(system, ())
     fed, pace, sizes = await _run_growing(system, probe, files)
     moved = await probe.run(system, _shuffle_days(probe.scenario.episodes))
@@ -217,7 +199,7 @@ def _build_diagnosis(
 
 
 async def _run_growing(
-    system: MemorySystem, probe: StoryProbe, files: DiskFootprint
+    system: MemorySystem, probe: StoryProbe, files: Path
 ) -> tuple[ProbeResult, list[float | None], list[int]]:
     """Feed one memory: at each quarter time answers and measure files, at the end ask all."""
     days = probe.scenario.episodes
@@ -231,7 +213,7 @@ async def _run_growing(
             await probe.feed(memory, days[start:end])
             timed = await probe.ask(memory, days[:end], probe.items[:PROBES])
             pace.append(median(timed.seconds) if timed.seconds else None)
-            sizes.append(files.size)
+            sizes.append(measure_folder(files))
             faults += timed.faults
         fed = await probe.ask(memory, days)
         fed.faults[:0] = faults

@@ -16,7 +16,7 @@ from recall_bench.core.verdict import Exhibit, Judge, Verdict
 from recall_bench.judging.judge_call import JudgeCall
 from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import read_passages
-from recall_bench.testing.check_context import CheckResult, ContractReport, Outcome
+from recall_bench.testing.check_context import ContractReport
 
 TOP_K = 10
 
@@ -144,38 +144,34 @@ HEAVIER_BY = 1_000_000
 """The last quarter must add this many times the bytes of the one before, and this many bytes."""
 
 
+def make_finding(check: str, message: str, *, is_invalid: bool = False) -> DoctorFinding:
+    """Make a finding that puts the numbers of a system in doubt, or makes them invalid."""
+    health = SystemHealth.INVALID if is_invalid else SystemHealth.SUSPECT
+    return DoctorFinding(check=check, health=health, message=message)
+
+
 def check_contract_report(report: ContractReport) -> Iterator[DoctorFinding]:
     """Find the failed checks of the contract."""
-    for check in report.checks:
-        if check.outcome is Outcome.FAILED:
-            yield _make_finding(check)
-
-
-def _make_finding(check: CheckResult) -> DoctorFinding:
-    health = SystemHealth.SUSPECT if check.name in _HARMLESS else SystemHealth.INVALID
-    return DoctorFinding(check=check.name, health=health, message=check.message)
+    for check in report.failures:
+        is_invalid = check.name not in _HARMLESS
+        yield make_finding(check.name, check.message, is_invalid=is_invalid)
 
 
 def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[DoctorFinding]:
     """Find answers that an empty memory knows or invents."""
     asked = len(empty.replies)
     if empty.known > none.known + max(1, asked // 20):
-        yield DoctorFinding(
-            check="empty-control",
-            health=SystemHealth.INVALID,
-            message=(
-                f"it knew {empty.known} of {asked} answers before it was fed anything, where the "
-                f"control 'none' gets {none.known} right; see what an earlier memory left behind"
-            ),
+        yield make_finding(
+            "empty-control",
+            f"it knew {empty.known} of {asked} answers before it was fed anything, where the "
+            f"control 'none' gets {none.known} right; see what an earlier memory left behind",
+            is_invalid=True,
         )
     if empty.invented > INVENTS * asked:
-        yield DoctorFinding(
-            check="empty-control",
-            health=SystemHealth.SUSPECT,
-            message=(
-                f"it invented {empty.invented} of {asked} answers about a story it was not fed; "
-                "its hallucination rate will say more about its words than about its memory"
-            ),
+        yield make_finding(
+            "empty-control",
+            f"it invented {empty.invented} of {asked} answers about a story it was not fed; "
+            "its hallucination rate will say more about its words than about its memory",
         )
 
 
@@ -185,29 +181,23 @@ def check_controls(
     """Find a score below the random and empty controls, or above the oracle."""
     floor = max(("none", "random"), key=lambda name: controls[name].mean)
     if fed.mean <= controls[floor].mean:
-        yield DoctorFinding(
-            check="random-control",
-            health=SystemHealth.SUSPECT,
-            message=(
-                f"it scores {fed.mean:.2f} of 6 where the control {floor!r} scores "
-                f"{controls[floor].mean:.2f}: what it was fed does not help it"
-            ),
+        yield make_finding(
+            "random-control",
+            f"it scores {fed.mean:.2f} of 6 where the control {floor!r} scores "
+            f"{controls[floor].mean:.2f}: what it was fed does not help it",
         )
     if fed.mean > controls["oracle"].mean:
-        yield DoctorFinding(
-            check="oracle-control",
-            health=SystemHealth.INVALID,
-            message=(
-                f"it scores {fed.mean:.2f} of 6 where the oracle, which has the evidence, "
-                f"scores {controls['oracle'].mean:.2f}; it must know the references"
-            ),
+        yield make_finding(
+            "oracle-control",
+            f"it scores {fed.mean:.2f} of 6 where the oracle, which has the evidence, "
+            f"scores {controls['oracle'].mean:.2f}; it must know the references",
+            is_invalid=True,
         )
     if fed.faults:
-        yield DoctorFinding(
-            check="answers",
-            health=SystemHealth.INVALID,
-            message=f"it failed at {len(fed.faults)} questions of the story, first with "
-            f"{fed.faults[0]}",
+        yield make_finding(
+            "answers",
+            f"it failed at {len(fed.faults)} questions of the story, first with {fed.faults[0]}",
+            is_invalid=True,
         )
 
 
@@ -220,13 +210,10 @@ def measure_changes(fed: ProbeResult, shuffled: ProbeResult) -> float:
 def check_date_use(card: SystemCard, share: float) -> Iterator[DoctorFinding]:
     """Find dates that make no difference, although the card claims to use them."""
     if card.clock is Clock.NATIVE and share == 0:
-        yield DoctorFinding(
-            check="shuffled-time",
-            health=SystemHealth.SUSPECT,
-            message=(
-                "it declares that it knows dates natively, but every answer stays the same when "
-                "each day gets the date of another; see that the date is passed on"
-            ),
+        yield make_finding(
+            "shuffled-time",
+            "it declares that it knows dates natively, but every answer stays the same when "
+            "each day gets the date of another; see that the date is passed on",
         )
 
 
@@ -236,14 +223,11 @@ def check_latency(seconds: Sequence[float | None]) -> Iterator[DoctorFinding]:
     if early is None or late is None:
         return
     if late > SLOWER * early and late - early > SLOWER_BY_S:
-        yield DoctorFinding(
-            check="latency",
-            health=SystemHealth.SUSPECT,
-            message=(
-                f"an answer took {1000 * early:.0f} ms after the first quarter of the days and "
-                f"{1000 * late:.0f} ms after the last; over a thousand days it may not answer in "
-                "time"
-            ),
+        yield make_finding(
+            "latency",
+            f"an answer took {1000 * early:.0f} ms after the first quarter of the days and "
+            f"{1000 * late:.0f} ms after the last; over a thousand days it may not answer in "
+            "time",
         )
 
 
@@ -251,13 +235,10 @@ def check_growth(sizes: Sequence[int]) -> Iterator[DoctorFinding]:
     """Find files that grow faster than the story."""
     before, last = sizes[-2] - sizes[-3], sizes[-1] - sizes[-2]
     if last > HEAVIER * max(before, 1) and last > HEAVIER_BY:
-        yield DoctorFinding(
-            check="index-growth",
-            health=SystemHealth.SUSPECT,
-            message=(
-                f"its files grew by {last / 1e6:.1f} MB in the last quarter of the days and by "
-                f"{before / 1e6:.1f} MB in the one before"
-            ),
+        yield make_finding(
+            "index-growth",
+            f"its files grew by {last / 1e6:.1f} MB in the last quarter of the days and by "
+            f"{before / 1e6:.1f} MB in the one before",
         )
 
 

@@ -329,26 +329,5 @@ class ConfusesPeople(Faulty):
         return super().rank_lines(_NAME.sub("", question), context)
 
 
-FAULTS: tuple[type[Faulty], ...] = (
-    DropsWrites,
-    MixesTenants,
-    IgnoresDates,
-    NeverSettles,
-    LeaksSessions,
-    SlowsDown,
-    CrashesOnSeventh,
-    KeepsOldMemories,
-    AnswersErrors,
-    ForgetsUnicode,
-    RemembersQuestions,
-    LosesTail,
-    CountsWrong,
-    Hallucinates,
-    ReversesTime,
-    OverlooksBest,
-    BuriesFinds,
-    MisreadsFinds,
-    RefusesFinds,
-    ConfusesPeople,
-)
+FAULTS = tuple(Faulty.__subclasses__())
 """Every faulty adapter."""

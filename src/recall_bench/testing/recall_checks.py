@@ -5,6 +5,7 @@ from datetime import datetime
 
 from recall_bench.core.memory import BulkIngestMemory, Clock, EvidenceControl
 from recall_bench.core.scenario import Episode
+from recall_bench.core.values import format_ordinal
 from recall_bench.testing.check_context import (
     CheckContext,
     CheckDoesNotApply,
@@ -274,12 +275,8 @@ def _contains_date(heard: CheckReply, when: datetime) -> bool:
         f"{when:%m/%d/%Y}",
         f"{when:%d.%m.%Y}",
         *(f"{when.day} {name}" for name in (month, short)),
-        *(f"{when.day}{_format_ordinal(when.day)} {article}{month}" for article in ("", "of ")),
+        *(f"{format_ordinal(when.day)} {article}{month}" for article in ("", "of ")),
         *(f"{name} {when.day}" for name in (month, short)),
         *(f"{name} {when:%d}" for name in (month, short)),
     )
     return any(heard.contains(form) for form in forms)
-
-
-def _format_ordinal(day: int) -> str:
-    return "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

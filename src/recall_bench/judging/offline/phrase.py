@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, Stems, split_words
-from recall_bench.core.values import ORDINAL_WORDS, locate_values
+from recall_bench.core.values import SMALL_ORDINALS, locate_values
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
@@ -173,8 +173,8 @@ class PhraseReader:
     def _reduce(self, word: str) -> str:
         if word in STOPWORDS or word in _NEGATIONS:
             return word
-        if word in ORDINAL_WORDS:
-            return f"={ORDINAL_WORDS[word]}"
+        if word in SMALL_ORDINALS:
+            return f"={SMALL_ORDINALS[word]}"
         for pattern, instead in _SPELLINGS:
             word = pattern.sub(instead, word)
         return next(iter(self._stems.stem([word])), word)

@@ -111,10 +111,8 @@ def _translate_quota_status(message: str, status: GrpcStatus, size: int) -> Syst
     pause = status.trailing.get(RETRY_AFTER)
     if pause is None and _SIZE_COMPLAINT.search(status.details):
         return SystemFault(f"{message} (the request had {size:,} bytes)")
-    busy = SystemBusy(message)
-    if pause is not None and re.fullmatch(r"\d{1,6}(\.\d+)?", pause):
-        busy.retry_after_s = float(pause)
-    return busy
+    is_number = pause is not None and re.fullmatch(r"\d{1,6}(\.\d+)?", pause)
+    return SystemBusy(message, float(pause) if pause and is_number else 0.0)
 
 
 def describe_tls_failure(address: GrpcAddress, error: OSError) -> str:

@@ -13,11 +13,11 @@ import shutil
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.core.folders import TemporaryFolders, copy_folder
 from recall_bench.core.memory import UNDECLARED, Memory, MemorySystem, SystemCard
 from recall_bench.systems.mcp.mcp_connection import (
     SILENCE_GRACE_S,
@@ -29,7 +29,6 @@ from recall_bench.systems.mcp.mcp_connection import (
 )
 from recall_bench.systems.mcp.mcp_memory import McpMemory
 from recall_bench.systems.mcp.server_map import ServerMap, fill_template, read_server_map
-from recall_bench.systems.python.python_snapshots import copy_folder
 from recall_bench.systems.transports.server_yaml import digest_file
 
 
@@ -86,8 +85,7 @@ class McpSystem:
             "query": spec.search.query,
             "each": spec.ingest.each,
         }
-        self._root: TemporaryDirectory[str] | None = None
-        self._folders = itertools.count(1)
+        self._folders = TemporaryFolders()
         self._open: set[McpMemory] = set()
         self._opened = 0
 
@@ -126,9 +124,7 @@ class McpSystem:
         """Close every memory and remove every folder."""
         for memory in tuple(self._open):
             await memory.close()
-        if self._root is not None:
-            self._root.cleanup()
-            self._root = None
+        self._folders.remove_all()
 
     def create_memory(self) -> McpMemory:
         """A memory that is not connected yet."""
@@ -151,10 +147,8 @@ class McpSystem:
 
     def make_folder(self) -> Path:
         """A folder with an empty `state` that lasts until `close`, unless it is removed before."""
-        if self._root is None:
-            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
-        folder = Path(self._root.name, str(next(self._folders)))
-        (folder / "state").mkdir(parents=True)
+        folder = self._folders.make()
+        (folder / "state").mkdir()
         return folder
 
     async def _connect(self, folder: Path) -> McpConnection:

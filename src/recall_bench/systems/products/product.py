@@ -1,12 +1,10 @@
 """What in-process products share: registration, embedder, and the base of their adapters."""
 
 import inspect
-import os
 import shutil
 import sqlite3
 import sys
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from http import HTTPStatus
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -18,6 +16,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import MemorySystem
 from recall_bench.systems.products.notes import DayNote, list_visible_sessions, split_notes
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
@@ -191,17 +190,6 @@ def split_batches(entries: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """The entries in order, at most `size` at a time."""
     for start in range(0, len(entries), size):
         yield entries[start : start + size]
-
-
-def measure_folder(folder: Path) -> int:
-    """The sum of the lengths of all files below a folder."""
-    size = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            # A database may remove one of its files while we count.
-            with suppress(FileNotFoundError):
-                size += Path(place, name).lstat().st_size
-    return size
 
 
 class _EmbeddingRow(msgspec.Struct):

@@ -157,9 +157,8 @@ class ServiceErrors:
         text = self._redact_key(str(error if body is None else body))[:_QUOTE_CHARS]
         if status not in BUSY_STATUSES:
             return RuntimeError(f"{self.product} refused (HTTP {status}): {text}")
-        busy = SystemBusy(f"{self.product} is busy (HTTP {status}): {text}")
-        busy.retry_after_s = _read_retry_after(error)
-        return busy
+        message = f"{self.product} is busy (HTTP {status}): {text}"
+        return SystemBusy(message, _read_retry_after(error))
 
     def _redact_key(self, text: str) -> str:
         return text.replace(self.key, "…") if self.key else text

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 from types import ModuleType
 
 import anyio
 import msgspec
 
 from recall_bench.core.errors import SystemFault, UsageError
+from recall_bench.core.folders import TemporaryFolders
 from recall_bench.core.memory import UNDECLARED, Answer, Holdings, RetrievalReply
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.user_code import digest_source, import_target, split_target
@@ -301,8 +301,7 @@ class MemoryBuilder:
         self._source = source
         self._passes_folder = check_settings(source, config, given)
         self._arguments = {**config, **given}
-        self._home = home
-        self._root: TemporaryDirectory[str] | None = None
+        self._folders = TemporaryFolders(home)
         self._sets_folder = False
         self._spare: PythonMemory | None = None
 
@@ -353,29 +352,20 @@ class MemoryBuilder:
 
     def make_folder(self) -> Path:
         """An empty folder that lasts until `close`, unless it is removed before."""
-        if self._root is None:
-            if self._home is not None:
-                self._home.mkdir(parents=True, exist_ok=True)
-            self._root = TemporaryDirectory(
-                prefix="recall-bench-", dir=self._home, ignore_cleanup_errors=True
-            )
-        return Path(mkdtemp(dir=self._root.name))
+        return self._folders.make()
 
     async def close(self) -> None:
         """Discard the unused first adapter and remove every folder."""
         if self._spare is not None:
             await self._spare.discard()
             self._spare = None
-        if self._root is not None:
-            self._root.cleanup()
-            self._root = None
+        self._folders.remove_all()
 
     def release(self) -> None:
         """The same, without waiting for the adapter's thread."""
         if self._spare is not None:
             self._spare.release_threads()
-        if self._root is not None:
-            self._root.cleanup()
+        self._folders.remove_all()
 
     def _build_first_memory(self) -> PythonMemory:
         folder = self.make_folder() if self._passes_folder else None

@@ -29,14 +29,12 @@ import anyio.to_thread
 import msgspec
 
 from recall_bench.core.errors import DataError, SystemFault, UsageError
+from recall_bench.core.folders import copy_file, copy_folder
 from recall_bench.core.memory import Memory
 from recall_bench.core.record import Record
 from recall_bench.core.user_code import describe_error
 from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
-
-_FICLONE = 0x40049409
-"""The ioctl of Linux that lets two files share blocks until one changes."""
 
 
 class SnapshotMethod(Protocol):
@@ -219,24 +217,7 @@ def _copy_state(source: Path, target: Path) -> None:
     if source.is_dir():
         copy_folder(source, target)
     elif source.exists():
-        _copy_file(str(source), str(target))
-
-
-def copy_folder(source: Path, target: Path) -> None:
-    """Copy a folder, sharing the blocks of its files where the file system can."""
-    shutil.copytree(source, target, symlinks=True, copy_function=_copy_file, dirs_exist_ok=True)
-
-
-def _copy_file(source: str, target: str) -> str:
-    try:
-        from fcntl import ioctl
-
-        with Path(source).open("rb") as read, Path(target).open("wb") as write:
-            ioctl(write, _FICLONE, read.fileno())
-        shutil.copystat(source, target)
-        return target
-    except (ImportError, OSError):
-        return str(shutil.copy2(source, target))
+        copy_file(source, target)
 
 
 class _NullWriter:

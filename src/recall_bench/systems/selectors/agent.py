@@ -291,9 +291,7 @@ class RecallChooser:
             with anyio.move_on_after(limit_s):
                 return await model.complete(prompt)
         except ModelBusy as error:
-            busy = SystemBusy(f"pass {turn}: {error}")
-            busy.retry_after_s = error.retry_after_s
-            raise busy from error
+            raise SystemBusy(f"pass {turn}: {error}", error.retry_after_s) from error
         except ModelGone as error:
             raise SystemGone(f"pass {turn}: {error}") from error
         except ModelFault as error:

@@ -1,7 +1,7 @@
 """Serves any system: answers the messages of `wire` for every server."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import Any
 from uuid import uuid4
 
@@ -154,7 +154,7 @@ def decode_episode(request: wire.IngestRequest) -> Episode:
     """The episode in a request; SystemFault if its date is invalid."""
     try:
         moment = time.fromisoformat(request.time) if request.time else time()
-        at = datetime.combine(wire.parse_date(request.date), moment)
+        at = datetime.combine(date.fromisoformat(request.date), moment)
     except ValueError as error:
         raise SystemFault(f"day {request.day} has no valid date: {error}") from error
     return Episode(
@@ -170,7 +170,7 @@ def decode_episode(request: wire.IngestRequest) -> Episode:
 def decode_question(request: wire.AskRequest, scenario: str) -> Question:
     """The question in a request; SystemFault if its date is invalid."""
     try:
-        at = datetime.combine(wire.parse_date(request.date), time())
+        at = datetime.combine(date.fromisoformat(request.date), time())
     except ValueError as error:
         raise SystemFault(f"the question has no valid date: {error}") from error
     return Question(

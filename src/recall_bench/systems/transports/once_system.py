@@ -11,12 +11,12 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
+from recall_bench.core.folders import TemporaryFolders
 from recall_bench.core.memory import Asker, Clock, Memory, Passage, RetrievalReply, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.transports.command_program import (
@@ -103,26 +103,15 @@ class OnceSystem:
         self.max_shards: int | None = None
         """None: each worker has folders of its own."""
         self.snapshots = _OnceSnapshots(self)
-        self._root: TemporaryDirectory[str] | None = None
-        self._folders = itertools.count(1)
+        self.folders = TemporaryFolders()
 
     async def open(self, scenario: str) -> "OnceMemory":  # noqa: ARG002
         """A memory in an empty folder."""
-        return OnceMemory(self, self.make_folder(), {})
+        return OnceMemory(self, self.folders.make(), {})
 
     async def close(self) -> None:
         """Remove every folder."""
-        if self._root is not None:
-            self._root.cleanup()
-            self._root = None
-
-    def make_folder(self) -> Path:
-        """An empty folder that lasts until `close`, unless it is removed before."""
-        if self._root is None:
-            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
-        folder = Path(self._root.name, str(next(self._folders)))
-        folder.mkdir()
-        return folder
+        self.folders.remove_all()
 
 
 class OnceMemory:
@@ -232,7 +221,7 @@ class _OnceSnapshots:
         await self._saved.pop(token).close()
 
     def _copy(self, memory: OnceMemory) -> OnceMemory:
-        folder = self._system.make_folder()
+        folder = self._system.folders.make()
         for day in memory.ids:
             name = f"day-{day:04}.md"
             try:

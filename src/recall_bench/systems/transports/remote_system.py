@@ -375,9 +375,7 @@ def decode_fault(fault: WireFault, where: str) -> BenchError:
     said = f"{where}: {fault.message or 'it failed without a message'}"
     match fault.kind:
         case "busy":
-            busy = SystemBusy(said)
-            busy.retry_after_s = fault.retry_after_s
-            return busy
+            return SystemBusy(said, fault.retry_after_s)
         case "timeout":
             return SystemTimeout(said)
         case "gone":

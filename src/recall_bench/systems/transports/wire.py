@@ -5,8 +5,6 @@ second version of the gRPC service has the same fields under the same names. A r
 that have a default, and may have fields that are unknown here: a newer server is no fault.
 """
 
-from datetime import date
-
 import msgspec
 from msgspec import field
 
@@ -260,8 +258,3 @@ class Envelope(WireMessage, frozen=True, kw_only=True):
     """The request, or the reply."""
     error: WireFault | None = None
     """In place of a reply's body."""
-
-
-def parse_date(spelled: str) -> date:
-    """The date in a message, or ValueError."""
-    return date.fromisoformat(spelled)

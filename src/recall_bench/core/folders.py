@@ -1,0 +1,63 @@
+"""Temporary folders, copies of folders, and their size."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+_FICLONE = 0x40049409
+"""The ioctl of Linux that lets two files share blocks until one changes."""
+
+
+class TemporaryFolders:
+    """Empty folders in a temporary one, which is made with the first of them."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self._parent = parent
+        self._root: TemporaryDirectory[str] | None = None
+
+    def make(self) -> Path:
+        """An empty folder that lasts until `remove_all`, unless it is removed before."""
+        if self._root is None:
+            if self._parent is not None:
+                self._parent.mkdir(parents=True, exist_ok=True)
+            self._root = TemporaryDirectory(
+                prefix="recall-bench-", dir=self._parent, ignore_cleanup_errors=True
+            )
+        return Path(mkdtemp(dir=self._root.name))
+
+    def remove_all(self) -> None:
+        """Remove every folder; later ones can be made again."""
+        if self._root is not None:
+            self._root.cleanup()
+            self._root = None
+
+
+def measure_folder(folder: Path) -> int:
+    """The sum of the lengths of all files below a folder."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            # A database may remove one of its files while we count.
+            with suppress(FileNotFoundError):
+                size += Path(place, name).lstat().st_size
+    return size
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a folder, sharing the blocks of its files where the file system can."""
+    shutil.copytree(source, target, symlinks=True, copy_function=copy_file, dirs_exist_ok=True)
+
+
+def copy_file(source: str | Path, target: str | Path) -> str | Path:
+    """Copy a file, sharing its blocks where the file system can."""
+    try:
+        from fcntl import ioctl
+
+        with Path(source).open("rb") as read, Path(target).open("wb") as write:
+            ioctl(write, _FICLONE, read.fileno())
+        shutil.copystat(source, target)
+        return target
+    except (ImportError, OSError):
+        return shutil.copy2(source, target)
