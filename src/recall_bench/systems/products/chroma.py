@@ -26,7 +26,7 @@ class Chroma(StoreAdapter):
         import chromadb
 
         self._client = chromadb.PersistentClient(
-            path=str(self._folder), settings=chromadb.Settings(anonymized_telemetry=False)
+            path=str(self.state_dir), settings=chromadb.Settings(anonymized_telemetry=False)
         )
         self._collection = self._client.get_or_create_collection(
             "notes", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
@@ -39,7 +39,7 @@ class Chroma(StoreAdapter):
             self._collection.upsert(
                 ids=[note.id for note in batch],
                 documents=texts,
-                embeddings=self._embedder.embed(texts),
+                embeddings=self.embedder.embed(texts),
                 metadatas=[note.metadata for note in batch],
             )
 
@@ -48,7 +48,7 @@ class Chroma(StoreAdapter):
     ) -> list[dict[str, object]]:
         """The nearest notes; the score is the cosine."""
         found = self._collection.query(
-            query_embeddings=self._embedder.embed([question]),
+            query_embeddings=self.embedder.embed([question]),
             n_results=limit,
             where={"session": {"$in": list(sessions)}} if sessions else None,
             include=["metadatas", "distances"],

@@ -1,15 +1,15 @@
-"""Cognee, in process, over its embedded stores: chunks alone, or the graph a model makes of them.
+"""Cognee, in process, over its embedded stores: chunks alone, or a graph that a model builds.
 
-With `mode: chunks` documents are cut and embedded by a pipeline of Cognee's own tasks, without a
-language model, and chunks are found by meaning. With `mode: graph` the normal path is taken: a
-model reads every chunk (`cognify`), and what comes back is the context Cognee would answer from.
+With `mode: chunks` documents are split and embedded by a pipeline of Cognee's own tasks, without a
+language model, and chunks are found by meaning. With `mode: graph` a model reads every chunk
+(`cognify`), as Cognee does by default, and the context from which Cognee would answer is returned.
 
-True limits: the tests here run `graph` with a scripted model, which shows that the path works and
-nothing of how well; its context is one text, which begins with the question, without a day or a
-score. Cognee is set up once for a process, so all memories of one share its folder, each as a
-dataset with databases of its own; there are no copies, and the folder is gone with the process. The
-date decides nothing, it comes back with the chunk. Cognee waits for a silent endpoint for two
-minutes before it fails, and each dataset costs seconds to open.
+True limits: the tests here run `graph` with a scripted model, so they show that the code works, not
+how good the answers are; its context is one text, which begins with the question, without a day or
+a score. Cognee is configured once per process, so all memories share its folder, each as a dataset
+with databases of its own; there are no copies, and the folder is removed with the process. The date
+does not affect the ranking; it is returned with the chunk. Cognee waits two minutes for an endpoint
+that does not reply before it fails, and each dataset takes seconds to open.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Coroutine
-from importlib.metadata import version
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,12 @@ from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
-from recall_bench.systems.products.product import Product, ProductEmbedder
+from recall_bench.systems.products.product import (
+    UNUSED_KEY,
+    Product,
+    ProductAdapter,
+    ProductEmbedder,
+)
 from recall_bench.systems.products.service import (
     SessionPiece,
     build_service_passage,
@@ -37,53 +42,41 @@ from recall_bench.systems.products.service import (
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
-_KEY = "unused"
-"""Cognee insists on one, and the endpoint does not look at it."""
-
 _EMBEDDER = "text-embedding-3-small"
-"""A name whose tokens Cognee can count with what is installed; the endpoint embeds under any."""
+"""A model whose tokens Cognee can count without a download; the endpoint ignores the name."""
 
 _MAX_CHARS = 50_000
 
 _CHUNK_TOKENS = 200
 
 
-class Cognee:
+@dataclass(kw_only=True, eq=False)
+class Cognee(ProductAdapter):
     """Cognee, in process: finds chunks by their meaning, or the context of a graph."""
 
     name = "cognee"
-    clock = "native"
-    answers = False
+    package = "cognee"
     can_snapshot = False
     max_concurrency = 1
 
-    def __init__(
-        self,
-        *,
-        endpoint: str,
-        mode: Literal["chunks", "graph"] = "chunks",
-        k: int = 10,
-        respect_sessions: bool = False,
-    ) -> None:
-        if mode not in ("chunks", "graph"):
-            raise ValueError(f"mode is chunks or graph, not {mode!r}")
-        if mode == "graph" and respect_sessions:
+    endpoint: str
+    mode: Literal["chunks", "graph"] = "chunks"
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("chunks", "graph"):
+            raise ValueError(f"mode is chunks or graph, not {self.mode!r}")
+        if self.mode == "graph" and self.respect_sessions:
             raise ValueError("Cognee keeps sessions apart in mode chunks only")
-        self.version = version("cognee")
-        self.honours_sessions = respect_sessions
-        self._endpoint = endpoint
-        self._mode = mode
-        self._k = k
         self._dataset = make_unique_name()
         self._sent: set[str] = set()
         self._is_settled = True
 
     def setup(self) -> None:
-        """Set Cognee up for this process; the dataset is made with its first document."""
-        _configure(self._endpoint)
+        """Configure Cognee for this process; its first document creates the dataset."""
+        _configure(self.endpoint)
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
-        """Add a document for each session of the day; what was taken already is not sent again."""
+        """Add a document for each session of the day; those added already are skipped."""
         pieces = [
             piece
             for piece in split_pieces(day, content, metadata, most=_MAX_CHARS)
@@ -95,22 +88,21 @@ class Cognee:
             self._is_settled = False
 
     async def finalize_ingestion(self) -> None:
-        """Process what was added since the last time."""
+        """Process the documents added since the last call."""
         if not self._is_settled:
             await _run_in_loop(self._run_pipeline())
             self._is_settled = True
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
-        """The nearest chunks; the score is one less their distance, so that more is nearer."""
+        """The nearest chunks; the score is 1 - distance, so a higher one is nearer."""
         if not self._sent:
             return {"passages": []}
-        seen = list_visible_labels(context) if self.honours_sessions else None
-        return {
-            "passages": await _run_in_loop(self._search(question, context.top_k or self._k, seen))
-        }
+        labels = list_visible_labels(context) if self.respect_sessions else None
+        search = self._search(question, context.top_k or self.k, labels)
+        return {"passages": await _run_in_loop(search)}
 
     async def teardown(self) -> None:
-        """Forget the dataset and all that was made of it."""
+        """Delete the dataset and everything derived from it."""
         if self._sent:
             import cognee
 
@@ -125,7 +117,7 @@ class Cognee:
                 data=piece.text,
                 label=piece.id,
                 external_metadata=piece.metadata,
-                # Else two days in the same words would be one document.
+                # Otherwise two days with the same text would be one document.
                 data_id=uuid5(NAMESPACE_OID, f"{self._dataset}/{piece.id}"),
                 node_set=[piece.label],
                 literal_text=True,
@@ -137,7 +129,7 @@ class Cognee:
     async def _run_pipeline(self) -> None:
         import cognee
 
-        if self._mode == "graph":
+        if self.mode == "graph":
             await cognee.cognify(datasets=[self._dataset])
             return
         from cognee.modules.chunking.TextChunker import TextChunker
@@ -146,44 +138,44 @@ class Cognee:
         from cognee.tasks.documents import classify_documents, extract_chunks_from_documents
         from cognee.tasks.storage import add_data_points
 
-        chunked = Task(
+        extract = Task(
             extract_chunks_from_documents, max_chunk_size=_CHUNK_TOKENS, chunker=TextChunker
         )
-        kept = Task(add_data_points, task_config={"batch_size": 50})
-        done = await cognee.run_custom_pipeline(
-            tasks=[Task(classify_documents), chunked, kept],
+        store = Task(add_data_points, task_config={"batch_size": 50})
+        result = await cognee.run_custom_pipeline(
+            tasks=[Task(classify_documents), extract, store],
             dataset=self._dataset,
             incremental_loading=True,
             data_cache=True,
         )
-        if failed := get_errored_run_info(done):
+        if failed := get_errored_run_info(result):
             raise RuntimeError(f"Cognee's pipeline failed: {failed.payload}")
 
     async def _search(
-        self, question: str, most: int, seen: list[str] | None
+        self, question: str, limit: int, labels: list[str] | None
     ) -> list[dict[str, object]]:
         import cognee
         from cognee import SearchType
 
-        asked: dict[str, Any] = {"query_text": question, "datasets": [self._dataset]}
-        if self._mode == "graph":
+        query: dict[str, Any] = {"query_text": question, "datasets": [self._dataset]}
+        if self.mode == "graph":
             replies = await cognee.search(
-                query_type=SearchType.GRAPH_COMPLETION, only_context=True, top_k=most, **asked
+                query_type=SearchType.GRAPH_COMPLETION, only_context=True, top_k=limit, **query
             )
             contexts = [reply["search_result"] for reply in replies]
             return [{"text": text} for text in contexts if isinstance(text, str) and text.strip()]
         replies = await cognee.search(
-            query_type=SearchType.CHUNKS, node_name=seen, top_k=most, **asked
+            query_type=SearchType.CHUNKS, node_name=labels, top_k=limit, **query
         )
-        # One reply a dataset, whatever it found.
+        # One reply per dataset, even if it found nothing.
         return [_build_passage(chunk) for reply in replies for chunk in reply["search_result"]]
 
 
 def _build_passage(chunk: dict[str, Any]) -> dict[str, object]:
-    beside = chunk.get("external_metadata") or "{}"
-    kept = msgspec.json.decode(beside) if isinstance(beside, str) else beside
+    stored = chunk.get("external_metadata") or "{}"
+    metadata = msgspec.json.decode(stored) if isinstance(stored, str) else stored
     return build_service_passage(
-        chunk["text"], kept, 1 - chunk["score"], result_id=str(chunk["id"])
+        chunk["text"], metadata, 1 - chunk["score"], result_id=str(chunk["id"])
     )
 
 
@@ -193,11 +185,11 @@ _ENDPOINT: str | None = None
 
 
 def _configure(endpoint: str) -> None:
-    """Say where Cognee's models and files are, before it is imported, and start its thread.
+    """Set the variables for Cognee's models and files before its import, and start its thread.
 
     It reads its settings once, and its connections belong to one event loop.
     """
-    global _LOOP, _ENDPOINT  # noqa: PLW0603  Cognee's own settings are the process's
+    global _LOOP, _ENDPOINT  # noqa: PLW0603  Cognee's settings are global
     with _LOCK:
         if _ENDPOINT is not None:
             if endpoint != _ENDPOINT:
@@ -220,16 +212,16 @@ def _build_settings(home: Path, endpoint: str) -> dict[str, str]:
         "LLM_PROVIDER": "openai",
         "LLM_MODEL": "openai/recall-bench",
         "LLM_ENDPOINT": endpoint,
-        "LLM_API_KEY": _KEY,
+        "LLM_API_KEY": UNUSED_KEY,
         "EMBEDDING_PROVIDER": "openai_compatible",
         "EMBEDDING_MODEL": _EMBEDDER,
         "EMBEDDING_ENDPOINT": endpoint,
-        "EMBEDDING_API_KEY": _KEY,
+        "EMBEDDING_API_KEY": UNUSED_KEY,
         "EMBEDDING_DIMENSIONS": str(ProductEmbedder(endpoint).dimensions),
         "COGNEE_SKIP_CONNECTION_TEST": "true",
         "TELEMETRY_DISABLED": "1",
         "LOG_LEVEL": "ERROR",
-        # What else would be downloaded: prices of models, and how to count tokens.
+        # Otherwise it downloads prices of models and tokenizers.
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "TIKTOKEN_CACHE_DIR": str(package / "litellm_core_utils" / "tokenizers"),
         "HF_HUB_OFFLINE": "1",
@@ -237,7 +229,7 @@ def _build_settings(home: Path, endpoint: str) -> dict[str, str]:
 
 
 async def _run_in_loop(work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
-    """What the work returns, done in the loop that Cognee's connections belong to."""
+    """Run it in the event loop that Cognee's connections belong to."""
     if _LOOP is None:
         raise RuntimeError("Cognee is not set up yet")
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _LOOP))

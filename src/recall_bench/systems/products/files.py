@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from recall_bench.core.memory import UNDECLARED
 from recall_bench.systems.products.notes import NO_SESSION, DayNote, split_notes
-from recall_bench.systems.products.product import Product, StoreAdapter
+from recall_bench.systems.products.product import NoteFinder, Product
 from recall_bench.systems.python.adapter import DayMetadata
 
 _WORD = re.compile(r"\w+")
@@ -32,21 +33,21 @@ class GrepHit(NamedTuple):
     words: frozenset[str]
 
 
-class MarkdownFiles(StoreAdapter):
+class MarkdownFiles(NoteFinder):
     """A markdown file a day, searched with grep: finds notes by their words."""
 
     name = "files"
 
-    def __init__(self, *, state_dir: Path, k: int = 10, respect_sessions: bool = False) -> None:
-        self.version = _read_grep_version()
-        self.honours_sessions = respect_sessions
-        self._folder = state_dir
-        self._k = k
+    @property
+    def version(self) -> str:
+        """The version of grep."""
+        found = re.search(r"\d+\.\d[\w.-]*", _run_program("grep", "--version").stdout.decode())
+        return found[0] if found else UNDECLARED
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Write the day's file, a line a note."""
         lines = [f"# {metadata.date}", "", *map(_format_note, split_notes(day, content, metadata))]
-        path = self._folder / f"day-{day:04}.md"
+        path = self.state_dir / f"day-{day:04}.md"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def find_passages(
@@ -67,18 +68,18 @@ class MarkdownFiles(StoreAdapter):
 
     def days_ingested(self) -> int:
         """The number of files."""
-        return sum(1 for _ in self._folder.glob("day-*.md"))
+        return sum(1 for _ in self.state_dir.glob("day-*.md"))
 
     def stored_days(self) -> Iterator[int]:
         """The days that have a file."""
-        return (_parse_day(path) for path in self._folder.glob("day-*.md"))
+        return (_parse_day(path) for path in self.state_dir.glob("day-*.md"))
 
     def _find_hits(self, words: frozenset[str]) -> list[GrepHit]:
         if not words:
             return []
         patterns = [option for word in sorted(words) for option in ("-e", word)]
         hits: list[GrepHit] = []
-        for found in _run_grep(self._folder, "-n", "-i", "-w", "-F", *patterns):
+        for found in _run_grep(self.state_dir, "-n", "-i", "-w", "-F", *patterns):
             file, line, text = found.split(":", 2)
             if note := _NOTE.fullmatch(text):
                 shared = words.intersection(_WORD.findall(text.lower()))
@@ -89,7 +90,7 @@ class MarkdownFiles(StoreAdapter):
 
     def _weigh_words(self, hits: list[GrepHit]) -> dict[str, float]:
         """0 for a word in every note, more the fewer notes have it."""
-        counts = _run_grep(self._folder, "-c", "-e", "^- On")
+        counts = _run_grep(self.state_dir, "-c", "-e", "^- On")
         notes = sum(int(line.rpartition(":")[2]) for line in counts)
         having = Counter(word for hit in hits for word in hit.words)
         return {word: math.log(notes / count) for word, count in having.items()}
@@ -111,11 +112,6 @@ def _run_grep(folder: Path, *options: str) -> list[str]:
     if done.returncode > 1:
         raise RuntimeError(f"grep failed: {done.stderr.decode('utf-8', 'replace').strip()}")
     return done.stdout.decode("utf-8", "replace").splitlines()
-
-
-def _read_grep_version() -> str:
-    found = re.search(r"\d+\.\d[\w.-]*", _run_program("grep", "--version").stdout.decode())
-    return found[0] if found else "undeclared"
 
 
 def _run_program(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -4,24 +4,31 @@ A language model reads each session of a day, finds the entities and the facts b
 says which earlier facts are over, so that a score is that model's as much as Graphiti's: give it
 one with `--system-model`.
 
-True limits: the tests here use a scripted model, which shows that the path works and nothing of how
-well. Several calls of the model are needed for each session of a day. The day goes in as reference
+True limits: the tests here use a scripted model, so they show that the code works, not how good the
+answers are. Several calls of the model are needed for each session of a day. The day goes in as reference
 time; what comes back is dated by when the fact holds, which the model reads out of the text. A fact
 is in the model's words; its day is that of the first episode it was found in. The score is a rank:
-words and meaning are fused by place. Kuzu takes a question mark for a part of the word before it,
-so questions go in without such signs. Graphiti announces that it will drop Kuzu, whose makers have
-stopped; it is here because it needs no server.
+words and meaning are fused by rank. Kuzu treats a question mark as part of the word before it, so
+questions are sent without punctuation. Graphiti has announced that it will drop Kuzu, which is no
+longer developed; it is used here because it needs no server.
 """
 
+import os
 import re
 import warnings
+from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.products.product import ENDPOINT_MODEL, Product, ProductEmbedder
+from recall_bench.systems.products.product import (
+    ENDPOINT_MODEL,
+    UNUSED_KEY,
+    Product,
+    ProductAdapter,
+    ProductEmbedder,
+)
 from recall_bench.systems.products.service import (
     ServiceErrors,
     build_service_passage,
@@ -31,49 +38,35 @@ from recall_bench.systems.products.service import (
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
-_KEY = "unused"
-"""The client of OpenAI insists on one, and the endpoint does not look at it."""
-
 _GROUP = "memory"
-"""What all episodes belong to where sessions are not kept apart."""
+"""The group of all episodes if sessions are not separated."""
 
 _MAX_CHARS = 10_000
-"""Of one episode, as Zep has it, which is built on Graphiti."""
+"""The longest episode; the limit is that of Zep, which is built on Graphiti."""
 
 _PUNCTUATION = re.compile(r"[?!.,;:\"()]+(?=\s|$)|(?<=\s)[\"(]+")
-"""What stands at the edge of a word and is none of it."""
+"""Punctuation at the edge of a word."""
 
 
-class Graphiti:
+@dataclass(kw_only=True, eq=False)
+class Graphiti(ProductAdapter):
     """Graphiti over Kuzu, in process: finds the facts a model saw."""
 
     name = "graphiti"
-    clock = "native"
-    answers = False
+    package = "graphiti-core"
 
-    def __init__(
-        self,
-        *,
-        state_dir: Path,
-        endpoint: str,
-        k: int = 10,
-        respect_sessions: bool = False,
-    ) -> None:
-        self.version = version("graphiti-core")
-        self.honours_sessions = respect_sessions
-        self._folder = state_dir
-        self._endpoint = endpoint
-        self._k = k
+    state_dir: Path
+    endpoint: str
+
+    def __post_init__(self) -> None:
         self._sent: set[str] = set()
         self._driver: Any = None
         self._graph: Any = None
         self._errors: Any = None
 
     async def setup(self) -> None:
-        """Open the graph in the folder, which is there already in a copy."""
-        import os
-
-        # It would report to its makers; it looks when it is imported.
+        """Open the graph in the folder; a copied folder already holds one."""
+        # Read when it is imported: it stops telemetry.
         os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"
         import openai
         from graphiti_core.driver.kuzu_driver import KuzuDriver
@@ -88,14 +81,14 @@ class Graphiti:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            self._driver = KuzuDriver(db=str(self._folder / "graph.kuzu"))
-        # Adding to a group looks at the database's name, which this driver forgets to have.
+            self._driver = KuzuDriver(db=str(self.state_dir / "graph.kuzu"))
+        # Adding to a group reads the name of the database, which this driver does not set.
         self._driver._database = ""  # noqa: SLF001
         await self._build_word_indices()
-        self._graph = _build_graph(self._driver, self._endpoint)
+        self._graph = _build_graph(self._driver, self.endpoint)
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
-        """Add an episode for each session of the day; one that was taken in is not added again."""
+        """Add an episode for each session of the day; those added already are skipped."""
         from graphiti_core.nodes import EpisodeType
 
         for piece in split_pieces(day, content, metadata, most=_MAX_CHARS):
@@ -113,7 +106,7 @@ class Graphiti:
             self._sent.add(piece.id)
 
     async def finalize_ingestion(self) -> None:
-        """Write everything into the graph's own file, so that a copy of it is whole."""
+        """Write everything to the graph's own file, so that a copy of it is complete."""
         await self._driver.execute_query("CHECKPOINT")
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
@@ -123,7 +116,7 @@ class Graphiti:
 
         seen = list_visible_labels(context) if self.honours_sessions else None
         # Graphiti's plain search is this one without the scores.
-        config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": context.top_k or self._k})
+        config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": context.top_k or self.k})
         with self._errors.translate():
             results = await self._graph.search_(
                 _PUNCTUATION.sub(" ", question),
@@ -146,26 +139,26 @@ class Graphiti:
             self._driver.client.close()
             self._driver.db.close()
 
-    def _name_group(self, mark: str) -> str:
-        """The part of the graph a session writes to; a name of one may hold no other signs."""
+    def _name_group(self, label: str) -> str:
+        """The group of a session; only letters, digits and hyphens are allowed in its name."""
         if not self.honours_sessions:
             return _GROUP
-        return f"{_GROUP}-{sha256(mark.encode()).hexdigest()[:16]}"
+        return f"{_GROUP}-{sha256(label.encode()).hexdigest()[:16]}"
 
     async def _build_word_indices(self) -> None:
-        """Make the indices for words, which Graphiti searches in Kuzu and does not make."""
+        """Build the word indices, which Graphiti searches in Kuzu but does not build."""
         from graphiti_core.driver.driver import GraphProvider
         from graphiti_core.graph_queries import get_fulltext_indices
 
         rows, _, _ = await self._driver.execute_query("CALL SHOW_INDEXES() RETURN index_name")
-        there = {row["index_name"] for row in rows}
+        present = {row["index_name"] for row in rows}
         for statement in get_fulltext_indices(GraphProvider.KUZU):
-            if not any(f"'{name}'" in statement for name in there):
+            if not any(f"'{name}'" in statement for name in present):
                 await self._driver.execute_query(statement)
 
 
 def _build_graph(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's own
-    """Graphiti, every model of which is the endpoint's."""
+    """Graphiti with the models of the endpoint."""
     from graphiti_core import Graphiti as Graph
     from graphiti_core.cross_encoder.openai_reranker_client import OpenAIRerankerClient
     from graphiti_core.embedder.openai import OpenAIEmbedder, OpenAIEmbedderConfig
@@ -173,24 +166,25 @@ def _build_graph(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's
     from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient
     from openai import AsyncOpenAI
 
-    client = AsyncOpenAI(api_key=_KEY, base_url=endpoint, max_retries=0)
+    client = AsyncOpenAI(api_key=UNUSED_KEY, base_url=endpoint, max_retries=0)
     model = LLMConfig(
-        api_key=_KEY, model=ENDPOINT_MODEL, small_model=ENDPOINT_MODEL, base_url=endpoint
+        api_key=UNUSED_KEY, model=ENDPOINT_MODEL, small_model=ENDPOINT_MODEL, base_url=endpoint
     )
-    width = ProductEmbedder(endpoint).dimensions
+    dimensions = ProductEmbedder(endpoint).dimensions
     return Graph(
         graph_driver=driver,
         llm_client=OpenAIGenericClient(model, client=client),
         embedder=OpenAIEmbedder(
-            OpenAIEmbedderConfig(embedding_model=ENDPOINT_MODEL, embedding_dim=width), client=client
+            OpenAIEmbedderConfig(embedding_model=ENDPOINT_MODEL, embedding_dim=dimensions),
+            client=client,
         ),
-        # Never asked: facts are ranked without it.
+        # Not called: facts are ranked without it.
         cross_encoder=OpenAIRerankerClient(model, client=client),
     )
 
 
 def _build_passage(fact: Any, episode: Any, score: float) -> dict[str, object]:  # noqa: ANN401
-    """A fact under the day it holds from, or else the day it was told."""
+    """A fact with the day from which it holds, or else the day of its episode."""
     kept: dict[str, object] = {"session": label_session(None)}
     since: date | None = None if fact.valid_at is None else fact.valid_at.date()
     if episode is not None:

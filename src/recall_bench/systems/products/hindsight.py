@@ -7,21 +7,22 @@ failed is an error. A recall is bounded by tokens (`max_tokens`), not by a numbe
 observation made of several days has the day its server keeps beside it, or none.
 """
 
-from collections.abc import Sequence
-from datetime import date
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import NAMESPACE_OID, uuid5
 
 from recall_bench.systems.products.product import Product
 from recall_bench.systems.products.service import (
-    ServiceAdapter,
+    PolledServiceAdapter,
     ServiceErrors,
+    ServiceQuery,
     SessionPiece,
     build_service_passage,
 )
 
 
-class HindsightServer(ServiceAdapter):
+@dataclass(kw_only=True, eq=False)
+class HindsightServer(PolledServiceAdapter):
     """Hindsight, a server: recalls facts and observations."""
 
     name = "hindsight"
@@ -30,25 +31,12 @@ class HindsightServer(ServiceAdapter):
     key_variable = "HINDSIGHT_API_KEY"
     place = "bank"
 
-    def __init__(
-        self,
-        *,
-        base_url: str = "http://127.0.0.1:8888",
-        k: int = 10,
-        respect_sessions: bool = False,
-        budget: Literal["low", "mid", "high"] = "mid",
-        max_tokens: int = 4096,
-        settle_timeout_s: float = 3600.0,
-        poll_s: float = 5.0,
-    ) -> None:
-        super().__init__(
-            k=k,
-            respect_sessions=respect_sessions,
-            settle_timeout_s=settle_timeout_s,
-            poll_s=poll_s,
-        )
-        self._base_url = base_url
-        self._recall = {"budget": budget, "max_tokens": max_tokens}
+    base_url: str | None = "http://127.0.0.1:8888"
+    budget: Literal["low", "mid", "high"] = "mid"
+    max_tokens: int = 4096
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._is_created = False
 
     def connect(self) -> ServiceErrors:
@@ -58,7 +46,7 @@ class HindsightServer(ServiceAdapter):
         from hindsight_client_api.exceptions import ApiException
 
         self._client = hindsight_client.Hindsight(
-            base_url=self._base_url, api_key=self._key, max_attempts=1
+            base_url=self.base_url, api_key=self._key, max_attempts=1
         )
         return ServiceErrors(
             product=self.title,
@@ -101,19 +89,18 @@ class HindsightServer(ServiceAdapter):
         pending = max(stats.pending_operations, by_status.get("pending", 0))
         return int(pending + by_status.get("processing", 0) + (stats.pending_consolidation or 0))
 
-    async def find_passages(
-        self, question: str, *, limit: int, labels: Sequence[str] | None, today: date
-    ) -> list[dict[str, object]]:
+    async def find_passages(self, query: ServiceQuery) -> list[dict[str, object]]:
         """What Hindsight recalls first; the score is the one it ranks by."""
-        only = {} if labels is None else {"tags": list(labels), "tags_match": "any_strict"}
+        only = {} if query.labels is None else {"tags": query.labels, "tags_match": "any_strict"}
         reply = await self._client.arecall(
             self._name,
-            question,
-            query_timestamp=f"{today}T00:00:00+00:00",
-            **self._recall,
+            query.question,
+            query_timestamp=f"{query.today}T00:00:00+00:00",
+            budget=self.budget,
+            max_tokens=self.max_tokens,
             **only,
         )
-        return [_build_passage(result) for result in reply.results[:limit]]
+        return [_build_passage(result) for result in reply.results[: query.limit]]
 
     async def delete_place(self) -> None:
         """Delete the bank."""

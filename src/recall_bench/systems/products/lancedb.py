@@ -27,7 +27,7 @@ class LanceDB(StoreAdapter):
         import pyarrow as pa
 
         columns = {
-            "vector": pa.list_(pa.float32(), self._embedder.dimensions),
+            "vector": pa.list_(pa.float32(), self.embedder.dimensions),
             "searched": pa.string(),
             "note": pa.string(),
             "day": pa.int64(),
@@ -35,13 +35,13 @@ class LanceDB(StoreAdapter):
             "session": pa.string(),
             "quoted": pa.string(),
         }
-        self._table = lancedb.connect(self._folder).create_table(
+        self._table = lancedb.connect(self.state_dir).create_table(
             "notes", schema=pa.schema(columns), exist_ok=True
         )
 
     def add_notes(self, notes: Sequence[DayNote]) -> None:
         """Add a row for each."""
-        vectors = self._embedder.embed([note.search_text for note in notes])
+        vectors = self.embedder.embed([note.search_text for note in notes])
         self._table.add(
             [
                 {"vector": vector, "searched": note.search_text, **note.metadata}
@@ -62,7 +62,7 @@ class LanceDB(StoreAdapter):
         self, question: str, limit: int, sessions: Sequence[str] | None
     ) -> list[dict[str, object]]:
         """The nearest notes; the score is the cosine."""
-        search = self._table.search(self._embedder.embed([question])[0]).distance_type("cosine")
+        search = self._table.search(self.embedder.embed([question])[0]).distance_type("cosine")
         if sessions is not None:
             names = ", ".join("'" + session.replace("'", "''") + "'" for session in sessions)
             search = search.where(f"session in ({names})", prefilter=True)

@@ -9,7 +9,6 @@ every Python's can.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.products.notes import DayNote, build_note_passage
@@ -35,18 +34,9 @@ class LangMem(StoreAdapter):
     _store: Any = None
     _search_tool: Any = None
 
-    def __init__(
-        self,
-        *,
-        state_dir: Path,
-        k: int = 10,
-        respect_sessions: bool = False,
-        endpoint: str | None = None,
-    ) -> None:
+    def __post_init__(self) -> None:
         require_sqlite_extensions()
-        super().__init__(
-            state_dir=state_dir, k=k, respect_sessions=respect_sessions, endpoint=endpoint
-        )
+        super().__post_init__()
 
     def setup(self) -> None:
         """Open the store in the folder; a copied folder already holds one."""
@@ -54,11 +44,11 @@ class LangMem(StoreAdapter):
         from langmem import create_search_memory_tool
 
         self._connection = sqlite3.connect(
-            self._folder / "store.sqlite", check_same_thread=False, isolation_level=None
+            self.state_dir / "store.sqlite", check_same_thread=False, isolation_level=None
         )
         index = {
-            "dims": self._embedder.dimensions,
-            "embed": self._embedder.embed,
+            "dims": self.embedder.dimensions,
+            "embed": self.embedder.embed,
             # LangGraph's other stores call them `fields`; this one would embed the whole value.
             "text_fields": ["searched"],
         }

@@ -7,18 +7,23 @@ confirms it, so there is nothing to wait for. The day is a passage's creation da
 not rank by it.
 """
 
-from collections.abc import Sequence
-from datetime import date
+from dataclasses import dataclass
 
 from recall_bench.systems.products.notes import DayNote, build_note_passage, split_notes
 from recall_bench.systems.products.product import Product, split_batches
-from recall_bench.systems.products.service import ServiceAdapter, ServiceErrors, label_session
+from recall_bench.systems.products.service import (
+    ServiceAdapter,
+    ServiceErrors,
+    ServiceQuery,
+    label_session,
+)
 from recall_bench.systems.python.adapter import DayMetadata
 
 BATCH = 100
 """Passages in one request."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Letta(ServiceAdapter):
     """Letta's archival memory, a service: finds notes by their meaning."""
 
@@ -28,36 +33,23 @@ class Letta(ServiceAdapter):
     key_variable = "LETTA_API_KEY"
     place = "archive"
 
-    def __init__(
-        self,
-        *,
-        base_url: str | None = None,
-        k: int = 10,
-        respect_sessions: bool = False,
-        embedding: str | None = None,
-    ) -> None:
-        super().__init__(k=k, respect_sessions=respect_sessions)
-        self._base_url = base_url
-        self._embedding = embedding
+    embedding: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._archive: str | None = None
 
     def connect(self) -> ServiceErrors:
         """Build the client."""
-        from letta_client import APIConnectionError, APIStatusError, APITimeoutError, AsyncLetta
+        import letta_client
 
-        where = {} if self._base_url is None else {"base_url": self._base_url}
-        self._client = AsyncLetta(api_key=self._key, max_retries=0, **where)
-        return ServiceErrors(
-            product=self.title,
-            key=self._key,
-            timeouts=(APITimeoutError,),
-            connection_errors=(APIConnectionError,),
-            status_errors=(APIStatusError,),
-        )
+        where = {} if self.base_url is None else {"base_url": self.base_url}
+        self._client = letta_client.AsyncLetta(api_key=self._key, max_retries=0, **where)
+        return ServiceErrors.read_sdk(letta_client, self.title, self._key)
 
     async def create_place(self) -> bool:
         """Create an archive."""
-        wanted = {} if self._embedding is None else {"embedding": self._embedding}
+        wanted = {} if self.embedding is None else {"embedding": self.embedding}
         archive = await self._client.archives.create(name=self._name, **wanted)
         self._archive = archive.id
         return not await self._client.passages.search(archive_id=self._archive, limit=1)
@@ -72,18 +64,11 @@ class Letta(ServiceAdapter):
                 )
             self._sent.update(note.id for note in batch)
 
-    async def find_passages(
-        self,
-        question: str,
-        *,
-        limit: int,
-        labels: Sequence[str] | None,
-        today: date,  # noqa: ARG002 - the search does not take one
-    ) -> list[dict[str, object]]:
+    async def find_passages(self, query: ServiceQuery) -> list[dict[str, object]]:
         """The nearest passages of the archive; the score is Letta's."""
-        only = {} if labels is None else {"tags": list(labels), "tag_match_mode": "any"}
+        only = {} if query.labels is None else {"tags": query.labels, "tag_match_mode": "any"}
         results = await self._client.passages.search(
-            archive_id=self._archive, query=question, limit=limit, **only
+            archive_id=self._archive, query=query.question, limit=query.limit, **only
         )
         return [build_note_passage(result.passage.metadata, result.score) for result in results]
 

@@ -7,10 +7,16 @@ the blocks in LlamaIndex's `Memory` is not used: what it holds comes back whatev
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from recall_bench.systems.products.notes import NO_SESSION, split_notes
-from recall_bench.systems.products.product import Passages, Product, ProductEmbedder, StoreAdapter
+from recall_bench.systems.products.product import (
+    FolderAdapter,
+    Passages,
+    Product,
+    ProductEmbedder,
+)
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _MESSAGE = re.compile(
@@ -18,7 +24,8 @@ _MESSAGE = re.compile(
 )
 
 
-class LlamaIndex(StoreAdapter):
+@dataclass(kw_only=True, eq=False)
+class LlamaIndex(FolderAdapter):
     """LlamaIndex's vector memory block: finds notes by their meaning."""
 
     name = "llama-index"
@@ -26,8 +33,12 @@ class LlamaIndex(StoreAdapter):
     clock = "in-text"
     max_concurrency = 1
 
-    _client: Any = None
-    _block: Any = None
+    endpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        self.embedder = ProductEmbedder(self.endpoint)
+        self._client: Any = None
+        self._block: Any = None
 
     async def setup(self) -> None:
         """Open the block over the folder; a copied folder is filled already."""
@@ -35,15 +46,15 @@ class LlamaIndex(StoreAdapter):
         from llama_index.vector_stores.qdrant import QdrantVectorStore
         from qdrant_client import AsyncQdrantClient, models
 
-        self._client = AsyncQdrantClient(path=str(self._folder))
+        self._client = AsyncQdrantClient(path=str(self.state_dir))
         if not await self._client.collection_exists("notes"):
-            size, distance = self._embedder.dimensions, models.Distance.COSINE
+            size, distance = self.embedder.dimensions, models.Distance.COSINE
             await self._client.create_collection(
                 "notes", vectors_config=models.VectorParams(size=size, distance=distance)
             )
         self._block = VectorMemoryBlock(
             vector_store=QdrantVectorStore("notes", aclient=self._client),
-            embed_model=_build_embedding(self._embedder),
+            embed_model=_build_embedding(self.embedder),
         )
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
@@ -59,8 +70,8 @@ class LlamaIndex(StoreAdapter):
         from llama_index.core.llms import ChatMessage
         from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
-        sessions = self._list_sessions(context)
-        self._block.similarity_top_k = context.top_k or self._k
+        sessions = self.list_sessions(context)
+        self._block.similarity_top_k = context.top_k or self.k
         self._block.query_kwargs = {}
         if sessions is not None:
             own = MetadataFilter(key="session_id", value=list(sessions), operator=FilterOperator.IN)

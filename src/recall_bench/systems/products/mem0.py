@@ -14,22 +14,20 @@ A day ingested twice is kept twice.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.products.notes import DayNote, build_note_passage
-from recall_bench.systems.products.product import ENDPOINT_MODEL, Product, StoreAdapter
+from recall_bench.systems.products.product import ENDPOINT_MODEL, UNUSED_KEY, Product, StoreAdapter
 
 _USER = "principal"
 """Whose memories they are: each of our memories has a folder of its own."""
 
-_KEY = "unused"
-"""OpenAI's client insists on a key, and the endpoint ignores it."""
 
-
+@dataclass(kw_only=True, eq=False)
 class Mem0(StoreAdapter):
     """mem0, open source and in process: finds notes, or what a model made of them, by meaning."""
 
@@ -37,33 +35,22 @@ class Mem0(StoreAdapter):
     package = "mem0ai"
     clock = "in-text"
 
-    _memory: Any = None
+    infer: bool = False
 
-    def __init__(
-        self,
-        *,
-        state_dir: Path,
-        endpoint: str,
-        infer: bool = False,
-        k: int = 10,
-        respect_sessions: bool = False,
-    ) -> None:
-        if infer and os.environ.get("OPENROUTER_API_KEY"):
+    def __post_init__(self) -> None:
+        if self.infer and os.environ.get("OPENROUTER_API_KEY"):
             raise RuntimeError(
                 "mem0 asks OpenRouter instead of the run's model if OPENROUTER_API_KEY is set; "
                 "unset it"
             )
-        super().__init__(
-            state_dir=state_dir, k=k, respect_sessions=respect_sessions, endpoint=endpoint
-        )
-        self._endpoint = endpoint
-        self._infers = infer
+        super().__post_init__()
+        self._memory: Any = None
 
     def setup(self) -> None:
         """Open the memory in the folder; a copied folder is filled already."""
         # Read at the first import only: they stop telemetry and files in the home folder.
         os.environ["MEM0_TELEMETRY"] = "False"
-        os.environ["MEM0_DIR"] = str(self._folder / "mem0")
+        os.environ["MEM0_DIR"] = str(self.state_dir / "mem0")
         from mem0 import Memory
 
         with _translate_errors():
@@ -71,7 +58,7 @@ class Mem0(StoreAdapter):
 
     def add_notes(self, notes: Sequence[DayNote]) -> None:
         """Add each note as it is, or let the model read each session."""
-        if self._infers:
+        if self.infer:
             groups = [list(group) for _, group in groupby(notes, key=lambda note: note.session)]
         else:
             groups = [[note] for note in notes]
@@ -95,7 +82,7 @@ class Mem0(StoreAdapter):
 
         Asks the store, because mem0 does not say how many memories it would list.
         """
-        if self._infers:
+        if self.infer:
             return None
         client, store = self._memory.vector_store.client, "notes"
         count = client.count(store).count
@@ -109,10 +96,10 @@ class Mem0(StoreAdapter):
             self._memory.vector_store.client.close()
 
     def _build_config(self) -> dict[str, object]:
-        size = self._embedder.dimensions
-        served = {"model": ENDPOINT_MODEL, "openai_base_url": self._endpoint, "api_key": _KEY}
+        size = self.embedder.dimensions
+        served = {"model": ENDPOINT_MODEL, "openai_base_url": self.endpoint, "api_key": UNUSED_KEY}
         store = {
-            "path": str(self._folder / "qdrant"),
+            "path": str(self.state_dir / "qdrant"),
             "collection_name": "notes",
             "embedding_model_dims": size,
             "on_disk": True,
@@ -121,22 +108,22 @@ class Mem0(StoreAdapter):
             "vector_store": {"provider": "qdrant", "config": store},
             "embedder": {"provider": "openai", "config": {**served, "embedding_dims": size}},
             "llm": {"provider": "openai", "config": served},
-            "history_db_path": str(self._folder / "history.db"),
+            "history_db_path": str(self.state_dir / "history.db"),
         }
 
     def _add(self, notes: list[DayNote]) -> None:
         """Notes of one session: what mem0 infers is stored with what they have in common."""
         metadata = notes[0].metadata
-        if self._infers:
+        if self.infer:
             metadata = {key: metadata[key] for key in ("day", "date", "session")}
         messages = [
             {"role": "user", "content": f"On {note.date}\n{note.search_text}"} for note in notes
         ]
-        self._memory.add(messages, user_id=_USER, metadata=metadata, infer=self._infers)
+        self._memory.add(messages, user_id=_USER, metadata=metadata, infer=self.infer)
 
     def _build_passage(self, found: Mapping[str, Any]) -> dict[str, object]:
         metadata = found["metadata"]
-        if not self._infers:
+        if not self.infer:
             return build_note_passage(metadata, found["score"])
         on = date.fromisoformat(metadata["date"])
         quote = format_quote(found["memory"], on, metadata["session"] or None)

@@ -42,27 +42,19 @@ class MemPalace(StoreAdapter):
 
     _drawers: Any = None
 
-    def __init__(
-        self, *, state_dir: Path, endpoint: str, k: int = 10, respect_sessions: bool = False
-    ) -> None:
-        super().__init__(
-            state_dir=state_dir / "palace",
-            k=k,
-            respect_sessions=respect_sessions,
-            endpoint=endpoint,
-        )
-        self._palace = str(self._folder)
-        self._endpoint = endpoint
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._palace = str(self.state_dir / "palace")
 
     def setup(self) -> None:
         """Open the palace in the folder; a copied folder already holds one."""
         os.environ.update(
             MEMPALACE_EMBEDDING_MODEL="openai-compat",
-            MEMPALACE_EMBEDDING_API_URL=self._endpoint,
+            MEMPALACE_EMBEDDING_API_URL=str(self.endpoint),
             MEMPALACE_EMBEDDING_API_MODEL=ENDPOINT_MODEL,
             MEMPALACE_BACKEND="chroma",
             # No such folder exists, so that no settings of the user are found.
-            MEMPALACE_CONFIG_DIR=str(self._folder.with_name("settings")),
+            MEMPALACE_CONFIG_DIR=str(self.state_dir / "settings"),
         )
         from mempalace.palace import get_collection
 

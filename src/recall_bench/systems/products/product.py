@@ -4,7 +4,9 @@ import inspect
 import shutil
 import sqlite3
 import sys
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -24,6 +26,9 @@ from recall_bench.systems.python.system import build_python_system
 
 ENDPOINT_MODEL = "recall-bench"
 """The model asked for: the run's endpoint has one embedder and ignores the name."""
+
+UNUSED_KEY = "unused"
+"""The clients of model servers require a key, and the endpoint ignores it."""
 
 EMBEDDING_BATCH = 256
 """Texts in one request."""
@@ -131,11 +136,9 @@ class ProductEmbedder:
         return found
 
 
-class StoreAdapter:
-    """Base of the adapters whose product keeps notes in a folder, inside this process.
-
-    A subclass opens its store in `setup` and implements `add_notes` and `find_passages`.
-    """
+@dataclass(kw_only=True, eq=False)
+class ProductAdapter:
+    """Base of the adapters of products; its fields are their settings."""
 
     name: ClassVar[str]
     package: ClassVar[str]
@@ -143,47 +146,72 @@ class StoreAdapter:
     clock = "native"
     answers = False
 
-    def __init__(
-        self,
-        *,
-        state_dir: Path,
-        k: int = 10,
-        respect_sessions: bool = False,
-        endpoint: str | None = None,
-    ) -> None:
-        self.version = version(self.package)
-        self.honours_sessions = respect_sessions
-        self._folder = state_dir
-        self._k = k
-        self._embedder = ProductEmbedder(endpoint)
+    k: int = 10
+    """How many passages are found where a run sets no limit."""
+    respect_sessions: bool = False
 
-    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> Awaitable[None] | None:
-        """Store the day's notes."""
-        if notes := split_notes(day, content, metadata):
-            self.add_notes(notes)
-        return None
+    @property
+    def version(self) -> str:
+        """The version of the product."""
+        return version(self.package)
 
-    def query(self, question: str, context: QueryContext) -> Passages | Awaitable[Passages]:
-        """The notes found, best first."""
-        sessions = self._list_sessions(context)
-        return {"passages": self.find_passages(question, context.top_k or self._k, sessions)}
+    @property
+    def honours_sessions(self) -> bool:
+        """Whether what one session said is kept from another."""
+        return self.respect_sessions
+
+    def list_sessions(self, context: QueryContext) -> tuple[str, ...] | None:
+        """The sessions that a question may see; None for all."""
+        return list_visible_sessions(context) if self.respect_sessions else None
+
+
+@dataclass(kw_only=True, eq=False)
+class FolderAdapter(ProductAdapter):
+    """Base of the adapters whose product keeps its files in a folder, inside this process."""
+
+    state_dir: Path
 
     def stored_bytes(self) -> int:
         """The size of the product's folder."""
-        return measure_folder(self._folder)
+        return measure_folder(self.state_dir)
 
-    def add_notes(self, notes: Sequence[DayNote]) -> None:
-        """Store at least one note."""
-        raise NotImplementedError
 
+@dataclass(kw_only=True, eq=False)
+class NoteFinder(FolderAdapter, ABC):
+    """Base of those that find notes one question at a time."""
+
+    def query(self, question: str, context: QueryContext) -> Passages:
+        """The notes found, best first."""
+        sessions = self.list_sessions(context)
+        return {"passages": self.find_passages(question, context.top_k or self.k, sessions)}
+
+    @abstractmethod
     def find_passages(
         self, question: str, limit: int, sessions: Sequence[str] | None
     ) -> list[dict[str, object]]:
         """The best passages, of these sessions unless that is None."""
-        raise NotImplementedError
 
-    def _list_sessions(self, context: QueryContext) -> tuple[str, ...] | None:
-        return list_visible_sessions(context) if self.honours_sessions else None
+
+@dataclass(kw_only=True, eq=False)
+class StoreAdapter(NoteFinder):
+    """Base of the adapters whose product embeds notes.
+
+    A subclass opens its store in `setup`.
+    """
+
+    endpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        self.embedder = ProductEmbedder(self.endpoint)
+
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
+        """Store the day's notes."""
+        if notes := split_notes(day, content, metadata):
+            self.add_notes(notes)
+
+    @abstractmethod
+    def add_notes(self, notes: Sequence[DayNote]) -> None:
+        """Store at least one note."""
 
 
 def split_batches(entries: Sequence[T], size: int) -> Iterator[Sequence[T]]:

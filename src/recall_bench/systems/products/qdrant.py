@@ -25,12 +25,12 @@ class Qdrant(StoreAdapter):
         """Open the collection in the folder; a copied folder already holds one."""
         from qdrant_client import QdrantClient, models
 
-        self._client = QdrantClient(path=str(self._folder))
+        self._client = QdrantClient(path=str(self.state_dir))
         if not self._client.collection_exists("notes"):
             self._client.create_collection(
                 "notes",
                 vectors_config=models.VectorParams(
-                    size=self._embedder.dimensions, distance=models.Distance.COSINE
+                    size=self.embedder.dimensions, distance=models.Distance.COSINE
                 ),
             )
 
@@ -38,7 +38,7 @@ class Qdrant(StoreAdapter):
         """Add a point for each; Qdrant's ids are numbers or UUIDs."""
         from qdrant_client import models
 
-        vectors = self._embedder.embed([note.search_text for note in notes])
+        vectors = self.embedder.embed([note.search_text for note in notes])
         points = [
             models.PointStruct(
                 id=str(uuid5(NAMESPACE_OID, note.id)),
@@ -61,7 +61,7 @@ class Qdrant(StoreAdapter):
             allowed = models.Filter(must=[own])
         found = self._client.query_points(
             "notes",
-            query=self._embedder.embed([question])[0],
+            query=self.embedder.embed([question])[0],
             query_filter=allowed,
             limit=limit,
         )

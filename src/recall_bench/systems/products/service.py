@@ -10,13 +10,13 @@ together.
 
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from importlib.metadata import version
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from uuid import uuid4
 
 import anyio
@@ -29,7 +29,7 @@ from recall_bench.systems.products.notes import (
     list_visible_sessions,
     split_notes,
 )
-from recall_bench.systems.products.product import BUSY_STATUSES, Passages
+from recall_bench.systems.products.product import BUSY_STATUSES, Passages, ProductAdapter
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _QUOTE_CHARS = 500
@@ -132,6 +132,17 @@ class ServiceErrors:
     status_errors: tuple[type[Exception], ...]
     """Raised if the service refused, with its HTTP status."""
 
+    @classmethod
+    def read_sdk(cls, sdk: Any, product: str, key: str | None) -> Self:  # noqa: ANN401  a module
+        """The errors of an SDK that has the classes of OpenAI's."""
+        return cls(
+            product=product,
+            key=key,
+            timeouts=(sdk.APITimeoutError,),
+            connection_errors=(sdk.APIConnectionError,),
+            status_errors=(sdk.APIStatusError,),
+        )
+
     @contextmanager
     def translate(self) -> Iterator[None]:
         """Inside, a busy service raises SystemBusy, an unreachable one ConnectionError.
@@ -170,42 +181,37 @@ def get_http_status(error: Exception) -> int | None:
     return int(status) if status else None
 
 
-class ServiceAdapter:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceQuery:
+    """A question, and what limits the passages that may be found for it."""
+
+    question: str
+    limit: int
+    labels: list[str] | None
+    """The tags of the sessions that it may see; None for all."""
+    today: date
+
+
+@dataclass(kw_only=True, eq=False)
+class ServiceAdapter(ProductAdapter, ABC):
     """Base of the adapters whose product is a service behind an SDK with an API key.
 
-    A subclass connects its client, creates and deletes a place for one memory, adds pieces and
-    finds passages. Its methods run with the SDK's errors translated.
+    A subclass connects its client, creates and deletes a place for one memory, and finds passages.
+    Its methods run with the SDK's errors translated.
     """
 
-    name: ClassVar[str]
     title: ClassVar[str]
     """The product's name in messages."""
-    package: ClassVar[str]
-    """The distribution of the SDK, whose version is recorded."""
     key_variable: ClassVar[str]
     """The environment variable that holds the API key."""
     place: ClassVar[str]
     """What the product calls the place of one memory."""
-    max_chars: ClassVar[int] = 50_000
-    """The longest piece."""
-    clock = "native"
-    answers = False
     can_snapshot = False
     max_concurrency = 8
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        respect_sessions: bool,
-        settle_timeout_s: float = 3600.0,
-        poll_s: float = 5.0,
-    ) -> None:
-        self.version = version(self.package)
-        self.honours_sessions = respect_sessions
-        self._k = k
-        self._settle_timeout_s = settle_timeout_s
-        self._poll_s = poll_s
+    base_url: str | None = None
+
+    def __post_init__(self) -> None:
         self._key = read_api_key(self.title, self.key_variable)
         self._name = make_unique_name()
         self._sent: set[str] = set()
@@ -220,6 +226,65 @@ class ServiceAdapter:
                 is_empty = await self.create_place()
         if not is_empty:
             raise RuntimeError(f"{self.title}'s {self.place} {self._name} is not empty")
+
+    async def query(self, question: str, context: QueryContext) -> Passages:
+        """What the service ranks first."""
+        query = ServiceQuery(
+            question=question,
+            limit=context.top_k or self.k,
+            labels=list_visible_labels(context) if self.respect_sessions else None,
+            today=context.date,
+        )
+        with self._translate():
+            return {"passages": await self.find_passages(query)}
+
+    async def teardown(self) -> None:
+        """Delete the place, and close the client."""
+        if self._client is None:
+            return
+        try:
+            with self._translate():
+                await self.delete_place()
+        finally:
+            await self.close_client()
+
+    @abstractmethod
+    def connect(self) -> ServiceErrors:
+        """Build the client without retries of its own: the run retries, and counts it."""
+
+    @abstractmethod
+    async def create_place(self) -> bool:
+        """Create the place; whether it is empty."""
+
+    @abstractmethod
+    async def find_passages(self, query: ServiceQuery) -> list[dict[str, object]]:
+        """The best passages."""
+
+    @abstractmethod
+    async def delete_place(self) -> None:
+        """Delete the place, if it was created."""
+
+    async def close_client(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+    @contextmanager
+    def _translate(self) -> Iterator[None]:
+        if self._errors is None:
+            raise AssertionError("setup comes first")
+        with self._errors.translate():
+            yield
+
+
+@dataclass(kw_only=True, eq=False)
+class PolledServiceAdapter(ServiceAdapter):
+    """Base of those whose service is sent pieces, and processes them later."""
+
+    max_chars: ClassVar[int] = 50_000
+    """The longest piece."""
+
+    settle_timeout_s: float = 3600.0
+    poll_s: float = 5.0
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add a piece for each session of the day; what was added already is not sent again."""
@@ -237,64 +302,16 @@ class ServiceAdapter:
                 return await self.count_waiting()
 
         await wait_for_processing(
-            self.title, count, timeout_s=self._settle_timeout_s, poll_s=self._poll_s
+            self.title, count, timeout_s=self.settle_timeout_s, poll_s=self.poll_s
         )
 
-    async def query(self, question: str, context: QueryContext) -> Passages:
-        """What the service ranks first."""
-        labels = list_visible_labels(context) if self.honours_sessions else None
-        with self._translate():
-            found = await self.find_passages(
-                question, limit=context.top_k or self._k, labels=labels, today=context.date
-            )
-        return {"passages": found}
-
-    async def teardown(self) -> None:
-        """Delete the place, and close the client."""
-        if self._client is None:
-            return
-        try:
-            with self._translate():
-                await self.delete_place()
-        finally:
-            await self.close_client()
-
-    def connect(self) -> ServiceErrors:
-        """Build the client without retries of its own: the run retries, and counts it."""
-        raise NotImplementedError
-
-    async def create_place(self) -> bool:
-        """Create the place; whether it is empty."""
-        raise NotImplementedError
-
+    @abstractmethod
     async def add_piece(self, piece: SessionPiece) -> None:
         """Send one piece."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def count_waiting(self) -> int:
         """How many pieces the service is still processing; RuntimeError if one failed."""
-        return 0
-
-    async def find_passages(
-        self, question: str, *, limit: int, labels: Sequence[str] | None, today: date
-    ) -> list[dict[str, object]]:
-        """The best passages, of the sessions with these tags unless that is None."""
-        raise NotImplementedError
-
-    async def delete_place(self) -> None:
-        """Delete the place, if it was created."""
-        raise NotImplementedError
-
-    async def close_client(self) -> None:
-        """Close the client's connections."""
-        await self._client.close()
-
-    @contextmanager
-    def _translate(self) -> Iterator[None]:
-        if self._errors is None:
-            raise AssertionError("setup comes first")
-        with self._errors.translate():
-            yield
 
 
 async def wait_for_processing(

@@ -8,20 +8,21 @@ Memories are in the service's words, so only those that carry the day of their d
 """
 
 import contextlib
-from collections.abc import Sequence
-from datetime import date
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from recall_bench.systems.products.product import Product
 from recall_bench.systems.products.service import (
-    ServiceAdapter,
+    PolledServiceAdapter,
     ServiceErrors,
+    ServiceQuery,
     SessionPiece,
     build_service_passage,
 )
 
 
-class Supermemory(ServiceAdapter):
+@dataclass(kw_only=True, eq=False)
+class Supermemory(PolledServiceAdapter):
     """Supermemory, a service: finds memories and the passages they were made of."""
 
     name = "supermemory"
@@ -30,45 +31,21 @@ class Supermemory(ServiceAdapter):
     key_variable = "SUPERMEMORY_API_KEY"
     place = "namespace"
 
-    def __init__(
-        self,
-        *,
-        base_url: str | None = None,
-        k: int = 10,
-        respect_sessions: bool = False,
-        search_mode: Literal["hybrid", "memories", "chunks"] = "hybrid",
-        dreaming: Literal["dynamic", "instant"] = "dynamic",
-        settle_timeout_s: float = 3600.0,
-        poll_s: float = 5.0,
-    ) -> None:
-        super().__init__(
-            k=k,
-            respect_sessions=respect_sessions,
-            settle_timeout_s=settle_timeout_s,
-            poll_s=poll_s,
-        )
-        self._base_url = base_url
-        self._search_mode = search_mode
-        self._dreaming = dreaming
+    search_mode: Literal["hybrid", "memories", "chunks"] = "hybrid"
+    dreaming: Literal["dynamic", "instant"] = "dynamic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._waiting: dict[str, str] = {}
 
     def connect(self) -> ServiceErrors:
         """Build the client."""
-        from supermemory import (
-            APIConnectionError,
-            APIStatusError,
-            APITimeoutError,
-            AsyncSupermemory,
-        )
+        import supermemory
 
-        self._client = AsyncSupermemory(base_url=self._base_url, api_key=self._key, max_retries=0)
-        return ServiceErrors(
-            product=self.title,
-            key=self._key,
-            timeouts=(APITimeoutError,),
-            connection_errors=(APIConnectionError,),
-            status_errors=(APIStatusError,),
+        self._client = supermemory.AsyncSupermemory(
+            base_url=self.base_url, api_key=self._key, max_retries=0
         )
+        return ServiceErrors.read_sdk(supermemory, self.title, self._key)
 
     async def create_place(self) -> bool:
         """A namespace exists once it holds a document."""
@@ -85,7 +62,7 @@ class Supermemory(ServiceAdapter):
             id=piece.id,
             date=piece.at.isoformat(),
             metadata=piece.metadata,
-            dreaming=self._dreaming,
+            dreaming=self.dreaming,
         )
         self._waiting[piece.id] = added.id
 
@@ -101,26 +78,21 @@ class Supermemory(ServiceAdapter):
                     del self._waiting[piece]
         return len(self._waiting)
 
-    async def find_passages(
-        self,
-        question: str,
-        *,
-        limit: int,
-        labels: Sequence[str] | None,
-        today: date,  # noqa: ARG002 - the search does not take one
-    ) -> list[dict[str, object]]:
+    async def find_passages(self, query: ServiceQuery) -> list[dict[str, object]]:
         """What the service ranks first, with its similarity."""
-        query: dict[str, object] = {
-            "query": question,
-            "search_mode": self._search_mode,
-            "limit": limit,
+        request: dict[str, object] = {
+            "query": query.question,
+            "search_mode": self.search_mode,
+            "limit": query.limit,
             "include": {"documents": True},
         }
-        if labels is not None:
-            wanted = [{"field": "session", "operator": "eq", "value": label} for label in labels]
-            query["filter"] = {"operator": "or", "operands": wanted}
+        if query.labels is not None:
+            operands = [
+                {"field": "session", "operator": "eq", "value": label} for label in query.labels
+            ]
+            request["filter"] = {"operator": "or", "operands": operands}
         with _ignore_missing():
-            reply = await self._client.search(self._name, **query)
+            reply = await self._client.search(self._name, **request)
             return [_build_passage(result) for result in reply.results]
         return []
 

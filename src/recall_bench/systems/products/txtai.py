@@ -6,7 +6,6 @@ cosine. Importing it brings torch and transformers, for which nothing is downloa
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.products.notes import DayNote, build_note_passage
@@ -23,27 +22,19 @@ class Txtai(StoreAdapter):
 
     _index: Any = None
 
-    def __init__(
-        self,
-        *,
-        state_dir: Path,
-        k: int = 10,
-        respect_sessions: bool = False,
-        endpoint: str | None = None,
-    ) -> None:
-        super().__init__(
-            state_dir=state_dir / "index", k=k, respect_sessions=respect_sessions, endpoint=endpoint
-        )
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._path = self.state_dir / "index"
 
     def setup(self) -> None:
         """Open the index in the folder; a copied folder already holds one."""
         from txtai import Embeddings
 
         # It calls a function to get vectors, but any other callable to get a function.
-        embedder = {"transform": lambda texts: self._embedder.embed(texts)}  # noqa: PLW0108
+        embedder = {"transform": lambda texts: self.embedder.embed(texts)}  # noqa: PLW0108
         self._index = Embeddings(method="external", content=True, hybrid=True, **embedder)
-        if self._folder.exists():
-            self._index.load(str(self._folder), config=embedder)
+        if self._path.exists():
+            self._index.load(str(self._path), config=embedder)
 
     def add_notes(self, notes: Sequence[DayNote]) -> None:
         """Add them to the index."""
@@ -54,7 +45,7 @@ class Txtai(StoreAdapter):
     def finalize_ingestion(self) -> None:
         """Write the index to the folder."""
         if self._index.isdense():
-            self._index.save(str(self._folder))
+            self._index.save(str(self._path))
 
     def find_passages(
         self, question: str, limit: int, sessions: Sequence[str] | None

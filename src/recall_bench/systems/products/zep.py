@@ -7,14 +7,15 @@ refused, as are more than 10,000 characters at once. What comes back is dated by
 fact is in Zep's words; its day is that of the first of its episodes that this memory was given.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal
 
 from recall_bench.systems.products.product import Product
 from recall_bench.systems.products.service import (
-    ServiceAdapter,
+    PolledServiceAdapter,
     ServiceErrors,
+    ServiceQuery,
     SessionPiece,
     build_service_passage,
 )
@@ -29,7 +30,8 @@ _TIMEOUT_S = 60.0
 """For one request, as in the SDK."""
 
 
-class Zep(ServiceAdapter):
+@dataclass(kw_only=True, eq=False)
+class Zep(PolledServiceAdapter):
     """Zep, a service: finds the facts of a graph."""
 
     name = "zep"
@@ -39,24 +41,10 @@ class Zep(ServiceAdapter):
     place = "graph"
     max_chars = MAX_CHARS
 
-    def __init__(
-        self,
-        *,
-        base_url: str | None = None,
-        k: int = 10,
-        respect_sessions: bool = False,
-        reranker: Literal["rrf", "cross_encoder"] = "rrf",
-        settle_timeout_s: float = 3600.0,
-        poll_s: float = 5.0,
-    ) -> None:
-        super().__init__(
-            k=k,
-            respect_sessions=respect_sessions,
-            settle_timeout_s=settle_timeout_s,
-            poll_s=poll_s,
-        )
-        self._base_url = base_url
-        self._reranker = reranker
+    reranker: Literal["rrf", "cross_encoder"] = "rrf"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._graph: str | None = None
         self._episodes: dict[str, SessionPiece] = {}
         self._waiting: set[str] = set()
@@ -70,7 +58,7 @@ class Zep(ServiceAdapter):
 
         self._http = httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=True)
         self._client = AsyncZep(
-            base_url=self._base_url, api_key=self._key, max_retries=0, httpx_client=self._http
+            base_url=self.base_url, api_key=self._key, max_retries=0, httpx_client=self._http
         )
         return ServiceErrors(
             product=self.title,
@@ -107,27 +95,20 @@ class Zep(ServiceAdapter):
                 self._waiting.discard(episode)
         return len(self._waiting)
 
-    async def find_passages(
-        self,
-        question: str,
-        *,
-        limit: int,
-        labels: Sequence[str] | None,
-        today: date,  # noqa: ARG002 - the search does not take one
-    ) -> list[dict[str, object]]:
+    async def find_passages(self, query: ServiceQuery) -> list[dict[str, object]]:
         """The facts Zep ranks first; the score is its own."""
         from zep_cloud.types import EdgeSearchFilters, MetadataFilter, MetadataFilterGroup
 
         only: dict[str, object] = {}
-        if labels is not None:
-            own = MetadataFilter(property_name="session", operator="in", value=list(labels))
+        if query.labels is not None:
+            own = MetadataFilter(property_name="session", operator="in", value=query.labels)
             group = MetadataFilterGroup(type="and", filters=[own])
             only["filters"] = EdgeSearchFilters(metadata_filters=group)
         facts = await self._client.graph.search_edges(
             self._graph,
-            query=question,
-            page_size=min(limit, MAX_FACTS),
-            reranker=self._reranker,
+            query=query.question,
+            page_size=min(query.limit, MAX_FACTS),
+            reranker=self.reranker,
             **only,
         )
         return [self._build_passage(fact) for fact in facts.items or ()]
