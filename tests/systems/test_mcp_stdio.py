@@ -183,7 +183,7 @@ async def test_an_ingest_that_does_not_say_it_worked_is_a_fault(tmp_path: Path) 
     system = await start_mcp_system(child_map(tmp_path, ingest={**ingest, "done": "stored"}))
     memory = await system.open("ada")
 
-    with pytest.raises(SystemFault, match="the tool remember said 'done', which is not what"):
+    with pytest.raises(SystemFault, match="the tool remember replied 'done', which does not match"):
         await memory.ingest(episode(1, "The cat is Fig."))
     await system.close()
 

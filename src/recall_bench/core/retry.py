@@ -1,5 +1,6 @@
 """The one retry policy, and the one way to limit the time of a call."""
 
+import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Self, TypeVar
@@ -68,6 +69,11 @@ async def retry(call: Callable[[], Awaitable[T]], on_busy: OnBusy = ignore_busy)
         with attempt:
             return await call()
     raise AssertionError("the last attempt returns or raises")
+
+
+def parse_retry_after(text: str | None) -> float:
+    """The seconds of a Retry-After header; 0 without one, or if it is a date."""
+    return float(text) if text and re.fullmatch(r"\d+(\.\d+)?", text) else 0.0
 
 
 def make_postponement(trial: Trial, busy: RetryLater) -> Postponed:

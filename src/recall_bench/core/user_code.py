@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 import itertools
 import sys
 from hashlib import sha256
@@ -116,6 +117,13 @@ def locate_error(error: BaseException) -> str:
         place = "" if file.is_relative_to(_OURS) else f"{file.name}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return place
+
+
+def is_async_call(function: object) -> bool:
+    """Whether calling it returns a coroutine: an `async` function, or an object with such a call."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    )
 
 
 def is_code_target(target: str) -> bool:

@@ -12,12 +12,14 @@ The first three follow the grammar of `model_spec`; the others load a model into
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
+from recall_bench.core.retry import parse_retry_after
 from recall_bench.core.usage import Usage
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
 from recall_bench.models.faults import truncate_line
@@ -84,6 +86,23 @@ class Embedder(Protocol):
         """Release connections."""
 
 
+class LazyDimensions(ABC):
+    """Finds the length of the vectors from the first ones; embeds one word if there are none."""
+
+    _dimensions: int | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors."""
+        if self._dimensions is None:
+            self.embed(["dimensions"])
+        return self._dimensions or 0
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """Return one vector per text, and note their length."""
+
+
 def open_embedder(
     text: str, environ: Mapping[str, str] | None = None
 ) -> ServedEmbedder | LocalEmbedder:
@@ -92,7 +111,7 @@ def open_embedder(
     if kind in _LOCAL:
         if not model:
             raise UsageError(f"{kind}: names no model; write {kind}:MODEL")
-        return _LOCAL[kind](model)
+        return _load_local(kind, model)
     spec = parse_spec(text, environ)
     server = resolve_server(spec, environ) if spec is not None else None
     if server is None:
@@ -104,7 +123,7 @@ def open_embedder(
     return ServedEmbedder(server)
 
 
-class ServedEmbedder:
+class ServedEmbedder(LazyDimensions):
     """Calls an OpenAI-compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
@@ -118,7 +137,6 @@ class ServedEmbedder:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._open: httpx.Client | None = None
-        self._dimensions: int | None = None
 
     @property
     def name(self) -> str:
@@ -135,13 +153,6 @@ class ServedEmbedder:
     def model(self) -> str:
         """The server's name of the model."""
         return self._server.spec.model or self._server.spec.provider
-
-    @property
-    def dimensions(self) -> int:
-        """Known from the first reply; embeds one word if there is none yet."""
-        if self._dimensions is None:
-            self.embed(["dimensions"])
-        return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector per text.
@@ -216,7 +227,7 @@ class ServedEmbedder:
         reason = truncate_line(self._server.redact(reply.text)) or "no reason given"
         message = f"{self.name}: it refuses to embed (status {status}): {reason}"
         if status in {408, 409, 425, 429} or status >= 500:
-            return ModelBusy(message, parse_retry_after(reply.headers))
+            return ModelBusy(message, parse_retry_after(reply.headers.get("retry-after")))
         gone = status in {401, 402, 403, 404, 405, 410}
         return ModelGone(message) if gone else ModelFault(message)
 
@@ -227,14 +238,6 @@ def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
-
-
-def parse_retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds of a Retry-After header; 0 without one, or if it is a date."""
-    try:
-        return max(0.0, float(headers.get("retry-after", "0")))
-    except ValueError:
-        return 0.0
 
 
 def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
@@ -262,7 +265,7 @@ def _split_tokens(total: int, texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(shares)
 
 
-class LocalEmbedder:
+class LocalEmbedder(LazyDimensions):
     """A model loaded into this process, used by one thread at a time."""
 
     def __init__(
@@ -280,7 +283,6 @@ class LocalEmbedder:
         self._vectors = vectors
         self._count = count
         self._lock = threading.Lock()
-        self._dimensions: int | None = None
 
     @property
     def name(self) -> str:
@@ -297,13 +299,6 @@ class LocalEmbedder:
         """The library's name of the model."""
         return self._model
 
-    @property
-    def dimensions(self) -> int:
-        """Known from the first vectors; embeds one word if there are none yet."""
-        if self._dimensions is None:
-            self.embed(["dimensions"])
-        return self._dimensions or 0
-
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one unit vector per text."""
         import numpy as np
@@ -318,63 +313,45 @@ class LocalEmbedder:
         """Nothing to release."""
 
 
-def _load_sentence_transformers(model: str) -> LocalEmbedder:
-    kind = "sentence-transformers"
+def _load_local(kind: str, model: str) -> LocalEmbedder:
+    """Load a model of a library; UsageError without the library, and for whatever it raises."""
+    name = f"{kind}:{model}"
     try:
-        library = import_module("sentence_transformers")
+        library = import_module(kind.replace("-", "_"))
     except ImportError as missing:
         raise UsageError(
-            f"{kind}:{model}: needs packages that are not installed; pip install {kind}"
+            f"{name}: needs packages that are not installed; pip install {kind}"
         ) from missing
-    loaded = _load_model(f"{kind}:{model}", lambda: library.SentenceTransformer(model))
-
-    def count_tokens(texts: list[str]) -> list[int]:
-        return [len(ids) for ids in loaded.tokenizer(texts, truncation=True)["input_ids"]]
-
-    def encode_texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
-        return loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False)
-
-    version = _read_version(library)
-    return LocalEmbedder(
-        kind=kind, model=model, version=version, vectors=encode_texts, count=count_tokens
-    )
-
-
-def _load_fastembed_model(model: str) -> LocalEmbedder:
     try:
-        library = import_module("fastembed")
-    except ImportError as missing:
-        raise UsageError(
-            f"fastembed:{model}: needs packages that are not installed; pip install fastembed"
-        ) from missing
-    loaded = _load_model(f"fastembed:{model}", lambda: library.TextEmbedding(model_name=model))
-
-    def count_tokens(texts: list[str]) -> list[int]:
-        return [loaded.token_count([text]) for text in texts]
-
-    def encode_texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
-        return list(loaded.embed(texts))
-
-    version = _read_version(library)
-    return LocalEmbedder(
-        kind="fastembed", model=model, version=version, vectors=encode_texts, count=count_tokens
-    )
-
-
-def _read_version(library: object) -> str:
-    return str(getattr(library, "__version__", "of unknown version"))
-
-
-def _load_model(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
-    """Load the library's model; UsageError for whatever it raises."""
-    try:
-        return load()
+        vectors, count = _LOCAL[kind](library, model)
     except Exception as error:
         message = truncate_line(str(error) or type(error).__name__)
         raise UsageError(f"{name}: cannot be loaded: {message}") from error
+    version = str(getattr(library, "__version__", "of unknown version"))
+    return LocalEmbedder(kind=kind, model=model, version=version, vectors=vectors, count=count)
 
 
-_LOCAL: dict[str, Callable[[str], LocalEmbedder]] = {
-    "sentence-transformers": _load_sentence_transformers,
-    "fastembed": _load_fastembed_model,
+_LocalCalls = tuple[Callable[[list[str]], Any], Callable[[list[str]], Sequence[int]]]
+"""The calls that embed texts and count their tokens."""
+
+
+def _load_sentence_transformer(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - a module
+    loaded = library.SentenceTransformer(model)
+    return (
+        lambda texts: loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False),
+        lambda texts: [len(ids) for ids in loaded.tokenizer(texts, truncation=True)["input_ids"]],
+    )
+
+
+def _load_fastembed(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - a module
+    loaded = library.TextEmbedding(model_name=model)
+    return (
+        lambda texts: list(loaded.embed(texts)),
+        lambda texts: [loaded.token_count([text]) for text in texts],
+    )
+
+
+_LOCAL: dict[str, Callable[[Any, str], _LocalCalls]] = {
+    "sentence-transformers": _load_sentence_transformer,
+    "fastembed": _load_fastembed,
 }

@@ -15,12 +15,12 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from recall_bench.core.atomic_file import write_shared_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.models.embedders import Embedder, Embeddings
+from recall_bench.models.embedders import Embedder, Embeddings, LazyDimensions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,7 @@ MEMORY_BYTES = 64 * 2**20
 """The size of the cache in memory: 65,536 vectors of 256 dimensions."""
 
 _Key = TypeVar("_Key", bound=Hashable)
+E = TypeVar("E", bound=Embedder)
 
 
 class IdentifiedEmbedder(Embedder, Protocol):
@@ -121,7 +122,28 @@ def _compute_checksum(key: str, content: bytes) -> bytes:
     return sha256(key.encode() + content).digest()
 
 
-class CachedEmbedder:
+class _EmbedderWrapper(Generic[E]):
+    """An embedder with a cache, which changes no vector."""
+
+    def __init__(self, embedder: E) -> None:
+        self._embedder = embedder
+
+    @property
+    def name(self) -> str:
+        """The embedder's."""
+        return self._embedder.name
+
+    @property
+    def model(self) -> str:
+        """The embedder's."""
+        return self._embedder.model
+
+    def close(self) -> None:
+        """Close the embedder's connections; the cache stays."""
+        self._embedder.close()
+
+
+class CachedEmbedder(_EmbedderWrapper[IdentifiedEmbedder], LazyDimensions):
     """Calls the embedder only for texts that are not in the shared cache.
 
     `usage` is what was really spent, with the texts found in the cache as `cached`; `spared` is
@@ -131,26 +153,8 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: IdentifiedEmbedder, cache: EmbeddingCache) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._cache = cache
-        self._dimensions: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The embedder's: the cache changes no vector."""
-        return self._embedder.name
-
-    @property
-    def model(self) -> str:
-        """The embedder's."""
-        return self._embedder.model
-
-    @property
-    def dimensions(self) -> int:
-        """Known from the first vectors; embeds one word if there are none yet."""
-        if self._dimensions is None:
-            self.embed(["dimensions"])
-        return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector per text; only those not in the cache are computed."""
@@ -166,10 +170,6 @@ class CachedEmbedder:
         self._dimensions = joined.vectors.shape[1]
         return joined
 
-    def close(self) -> None:
-        """Close the embedder's connections; the cache stays."""
-        self._embedder.close()
-
     def _embed_missing(
         self, texts: list[str], keys: dict[str, str]
     ) -> tuple[dict[str, CachedVector], Usage]:
@@ -183,27 +183,17 @@ class CachedEmbedder:
         return made, embedded.usage
 
 
-class MemoryCachedEmbedder:
+class MemoryCachedEmbedder(_EmbedderWrapper[Embedder]):
     """Keeps the vectors used last in memory, by a digest of their texts.
 
     The tokens of a cached text count again, and its price counts as spared.
     """
 
     def __init__(self, embedder: Embedder, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
         self._kept: OrderedDict[bytes, CachedVector] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        """The embedder's."""
-        return self._embedder.name
-
-    @property
-    def model(self) -> str:
-        """The embedder's."""
-        return self._embedder.model
 
     @property
     def dimensions(self) -> int:
@@ -241,10 +231,6 @@ class MemoryCachedEmbedder:
                 limit = max(1, self._memory_bytes // cached.vector.nbytes)
             while len(self._kept) > limit:
                 self._kept.popitem(last=False)
-
-    def close(self) -> None:
-        """Close the embedder's connections; the cache stays."""
-        self._embedder.close()
 
 
 def _split_vectors(keys: Sequence[_Key], embedded: Embeddings) -> dict[_Key, CachedVector]:

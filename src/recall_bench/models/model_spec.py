@@ -65,6 +65,11 @@ class ModelSpec:
         return self.provider in AGENTS
 
     @property
+    def head(self) -> str:
+        """Provider and model, without options."""
+        return self.provider if self.model is None else f"{self.provider}:{self.model}"
+
+    @property
     def name(self) -> str:
         """The canonical spelling, without secrets.
 
@@ -75,10 +80,7 @@ class ModelSpec:
             "temperature": None if self.temperature is None else f"{self.temperature:g}",
             "max-tokens": self.max_tokens,
         }
-        parts = [
-            _format_head(self.provider, self.model),
-            *([self.base_url] if self.base_url else []),
-        ]
+        parts = [self.head, *([self.base_url] if self.base_url else [])]
         parts += [f"{key}={value}" for key, value in options.items() if value is not None]
         return ";".join(parts)
 
@@ -139,13 +141,9 @@ def _describe_unknown(provider: str) -> str:
     return f"{provider[:40]!r} is no provider of models; {instead}"
 
 
-def _format_head(provider: str, model: str | None) -> str:
-    return provider if model is None else f"{provider}:{model}"
-
-
 def _add_part(spec: ModelSpec, part: str) -> ModelSpec:
     """Add one option. Messages do not repeat an unknown one: it may be a key."""
-    owner = _format_head(spec.provider, spec.model)
+    owner = spec.head
     if not part:
         raise UsageError(f"{owner}: has an empty part; remove the ';' or fill it")
     if _URL.match(part):
@@ -170,7 +168,7 @@ def _check_once(owner: str, what: str, current: object) -> None:
 
 
 def _add_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
-    owner = _format_head(spec.provider, spec.model)
+    owner = spec.head
     match key:
         case "price":
             if price := _parse_price(text):

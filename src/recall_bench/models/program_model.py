@@ -30,8 +30,10 @@ _TAIL = 2000
 """Characters of the error output that are kept."""
 
 
-class ModelProgram:
-    """Runs a program once per prompt, under the name of a model."""
+class ProgramModel:
+    """A program as a model: it is run once per prompt, and reports no price."""
+
+    is_priced = False
 
     def __init__(self, name: str, environ: Mapping[str, str]) -> None:
         self.name = name
@@ -40,7 +42,13 @@ class ModelProgram:
         # A short value may also be an ordinary word of the reply.
         self._redact_reply = Redactor(list_environment_secrets(environ, shortest=16))
 
-    async def ask(self, command: Sequence[str], text: str, *, folder: str) -> Reply:
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+    async def run(self, command: Sequence[str], text: str, *, folder: str) -> Reply:
         """Return its output; ModelFault with the end of its error output if it fails.
 
         If the caller is cancelled, the program and everything it started are ended.
@@ -81,35 +89,19 @@ def open_agent(spec: ModelSpec, environ: Mapping[str, str]) -> "CliAgent":
     return CliAgent(spec, program, environ)
 
 
-class CliAgent:
-    """A command-line agent as a model."""
+class CliAgent(ProgramModel):
+    """A command-line agent."""
 
     def __init__(self, spec: ModelSpec, program: str, environ: Mapping[str, str]) -> None:
+        super().__init__(spec.name, environ)
         self._spec = spec
         self._path = program
-        self._program = ModelProgram(spec.name, environ)
-
-    @property
-    def name(self) -> str:
-        """The spec's."""
-        return self._spec.name
-
-    @property
-    def is_priced(self) -> bool:
-        """Never: an agent reports no price."""
-        return False
-
-    def __repr__(self) -> str:
-        return f"CliAgent({self.name})"
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
     async def complete(self, prompt: Prompt) -> Reply:
         """Run the program once; a cancelled caller ends it and everything it started."""
         arguments, text = _build_command(self._spec, prompt)
         with TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True) as folder:
-            return await self._program.ask([self._path, *arguments], text, folder=folder)
+            return await self.run([self._path, *arguments], text, folder=folder)
 
 
 def _build_command(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
@@ -160,33 +152,17 @@ def open_command(
     return CommandModel(_make_name(words, program, environ), [str(program), *words[1:]], environ)
 
 
-class CommandModel:
-    """A command of the user as a model; runs in the folder where it was opened."""
+class CommandModel(ProgramModel):
+    """A command of the user; runs in the folder where it was opened."""
 
     def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        super().__init__(name, environ)
         self._command = tuple(command)
         self._folder = str(Path.cwd())
-        self._program = ModelProgram(name, environ)
-
-    @property
-    def name(self) -> str:
-        """The command line, and a digest of the program and the script it names by path."""
-        return self._program.name
-
-    @property
-    def is_priced(self) -> bool:
-        """Never: a command reports no price."""
-        return False
-
-    def __repr__(self) -> str:
-        return f"CommandModel({self.name})"
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
     async def complete(self, prompt: Prompt) -> Reply:
         """Run the program once; a cancelled caller ends it and everything it started."""
-        return await self._program.ask(self._command, join_prompt(prompt), folder=self._folder)
+        return await self.run(self._command, join_prompt(prompt), folder=self._folder)
 
 
 def _format_flags(tuning: Tuning) -> list[str]:

@@ -25,6 +25,7 @@ from recall_bench.core.user_code import (
     describe_error,
     digest_source,
     import_target,
+    is_async_call,
     locate_error,
     split_target,
 )
@@ -225,7 +226,8 @@ class PythonModel:
     async def _run(self, call: Callable[[], object]) -> object:
         fault: ModelFault
         try:
-            returned = call() if _is_async(call) else await run_in_daemon_thread(call)
+            function = call.func if isinstance(call, partial) else call
+            returned = call() if is_async_call(function) else await run_in_daemon_thread(call)
             return await returned if isinstance(returned, Awaitable) else returned
         except ModelFault:
             raise
@@ -290,13 +292,6 @@ def _make_name(target: str, module: ModuleType, found: object, call: PythonCall)
     }
     options = [f"{key}={value}" for key, value in parts.items() if value is not None]
     return ";".join([f"{place}:{name}" if name else place, *options])
-
-
-def _is_async(call: Callable[[], object]) -> bool:
-    function = call.func if isinstance(call, partial) else call
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    )
 
 
 def _escape_text(text: str) -> str:

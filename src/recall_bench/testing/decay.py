@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import ClassVar
 
 from recall_bench.core.errors import UsageError
-from recall_bench.testing.honest import Honest, HonestDay
+from recall_bench.systems.python.adapter import DayMetadata
+from recall_bench.testing.honest import Honest
 
 _BYTES = 7
 """The bytes of a digest that fit into a float."""
@@ -37,7 +38,7 @@ class Decaying(Honest):
         super().setup()
         self._kept_until = []
 
-    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Keep every line of the day, and decide when each is forgotten."""
         super().ingest_day(day, content, metadata)
         for line in self.lines[len(self._kept_until) :]:

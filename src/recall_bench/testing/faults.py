@@ -13,7 +13,8 @@ from hashlib import sha256
 from typing import ClassVar, Literal
 
 from recall_bench.core.scenario import PRINCIPAL
-from recall_bench.testing.honest import Honest, HonestContext, HonestDay, MemoryLine
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+from recall_bench.testing.honest import Honest, MemoryLine
 
 _VALUE = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=\w )[A-Z]\w+")
@@ -44,7 +45,7 @@ class DropsWrites(Faulty):
         self._seed = seed
         self._share = share
 
-    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Ingest the day, or lose it."""
         lot = int.from_bytes(sha256(f"{self._seed}\0{day}".encode()).digest()[:4], "big")
         if lot / 2**32 >= self._share:
@@ -70,7 +71,7 @@ class MixesTenants(Faulty):
         if self in self._open:
             self._open.remove(self)
 
-    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
+    def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:
         """List the lines of all memories."""
         for memory in (self, *(other for other in self._open if other is not self)):
             yield from Honest.list_visible(memory, context)
@@ -82,7 +83,7 @@ class IgnoresDates(Faulty):
     caught_by = ("dates",)
     lands_in = "misread"
 
-    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Ingest the text without its date."""
         super().ingest_day(day, content, metadata)
         self.lines = [line.drop_date() for line in self.lines]
@@ -100,17 +101,17 @@ class NeverSettles(Faulty):
         self._asked = 0
         self._known_from: dict[int, int] = {}
 
-    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Ingest the day for later."""
         super().ingest_day(day, content, metadata)
         self._known_from[day] = self._asked + self._after
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Answer, and settle a little more."""
         self._asked += 1
         return super().query(question, context)
 
-    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
+    def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:
         """List the lines that are settled by now."""
         return (
             line
@@ -125,7 +126,7 @@ class LeaksSessions(Faulty):
     caught_by = ("sessions",)
     lands_in = "leaked"
 
-    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:  # noqa: ARG002
+    def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:  # noqa: ARG002
         """List all lines for every session."""
         return self.lines
 
@@ -139,7 +140,7 @@ class SlowsDown(Faulty):
         super().__init__()
         self._step_s = step_s
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Answer late."""
         time.sleep(self.days * self._step_s)
         return super().query(question, context)
@@ -155,7 +156,7 @@ class CrashesOnSeventh(Faulty):
         super().__init__()
         self._asked = 0
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Answer, except the seventh time."""
         self._asked += 1
         if self._asked == 7:
@@ -182,7 +183,7 @@ class AnswersErrors(Faulty):
 
     caught_by = ("errors",)
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Answer, or describe an error."""
         if not _VALUE.search(question):
             return "Error: the query contains no search terms (status 400)"
@@ -195,7 +196,7 @@ class ForgetsUnicode(Faulty):
     caught_by = ("unicode",)
     lands_in = "misread"
 
-    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Ingest the text as ASCII."""
         super().ingest_day(day, content.encode("ascii", "replace").decode(), metadata)
 
@@ -206,7 +207,7 @@ class RemembersQuestions(Faulty):
     caught_by = ("asking",)
     lands_in = "misread"
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Answer, and store the question."""
         reply = super().query(question, context)
         date = context.date.isoformat()
@@ -253,7 +254,7 @@ class ReversesTime(Faulty):
     caught_by = ("order",)
     lands_in = "stale"
 
-    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
+    def rank_lines(self, question: str, context: QueryContext) -> Sequence[MemoryLine]:
         """Rank only the earliest matching line."""
         found = super().rank_lines(question, context)
         best = [line for line in found if line.count_common_words(question) >= 3]
@@ -266,7 +267,7 @@ class OverlooksBest(Faulty):
     caught_by = ("round-trip",)
     lands_in = "not-retrieved"
 
-    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
+    def rank_lines(self, question: str, context: QueryContext) -> Sequence[MemoryLine]:
         """Rank the weakly matching lines."""
         found = super().rank_lines(question, context)
         return [line for line in found if line.count_common_words(question) < 2]
@@ -282,7 +283,7 @@ class BuriesFinds(Faulty):
         super().__init__()
         self._depth = depth
 
-    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
+    def rank_lines(self, question: str, context: QueryContext) -> Sequence[MemoryLine]:
         """Rank lines of other days before those that match."""
         found = super().rank_lines(question, context)
         days = {line.day for line in found}
@@ -296,7 +297,7 @@ class MisreadsFinds(Faulty):
     caught_by = ("dates",)
     lands_in = "misread"
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Answer from the line that matches least."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
@@ -310,7 +311,7 @@ class RefusesFinds(Faulty):
     battery = "doctor"
     lands_in = "refused-though-known"
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Refuse, and return the passages."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
@@ -324,7 +325,7 @@ class ConfusesPeople(Faulty):
     battery = "run"
     lands_in = "wrong-session-or-person"
 
-    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
+    def rank_lines(self, question: str, context: QueryContext) -> Sequence[MemoryLine]:
         """Rank as if the question had no names."""
         return super().rank_lines(_NAME.sub("", question), context)
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from math import log
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _WORD = re.compile(r"\w+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -16,26 +16,6 @@ _COMMON = frozenset(
     "a an and are at did do does is it in of on or our over that the to was were what when where "
     "which who why with".split()
 )
-
-
-class HonestDay(Protocol):
-    """What an adapter receives with the text of a day."""
-
-    @property
-    def date(self) -> str:
-        """ISO 8601."""
-
-
-class HonestContext(Protocol):
-    """What an adapter receives with the text of a question."""
-
-    @property
-    def date(self) -> date:
-        """Today, in the story."""
-
-    @property
-    def session(self) -> str:
-        """The session it is asked from."""
 
 
 def extract_words(text: str) -> frozenset[str]:
@@ -85,7 +65,7 @@ class Honest:
         self.lines = []
         self.days = 0
 
-    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Keep every line of the day, with its date and its session."""
         self.days += 1
         self.last_day = day
@@ -99,7 +79,7 @@ class Honest:
     def finalize_ingestion(self) -> None:
         """Do nothing: everything can be queried at any time."""
 
-    def query(self, question: str, context: HonestContext) -> object:
+    def query(self, question: str, context: QueryContext) -> object:
         """Quote the lines that fit, or say that nothing does."""
         found = self.rank_lines(question, context)
         if not found:
@@ -128,13 +108,13 @@ class Honest:
         """Reply that there is no record."""
         return "There is no record of that."
 
-    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
+    def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:
         """List the lines the asker may see: the principal all, a session its own."""
         if context.session == PRINCIPAL:
             return self.lines
         return [line for line in self.lines if line.session == context.session]
 
-    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
+    def rank_lines(self, question: str, context: QueryContext) -> Sequence[MemoryLine]:
         """Rank the five best lines by rare words, then a named date, then recency."""
         wanted = extract_words(question)
         lines = [line for line in self.list_visible(context) if line.words & wanted]

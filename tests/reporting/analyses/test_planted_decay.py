@@ -20,6 +20,7 @@ from recall_bench.reporting.analyses.fact_survival import (
 )
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable, read_trials
+from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.testing.decay import Decaying
 from tests.reporting.analyses.decay_tables import facts, forgetting, table_of
 from tests.reporting.analyses.locker_story import write_lockers
@@ -122,9 +123,7 @@ def test_a_system_that_forgets_nothing_has_no_half_life(tmp_path: Path) -> None:
     assert found.fixed_trend.slope.value == 0
 
 
-class Told:
-    date = "2025-04-01"
-    session = "principal"
+DAY = DayMetadata(day_number=1, date="2025-04-01", persona_id="")
 
 
 def kept(memory: Decaying) -> int:
@@ -135,10 +134,10 @@ def kept(memory: Decaying) -> int:
 def test_half_of_the_lines_are_left_after_each_half_life() -> None:
     memory = Decaying(half_life=30, seed=1)
     memory.setup()
-    memory.ingest_day(1, "\n".join(f"line {number}" for number in range(4000)), Told())
+    memory.ingest_day(1, "\n".join(f"line {number}" for number in range(4000)), DAY)
     left = []
     for day in (31, 61, 91):
-        memory.ingest_day(day, "", Told())
+        memory.ingest_day(day, "", DAY)
         left.append(kept(memory))
 
     assert left == pytest.approx([2000, 1000, 500], rel=0.1)
@@ -147,8 +146,8 @@ def test_half_of_the_lines_are_left_after_each_half_life() -> None:
 def test_what_is_forgotten_goes_by_the_seed_alone() -> None:
     def lines(seed: int) -> list[str]:
         memory = Decaying(half_life=30, seed=seed)
-        memory.ingest_day(1, "\n".join(f"line {number}" for number in range(100)), Told())
-        memory.ingest_day(31, "", Told())
+        memory.ingest_day(1, "\n".join(f"line {number}" for number in range(100)), DAY)
+        memory.ingest_day(31, "", DAY)
         memory.finalize_ingestion()
         return [line.text for line in memory.lines]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
@@ -200,24 +200,6 @@ _OURS = ("stream", "stream_options")
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
-class Chat(Protocol):
-    """A language model that completes conversations."""
-
-    @property
-    def name(self) -> str:
-        """Identifies the model exactly; holds no secret."""
-
-    @property
-    def model(self) -> str:
-        """The name a client may use."""
-
-    async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
-        """Return the body of a completion and its usage; EndpointRefusal if there is none."""
-
-    async def close(self) -> None:
-        """Release connections."""
-
-
 def open_chat(
     spec: ModelSpec,
     environ: Mapping[str, str] | None = None,
@@ -373,6 +355,10 @@ class PromptChat:
     async def close(self) -> None:
         """Release the model's connections."""
         await self._model.close()
+
+
+Chat = ChatProxy | PromptChat
+"""A language model that completes conversations."""
 
 
 def _decode_json(text: str) -> object:

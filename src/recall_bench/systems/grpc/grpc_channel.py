@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import anyio
 
 from recall_bench.core.errors import BenchError, SystemBusy, SystemFault, SystemGone, SystemTimeout
+from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.grpc.grpc_messages import (
     RETRY_AFTER,
     SERVICE_V1,
@@ -111,8 +112,7 @@ def _translate_quota_status(message: str, status: GrpcStatus, size: int) -> Syst
     pause = status.trailing.get(RETRY_AFTER)
     if pause is None and _SIZE_COMPLAINT.search(status.details):
         return SystemFault(f"{message} (the request had {size:,} bytes)")
-    is_number = pause is not None and re.fullmatch(r"\d{1,6}(\.\d+)?", pause)
-    return SystemBusy(message, float(pause) if pause and is_number else 0.0)
+    return SystemBusy(message, parse_retry_after(pause))
 
 
 def describe_tls_failure(address: GrpcAddress, error: OSError) -> str:

@@ -40,8 +40,8 @@ R = TypeVar("R", bound=Reply)
 class GrpcTransport:
     """One connection, opened at the first call, and again only after `close`."""
 
-    def __init__(self, door: "GrpcServer") -> None:
-        self._server = door
+    def __init__(self, server: "GrpcServer") -> None:
+        self._server = server
         self._channel: GrpcChannel | None = None
         self._connecting = anyio.Lock()
 
@@ -118,8 +118,8 @@ class GrpcV1System:
     snapshots = None
     max_shards = 1
 
-    def __init__(self, door: "GrpcServer") -> None:
-        self._server = door
+    def __init__(self, server: "GrpcServer") -> None:
+        self._server = server
         self._memory: GrpcV1Memory | None = None
         self._is_opening = False
 
@@ -254,8 +254,8 @@ def build_grpc_system(
 class GrpcSystem:
     """A server; its card and abilities are known after `fetch_card` or `open`."""
 
-    def __init__(self, door: "GrpcServer") -> None:
-        self._server = door
+    def __init__(self, server: "GrpcServer") -> None:
+        self._server = server
         self._inner: GrpcV1System | RemoteSystem | None = None
         self._connecting = anyio.Lock()
 

@@ -10,11 +10,11 @@ starts may outlive it and us. Its pipes are handed to the SDK as streams.
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -55,40 +55,21 @@ class ServerGreeting:
     tools: tuple[str, ...]
 
 
-class McpEndpoint(Protocol):
-    """How a server is reached."""
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it is known to be closed."""
-
-    def is_lost(self, code: int) -> bool:
-        """Whether an error with this code means that the server is gone."""
-
-    def open_streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
-        """The streams of messages from and to the server."""
-
-    async def describe_end(self) -> str:
-        """How it ended, as a clause."""
-
-    def describe_output(self) -> str:
-        """Its other output, as a clause that begins with a comma; empty if there is none."""
-
-    async def kill(self) -> None:
-        """End it at once, if we started it."""
-
-
 class HttpEndpoint:
     """A running server at a URL."""
 
     is_closed = False
+    """Whether it is known to be closed."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._headers = dict(headers)
 
     def is_lost(self, code: int) -> bool:
-        """Our requests are valid, so a server that calls one invalid has lost our session."""
+        """Whether an error with this code means that the server is gone.
+
+        Our requests are valid, so a server that calls one invalid has lost our session.
+        """
         from mcp_types import INVALID_REQUEST
 
         return code == INVALID_REQUEST
@@ -109,15 +90,169 @@ class HttpEndpoint:
             yield streams
 
     async def describe_end(self) -> str:
-        """Nothing more is known."""
+        """How it ended, as a clause."""
         return "ended the connection"
 
     def describe_output(self) -> str:
-        """Its log cannot be read."""
+        """Empty: its log cannot be read."""
         return ""
 
     async def kill(self) -> None:
-        """It cannot be ended by us."""
+        """Do nothing: the server is not ours."""
+
+
+_CLOSE_TIMEOUT_S = 2.0
+"""How long a server may take to end after its standard input is closed."""
+
+_EXIT_TIMEOUT_S = 1.0
+"""How long to wait for the exit of a server whose output ended."""
+
+
+class StdioEndpoint:
+    """A server that runs as long as the context of `open_streams`."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
+        self._command = tuple(command)
+        self._env = dict(env)
+        self._folder = folder
+        self._child: ChildProcess | None = None
+        self._stderr_tail = StderrTail()
+        self._stray: bytes | None = None
+        self.is_closed = False
+        """Whether it is known to be closed."""
+
+    @asynccontextmanager
+    async def open_streams(self) -> "AsyncIterator[TransportStreams]":
+        """The streams of messages from and to the server; SystemGone if it cannot be started."""
+        child = await self._start()
+        received, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+        outgoing, sent = anyio.create_memory_object_stream["SessionMessage"](0)
+        async with anyio.create_task_group() as pumps:
+            pumps.start_soon(self._read_messages, child, received)
+            pumps.start_soon(self._write_messages, child, sent, received)
+            pumps.start_soon(collect_stderr, child.process.stderr, self._stderr_tail)
+            try:
+                yield incoming, outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    # Reading goes on: a server that cannot write does not end.
+                    incoming.close()
+                    outgoing.close()
+                    await self._end_server(child)
+                pumps.cancel_scope.cancel()
+        for stream in (received, sent):
+            stream.close()
+
+    def is_lost(self, code: int) -> bool:
+        """Only with a closed pipe: a server may use the code for other things."""
+        from mcp_types import CONNECTION_CLOSED
+
+        return code == CONNECTION_CLOSED and self.is_closed
+
+    async def describe_end(self) -> str:
+        """How it ended and its last output, as a clause; waits a moment for its exit."""
+        child = self._child
+        if child is None:
+            return "was never started"
+        with anyio.move_on_after(_EXIT_TIMEOUT_S):
+            await child.process.wait()
+        code = child.process.returncode
+        if code is None:
+            how = "closed its standard output"
+        else:
+            how = f"ended with exit code {code}" if code >= 0 else f"ended with signal {-code}"
+        return f"{how}{self.describe_output()}"
+
+    def describe_output(self) -> str:
+        """Its standard error, and stray lines among its replies, as a clause."""
+        stray = self._stray
+        stray_clause = (
+            "" if stray is None else f", and wrote {quote_bytes(stray)} where only messages belong"
+        )
+        return f"{self._stderr_tail.format_all()}{stray_clause}"
+
+    async def kill(self) -> None:
+        """Kill it, with everything it started."""
+        if self._child is not None:
+            await self._child.end(grace_s=0)
+
+    async def _start(self) -> ChildProcess:
+        try:
+            self._child = await start_process(
+                self._command, folder=self._folder, environ=os.environ | self._env
+            )
+        except OSError as error:
+            raise SystemGone(
+                f"the server {self._command[0]!r} cannot be started ({error.strerror}); "
+                "check its command"
+            ) from error
+        return self._child
+
+    async def _end_server(self, child: ChildProcess) -> None:
+        if child.process.stdin is not None:
+            await child.process.stdin.aclose()
+        with anyio.move_on_after(_CLOSE_TIMEOUT_S):
+            await child.process.wait()
+        await child.end()
+
+    async def _read_messages(
+        self, child: ChildProcess, received: "MemoryObjectSendStream[SessionMessage | Exception]"
+    ) -> None:
+        splitter = LineSplitter()
+        is_read = True
+        async with received:
+            try:
+                while child.process.stdout is not None:
+                    piece = await child.process.stdout.receive()
+                    for line in splitter.feed(piece) if is_read else ():
+                        is_read = is_read and await self._forward_line(line, received)
+            except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+                return
+            except LineTooLong:
+                self._stray = b"a line without end"
+            finally:
+                self.is_closed = True
+
+    async def _forward_line(
+        self, line: bytes, received: "MemoryObjectSendStream[SessionMessage | Exception]"
+    ) -> bool:
+        """Whether messages are still read."""
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            # Servers that print to standard output are common, and clients tolerate it.
+            self._stray = line
+            return True
+        try:
+            await received.send(SessionMessage(message))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return False
+        return True
+
+    async def _write_messages(
+        self,
+        child: ChildProcess,
+        sent: "MemoryObjectReceiveStream[SessionMessage]",
+        received: "MemoryObjectSendStream[SessionMessage | Exception]",
+    ) -> None:
+        async with sent:
+            async for message in sent:
+                line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                try:
+                    if child.process.stdin is not None:
+                        await child.process.stdin.send(line.encode() + b"\n")
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+                    # Callers that wait for a reply must learn that none will come.
+                    self.is_closed = True
+                    await received.aclose()
+                    return
+
+
+McpEndpoint = HttpEndpoint | StdioEndpoint
+"""How a server is reached."""
 
 
 class McpConnection:
@@ -178,7 +313,7 @@ class McpConnection:
         """Disconnect, and end the server with everything it started if we started it."""
         self._closing.set()
         if self._end_error is None:
-            self._end_error = lambda: SystemGone(f"{self._where} was let go")
+            self._end_error = lambda: SystemGone(f"{self._where} was closed")
         life = self._session_task
         if life is None:
             return
@@ -200,8 +335,8 @@ class McpConnection:
 
         ours = Implementation(name="recall-bench", version=version("recall-bench"))
         async with (
-            self._endpoint.open_streams() as (hears, tells),
-            ClientSession(hears, tells, client_info=ours) as session,
+            self._endpoint.open_streams() as (incoming, outgoing),
+            ClientSession(incoming, outgoing, client_info=ours) as session,
         ):
             greeting = await _read_greeting(session)
             self._session = session
@@ -214,8 +349,8 @@ class McpConnection:
 
         if self._session is None:
             raise AssertionError("a server is greeted before it is called")
-        # `call_tool` would hold each result against the tool's schema, entry by entry: seconds for
-        # a server that finds thousands. The map says what we need of it, and that is looked at.
+        # `call_tool` would validate each result against the tool's schema, entry by entry, which
+        # takes seconds for thousands of results. What we need of it is checked by the map.
         params = CallToolRequestParams(name=tool, arguments=dict(arguments))
         return await self._session.send_request(CallToolRequest(params=params), CallToolResult)
 
@@ -348,153 +483,3 @@ def _iterate_leaves(fault: BaseException) -> Iterator[BaseException]:
             yield from _iterate_leaves(each)
     else:
         yield fault
-
-
-_CLOSE_TIMEOUT_S = 2.0
-"""How long a server may take to end after its standard input is closed."""
-
-_EXIT_TIMEOUT_S = 1.0
-"""How long to wait for the exit of a server whose output ended."""
-
-
-class StdioEndpoint:
-    """A server that is started when `streams` is entered, and gone when it is left."""
-
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
-        self._command = tuple(command)
-        self._env = dict(env)
-        self._folder = folder
-        self._child: ChildProcess | None = None
-        self._stderr_tail = StderrTail()
-        self._stray: bytes | None = None
-        self.is_closed = False
-        """Whether it is known to be closed."""
-
-    @asynccontextmanager
-    async def open_streams(self) -> "AsyncIterator[TransportStreams]":
-        """The streams of messages from and to the server; SystemGone if it cannot be started."""
-        child = await self._start()
-        heard, hears = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
-        tells, told = anyio.create_memory_object_stream["SessionMessage"](0)
-        async with anyio.create_task_group() as pumps:
-            pumps.start_soon(self._read_messages, child, heard)
-            pumps.start_soon(self._write_messages, child, told, heard)
-            pumps.start_soon(collect_stderr, child.process.stderr, self._stderr_tail)
-            try:
-                yield hears, tells
-            finally:
-                with anyio.CancelScope(shield=True):
-                    # Reading goes on: a server that cannot write does not end.
-                    hears.close()
-                    tells.close()
-                    await self._end_server(child)
-                pumps.cancel_scope.cancel()
-        for stream in (heard, told):
-            stream.close()
-
-    def is_lost(self, code: int) -> bool:
-        """Only with a closed pipe: a server may use the code for other things."""
-        from mcp_types import CONNECTION_CLOSED
-
-        return code == CONNECTION_CLOSED and self.is_closed
-
-    async def describe_end(self) -> str:
-        """How it ended and its last output, as a clause; waits a moment for its exit."""
-        child = self._child
-        if child is None:
-            return "was never started"
-        with anyio.move_on_after(_EXIT_TIMEOUT_S):
-            await child.process.wait()
-        code = child.process.returncode
-        if code is None:
-            how = "closed its standard output"
-        else:
-            how = f"ended with exit code {code}" if code >= 0 else f"ended with signal {-code}"
-        return f"{how}{self.describe_output()}"
-
-    def describe_output(self) -> str:
-        """Its standard error, and stray lines among its replies, as a clause."""
-        stray = self._stray
-        aside = (
-            "" if stray is None else f", and wrote {quote_bytes(stray)} where only messages belong"
-        )
-        return f"{self._stderr_tail.format_all()}{aside}"
-
-    async def kill(self) -> None:
-        """Kill it, with everything it started."""
-        if self._child is not None:
-            await self._child.end(grace_s=0)
-
-    async def _start(self) -> ChildProcess:
-        try:
-            self._child = await start_process(
-                self._command, folder=self._folder, environ=os.environ | self._env
-            )
-        except OSError as error:
-            raise SystemGone(
-                f"the server {self._command[0]!r} cannot be started ({error.strerror}); "
-                "check its command"
-            ) from error
-        return self._child
-
-    async def _end_server(self, child: ChildProcess) -> None:
-        if child.process.stdin is not None:
-            await child.process.stdin.aclose()
-        with anyio.move_on_after(_CLOSE_TIMEOUT_S):
-            await child.process.wait()
-        await child.end()
-
-    async def _read_messages(
-        self, child: ChildProcess, heard: "MemoryObjectSendStream[SessionMessage | Exception]"
-    ) -> None:
-        splitter = LineSplitter()
-        is_heeded = True
-        async with heard:
-            try:
-                while child.process.stdout is not None:
-                    piece = await child.process.stdout.receive()
-                    for line in splitter.feed(piece) if is_heeded else ():
-                        is_heeded = is_heeded and await self._forward_line(line, heard)
-            except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-                return
-            except LineTooLong:
-                self._stray = b"a line without end"
-            finally:
-                self.is_closed = True
-
-    async def _forward_line(
-        self, line: bytes, heard: "MemoryObjectSendStream[SessionMessage | Exception]"
-    ) -> bool:
-        """Whether messages are still read."""
-        from mcp.shared.message import SessionMessage
-        from mcp_types import jsonrpc_message_adapter
-
-        try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError:
-            # Servers that print to standard output are common, and clients tolerate it.
-            self._stray = line
-            return True
-        try:
-            await heard.send(SessionMessage(message))
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return False
-        return True
-
-    async def _write_messages(
-        self,
-        child: ChildProcess,
-        told: "MemoryObjectReceiveStream[SessionMessage]",
-        heard: "MemoryObjectSendStream[SessionMessage | Exception]",
-    ) -> None:
-        async with told:
-            async for message in told:
-                line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                try:
-                    if child.process.stdin is not None:
-                        await child.process.stdin.send(line.encode() + b"\n")
-                except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-                    # Callers that wait for a reply must learn that none will come.
-                    self.is_closed = True
-                    await heard.aclose()
-                    return

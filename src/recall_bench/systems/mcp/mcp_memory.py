@@ -1,9 +1,8 @@
 """One memory on an MCP server, through one tool that ingests and one that searches."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import anyio
 
@@ -27,11 +26,8 @@ TemplateValues = dict[str, Value]
 """The values of one note or day for the placeholders of a template."""
 
 
-class Connector(Protocol):
-    """Starts or reaches the server of a memory."""
-
-    async def __call__(self, folder: Path) -> McpConnection:
-        """A connection to a server that keeps its files in this folder."""
+Connector = Callable[[Path], Awaitable[McpConnection]]
+"""Starts or reaches the server of a memory, which keeps its files in this folder."""
 
 
 class McpMemory:
@@ -44,11 +40,11 @@ class McpMemory:
         *,
         folder: Path,
         name: str,
-        let_go: Callable[["McpMemory"], None] = lambda _: None,
+        on_close: Callable[["McpMemory"], None] = lambda _: None,
     ) -> None:
         self._spec = spec
         self._connect = connect
-        self._on_close = let_go
+        self._on_close = on_close
         self._connection: McpConnection | None = None
         self._connecting = anyio.Lock()
         self.folder = folder
@@ -148,8 +144,8 @@ class McpMemory:
         reply = await connection.call(ingest.tool, arguments)
         if ingest.done is not None and re.search(ingest.done, reply.text) is None:
             raise SystemFault(
-                f"the tool {ingest.tool} said {quote_bytes(reply.text.encode())}, which is not "
-                "what the map gives as ingest.done; see what it minds"
+                f"the tool {ingest.tool} replied {quote_bytes(reply.text.encode())}, which does not "
+                "match ingest.done of the map; see why it failed"
             )
         for episode, entry in batch:
             self.known[str(entry["id"])] = (episode.id, episode.day)
@@ -174,7 +170,7 @@ class McpMemory:
                 "text": episode.text,
             }
             return [whole] if episode.text.strip() else []
-        told = DayMetadata(day_number=episode.day, date=on, persona_id="")
+        metadata = DayMetadata(day_number=episode.day, date=on, persona_id="")
         return [
             {
                 "id": note.id,
@@ -184,7 +180,7 @@ class McpMemory:
                 "context": note.context,
                 "text": note.quote,
             }
-            for note in split_notes(episode.day, episode.text, told)
+            for note in split_notes(episode.day, episode.text, metadata)
         ]
 
     def _build_passage(self, hit: ToolHit) -> Passage:

@@ -132,7 +132,7 @@ class McpSystem:
         # Unique, because earlier runs may have left memories on a shared server.
         name = f"recall-bench-{self._opened}-{secrets.token_hex(4)}"
         return McpMemory(
-            self.spec, self._connect, folder=self.make_folder(), name=name, let_go=self._release
+            self.spec, self._connect, folder=self.make_folder(), name=name, on_close=self._release
         )
 
     async def begin_memory(self, memory: McpMemory, *, is_new: bool) -> McpMemory:

@@ -22,6 +22,7 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.core.errors import SystemBusy, SystemFault
+from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.products.notes import (
     NO_SESSION,
@@ -376,6 +377,6 @@ def _read_retry_after(error: Exception) -> float:
     if headers is None:
         headers = getattr(getattr(error, "response", None), "headers", None)
     for name, value in (headers or {}).items():
-        if str(name).lower() == "retry-after" and str(value).isdecimal():
-            return float(value)
+        if str(name).lower() == "retry-after":
+            return parse_retry_after(str(value))
     return 0.0

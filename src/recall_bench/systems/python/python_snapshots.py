@@ -22,7 +22,7 @@ import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import anyio
 import anyio.to_thread
@@ -37,17 +37,7 @@ from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
 
 
-class SnapshotMethod(Protocol):
-    """How the state of a memory is saved and opened."""
-
-    async def write(self, memory: PythonMemory, path: Path) -> None:
-        """Write the state to a path that does not exist yet."""
-
-    async def open(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
-        """A new memory in the state written there."""
-
-
-def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> SnapshotMethod | None:
+def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> "SnapshotMethod | None":
     """The first method that fits this adapter, if any."""
     declared = getattr(adapter.subject, "can_snapshot", None)
     if declared is False:
@@ -117,6 +107,10 @@ class PickledAdapters:
         return await builder.wrap_adapter(partial(_read_pickle, path, self._module))
 
 
+SnapshotMethod = AdapterSnapshots | FolderCopies | PickledAdapters
+"""How the state of a memory is written to a path that does not exist yet, and opened from it."""
+
+
 class _SnapshotLabel(Record, frozen=True, kw_only=True):
     scenario: str
     days: int | None
@@ -137,8 +131,8 @@ _LABEL_FILE, _STATE_FOLDER = "saved.json", "state"
 class PythonSnapshots:
     """The snapshots of one system."""
 
-    def __init__(self, way: SnapshotMethod, builder: MemoryBuilder) -> None:
-        self._method = way
+    def __init__(self, method: SnapshotMethod, builder: MemoryBuilder) -> None:
+        self._method = method
         self._builder = builder
         self._saved: dict[str, _SavedState] = {}
         self._tokens = itertools.count(1)

@@ -96,8 +96,8 @@ class PythonSystem:
     def _build_snapshots(self, adapter: Adapter) -> PythonSnapshots | None:
         if self._source.is_built:
             return None
-        way = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
-        return PythonSnapshots(way, self._builder) if way else None
+        method = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
+        return PythonSnapshots(method, self._builder) if method else None
 
     def _check_single_adapter(self) -> None:
         """UsageError if the single adapter cannot serve another memory."""

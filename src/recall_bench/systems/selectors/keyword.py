@@ -17,7 +17,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import NoOptions, read_options
 from recall_bench.systems.builtin.word_index import list_stop_words
-from recall_bench.systems.selectors.selector import MemorySelection
+from recall_bench.systems.selectors.selector import MemorySelection, WithoutResources
 
 SIMILARITY = 0.95
 """Similarity from which two words count as equal, 0 to 1, as difflib measures it."""
@@ -75,7 +75,7 @@ def build_keyword_selector(config: Mapping[str, object]) -> "KeywordSelector":
     return KeywordSelector()
 
 
-class KeywordSelector:
+class KeywordSelector(WithoutResources):
     """Selects every memory that a word of the prompt hits."""
 
     def __init__(self) -> None:
@@ -93,11 +93,8 @@ class KeywordSelector:
         extract_words("")
         return KeywordChooser(memories)
 
-    async def close(self) -> None:
-        """Nothing to release."""
 
-
-class KeywordChooser:
+class KeywordChooser(WithoutResources):
     """The hints of one folder of memories."""
 
     def __init__(self, memories: Sequence[MemoryFile]) -> None:
@@ -132,9 +129,6 @@ class KeywordChooser:
             yield self._hints[bisect_right(self._starts, found.start()) - 1]
         if len(word) >= _LONG:
             yield from (hint for hint in self._long if _is_alike(word, hint))
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
 
 def _extract_hints(memory: MemoryFile) -> frozenset[str]:

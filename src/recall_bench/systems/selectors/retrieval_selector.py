@@ -24,7 +24,7 @@ from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.options import read_options
 from recall_bench.systems.builtin.word_index import Bm25, Bm25Index, Postings, Vocabulary
-from recall_bench.systems.selectors.selector import MemorySelection
+from recall_bench.systems.selectors.selector import MemorySelection, WithoutResources
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,7 +153,7 @@ def _build_card(name: str, read: Record, *parts: str) -> SystemCard:
     )
 
 
-class RetrievalSelector:
+class RetrievalSelector(WithoutResources):
     """Indexes a folder of memories once and searches it for every prompt."""
 
     def __init__(self, means: RetrievalSettings, card: SystemCard) -> None:
@@ -164,11 +164,8 @@ class RetrievalSelector:
         """Index and embed all memories."""
         return RetrievalChooser(MemoryIndex(memories, self._means), self._means)
 
-    async def close(self) -> None:
-        """Nothing to release."""
 
-
-class RetrievalChooser:
+class RetrievalChooser(WithoutResources):
     """The index of one folder of memories."""
 
     def __init__(self, index: MemoryIndex, means: RetrievalSettings) -> None:
@@ -181,9 +178,6 @@ class RetrievalChooser:
             return MemorySelection(names=())
         chosen = pick_best(self._index.score_prompt(prompt), self._means.cut_off, self._means.k)
         return MemorySelection(names=tuple(self._index.names[place] for place in chosen))
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
 
 class MemoryIndex:

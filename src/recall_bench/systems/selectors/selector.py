@@ -42,6 +42,13 @@ class Chooser(Protocol):
         """Release resources."""
 
 
+class WithoutResources:
+    """A selector or chooser that has nothing to release."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
 class Selector(Protocol):
     """Selects memories for prompts."""
 

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -15,21 +16,11 @@ from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import NoOptions, read_options
 from recall_bench.systems.selectors.keyword import build_keyword_selector
 from recall_bench.systems.selectors.retrieval_selector import build_bm25, build_hybrid, build_vector
-from recall_bench.systems.selectors.selector import MemorySelection, Selector
+from recall_bench.systems.selectors.selector import MemorySelection, Selector, WithoutResources
 
 
-def select_all(config: Mapping[str, object]) -> "ConstantSelector":
-    """The selector `all`: selects every memory for every prompt."""
-    return ConstantSelector("all", config)
-
-
-def select_none(config: Mapping[str, object]) -> "ConstantSelector":
-    """The selector `none`: selects nothing."""
-    return ConstantSelector("none", config)
-
-
-class ConstantSelector:
-    """Makes the same selection for every prompt."""
+class ConstantSelector(WithoutResources):
+    """Selects every memory for every prompt, or none."""
 
     def __init__(self, name: Literal["all", "none"], config: Mapping[str, object]) -> None:
         read_options(name, config, NoOptions)
@@ -42,11 +33,8 @@ class ConstantSelector:
         is_wanted = self.card.name == "all"
         return ConstantChooser(tuple(memory.name for memory in memories if is_wanted))
 
-    async def close(self) -> None:
-        """Nothing to release."""
 
-
-class ConstantChooser:
+class ConstantChooser(WithoutResources):
     """A selection that does not depend on the prompt."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -55,9 +43,6 @@ class ConstantChooser:
     async def select(self, prompt: str) -> MemorySelection:  # noqa: ARG002 - that is the point
         """The same for every prompt."""
         return self._selection
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
 
 AGENT = "agent"
@@ -91,11 +76,11 @@ def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Select
 
 
 _BUILT_IN: dict[str, Callable[[Mapping[str, object]], Selector]] = {
-    "all": select_all,
+    "all": partial(ConstantSelector, "all"),
     "bm25": build_bm25,
     "hybrid": build_hybrid,
     "keyword": build_keyword_selector,
-    "none": select_none,
+    "none": partial(ConstantSelector, "none"),
     "vector": build_vector,
 }
 

@@ -23,13 +23,19 @@ from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, UsageError
 from recall_bench.core.memory import UNDECLARED, SystemCard
 from recall_bench.core.record import Record
-from recall_bench.core.user_code import describe_error, digest_source, import_target, split_target
+from recall_bench.core.user_code import (
+    describe_error,
+    digest_source,
+    import_target,
+    is_async_call,
+    split_target,
+)
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import read_options
 from recall_bench.systems.python.adapter import ASYNC_CONCURRENCY
 from recall_bench.systems.python.python_memory import unwrap_outcome
 from recall_bench.systems.python.worker_thread import WorkerThread
-from recall_bench.systems.selectors.selector import MemorySelection
+from recall_bench.systems.selectors.selector import MemorySelection, WithoutResources
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
     find_program,
@@ -99,7 +105,7 @@ def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector"
     return PythonSelector(select, _build_card(found, select, module, spelled, config))
 
 
-class PythonSelector:
+class PythonSelector(WithoutResources):
     """A user's function as a selector."""
 
     def __init__(self, select: Select, card: SystemCard) -> None:
@@ -110,9 +116,6 @@ class PythonSelector:
         """The function with these memories, which it gets with every prompt."""
         return PythonChooser(self._select, self.card.name, tuple(memories))
 
-    async def close(self) -> None:
-        """Nothing to release: choosers own their threads."""
-
 
 class PythonChooser:
     """The function, the memories, and the threads it runs in."""
@@ -122,7 +125,7 @@ class PythonChooser:
         self._name = name
         self._memories = memories
         self._known = frozenset(memory.name for memory in memories)
-        self._is_async = _is_async(select)
+        self._is_async = is_async_call(select)
         self._workers: list[WorkerThread] = []
         self._idle: list[WorkerThread] = []
 
@@ -197,7 +200,7 @@ def _build_object(kind: type, config: Mapping[str, object], owner: str) -> objec
 def _build_card(
     found: object, select: Select, module: ModuleType, name: str, config: Mapping[str, object]
 ) -> SystemCard:
-    at_once = getattr(found, "max_concurrency", ASYNC_CONCURRENCY if _is_async(select) else 1)
+    at_once = getattr(found, "max_concurrency", ASYNC_CONCURRENCY if is_async_call(select) else 1)
     if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
         raise UsageError(
             f"selector {name} declares max_concurrency = {at_once!r}, which is no number above 0"
@@ -219,12 +222,6 @@ def _is_selector(select: Select) -> bool:
         # Code in C may have no signature; the call will show.
         return True
     return True
-
-
-def _is_async(select: Select) -> bool:
-    return inspect.iscoroutinefunction(select) or inspect.iscoroutinefunction(
-        getattr(select, "__call__", None)  # noqa: B004
-    )
 
 
 _OUTPUT_LIMIT = 4 * 1024 * 1024
@@ -253,7 +250,7 @@ def build_command_selector(
     return CommandSelector(program, options, folder=folder, timeout_s=limit_s)
 
 
-class CommandSelector:
+class CommandSelector(WithoutResources):
     """A program that selects memories."""
 
     def __init__(
@@ -279,11 +276,8 @@ class CommandSelector:
         """A chooser that knows the names; the program reads the folder itself."""
         return CommandChooser(self, frozenset(memory.name for memory in memories))
 
-    async def close(self) -> None:
-        """Nothing to release: every process has ended."""
 
-
-class CommandChooser:
+class CommandChooser(WithoutResources):
     """A program and the known names."""
 
     def __init__(self, selector: CommandSelector, known: frozenset[str]) -> None:
@@ -315,6 +309,3 @@ class CommandChooser:
             ) from error
         names = filter(None, map(str.strip, lines))
         return MemorySelection(names=check_names(names, self._known, program.name))
-
-    async def close(self) -> None:
-        """Nothing to release."""

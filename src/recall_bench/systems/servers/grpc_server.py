@@ -14,6 +14,7 @@ from recall_bench.systems.grpc.grpc_messages import (
     RETRY_AFTER,
     SERVICE_V1,
     SERVICE_V2,
+    GrpcMethod,
     Protobuf,
     decode_message,
     encode_message,
@@ -255,17 +256,17 @@ def _build_handlers(host: SystemHost) -> dict[str, Any]:
     for kind, _ in wire.VERBS.values():
         method = find_method(kind)
         handlers[method.name] = grpc.unary_unary_rpc_method_handler(
-            _build_handler(host, kind),
-            request_deserializer=method.request.FromString,
-            response_serializer=method.response.SerializeToString,
+            _build_handler(host, kind), *_list_codecs(method)
         )
     streamed = load_methods(SERVICE_V2)["IngestMany"]
     handlers[streamed.name] = grpc.stream_stream_rpc_method_handler(
-        _build_stream_handler(host),
-        request_deserializer=streamed.request.FromString,
-        response_serializer=streamed.response.SerializeToString,
+        _build_stream_handler(host), *_list_codecs(streamed)
     )
     return handlers
+
+
+def _list_codecs(method: GrpcMethod) -> tuple[Any, Any]:
+    return method.request.FromString, method.response.SerializeToString
 
 
 def _build_handler(
@@ -304,9 +305,7 @@ def _build_v1_handlers(host: SystemHost, reader: Reader | None) -> dict[str, Any
     service = GrpcV1Service(host, reader)
     return {
         method.name: grpc.unary_unary_rpc_method_handler(
-            _build_v1_handler(service, method.name),
-            request_deserializer=method.request.FromString,
-            response_serializer=method.response.SerializeToString,
+            _build_v1_handler(service, method.name), *_list_codecs(method)
         )
         for method in load_methods(SERVICE_V1).values()
     }

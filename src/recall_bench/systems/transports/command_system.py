@@ -28,6 +28,7 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.memory import UNDECLARED
+from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
     build_environment,
@@ -37,17 +38,6 @@ from recall_bench.systems.transports.remote_system import (
     RemoteSystem,
     connect_remote_system,
     decode_fault,
-)
-from recall_bench.systems.transports.wire import (
-    VERB_OF,
-    AnswerReply,
-    CloseRequest,
-    Envelope,
-    OpenReply,
-    OpenRequest,
-    Reply,
-    Request,
-    SaveReply,
 )
 
 S = TypeVar("S")
@@ -78,7 +68,7 @@ class CommandSession:
         self._stdout = _require_pipe(child.process.stdout)
         self._grace_s = grace_s
         self._ids = itertools.count(1)
-        self._pending: dict[int, asyncio.Future[Envelope]] = {}
+        self._pending: dict[int, asyncio.Future[wire.Envelope]] = {}
         self._abandoned: set[int] = set()
         """Requests whose replies are ignored."""
         self._sending = anyio.Lock()
@@ -96,7 +86,7 @@ class CommandSession:
         """Why the session ended; None while it is open."""
         return None if self._ending is None else self._ending()
 
-    async def ask(self, do: str, body: dict[str, object]) -> Envelope:
+    async def ask(self, do: str, body: dict[str, object]) -> wire.Envelope:
         """The child's reply.
 
         If the caller is cancelled, the child goes on working. One that does not even reply to a
@@ -105,7 +95,7 @@ class CommandSession:
         if self._ending is not None:
             raise self._ending()
         number = next(self._ids)
-        reply: asyncio.Future[Envelope] = asyncio.get_running_loop().create_future()
+        reply: asyncio.Future[wire.Envelope] = asyncio.get_running_loop().create_future()
         self._pending[number] = reply
         try:
             await self._send(number, do, body)
@@ -146,7 +136,7 @@ class CommandSession:
             await self._child.end(grace_s=0)
 
     async def _send(self, number: int, do: str, body: dict[str, object]) -> None:
-        # An Envelope would omit an empty body, which programs may rely on.
+        # An wire.Envelope would omit an empty body, which programs may rely on.
         line = msgspec.json.encode({"id": number, "do": do, "body": body}) + b"\n"
         async with self._sending:
             try:
@@ -194,7 +184,7 @@ class CommandSession:
 
     def _take_line(self, line: bytes) -> None:
         try:
-            envelope = msgspec.json.decode(line, type=Envelope)
+            envelope = msgspec.json.decode(line, type=wire.Envelope)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _UnexpectedLine(quote_bytes(line)) from error
         self._activity.set()
@@ -242,7 +232,7 @@ def _require_pipe(stream: S | None) -> S:
     return stream
 
 
-def _consume_error(reply: "asyncio.Future[Envelope]") -> None:
+def _consume_error(reply: "asyncio.Future[wire.Envelope]") -> None:
     """Retrieve the error of a reply, or asyncio would warn of it."""
     if reply.done() and not reply.cancelled():
         reply.exception()
@@ -252,7 +242,7 @@ def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
     return asyncio.get_running_loop().create_task(work)
 
 
-R = TypeVar("R", bound=Reply)
+R = TypeVar("R", bound=wire.Reply)
 
 SILENCE_GRACE_S = 2.0
 """How long a child that overran may be silent before it counts as stuck."""
@@ -275,11 +265,11 @@ class CommandTransport:
         self._starting = anyio.Lock()
         self._folder: TemporaryDirectory[str] | None = None
 
-    async def call(self, request: Request, reply: type[R]) -> R:
+    async def call(self, request: wire.Request, reply: type[R]) -> R:
         """The child's reply to one request."""
         request = self._address_request(request)
         talk = await self._connect(request)
-        number, verb = self._number, VERB_OF[type(request)]
+        number, verb = self._number, wire.VERB_OF[type(request)]
         try:
             envelope = await talk.ask(verb, msgspec.to_builtins(request))
         finally:
@@ -299,7 +289,7 @@ class CommandTransport:
         finally:
             self._remove_folder()
 
-    def _address_request(self, request: Request) -> Request:
+    def _address_request(self, request: wire.Request) -> wire.Request:
         """The request with the child's own name; an error if that child is gone."""
         field = next((name for name in ("memory", "snapshot") if hasattr(request, name)), None)
         if field is None:
@@ -307,7 +297,7 @@ class CommandTransport:
         number, _, name = str(getattr(request, field)).partition(":")
         if int(number) in self._stuck:
             # A lost memory need not be closed; a lost snapshot cannot be opened.
-            if field == "snapshot" or isinstance(request, CloseRequest):
+            if field == "snapshot" or isinstance(request, wire.CloseRequest):
                 raise self._build_gone_error(field)
             raise SystemStuck(f"{self._program.name} did not answer any more and was ended")
         if self._session is None or number != str(self._number):
@@ -320,10 +310,10 @@ class CommandTransport:
             "command again"
         )
 
-    async def _connect(self, request: Request) -> CommandSession:
+    async def _connect(self, request: wire.Request) -> CommandSession:
         async with self._starting:
             talk = self._session
-            if isinstance(request, OpenRequest) and self._number in self._stuck and talk:
+            if isinstance(request, wire.OpenRequest) and self._number in self._stuck and talk:
                 await talk.close()
                 talk = self._session = None
             if talk is None:
@@ -349,7 +339,7 @@ class CommandTransport:
         try:
             return msgspec.convert(body, reply)
         except msgspec.ValidationError as error:
-            kind = NotAnAnswer if reply is AnswerReply else SystemFault
+            kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
             raise kind(
                 f"{self._program.name} replied to {verb!r} with what cannot be read: {error}"
             ) from error
@@ -362,9 +352,9 @@ class CommandTransport:
 
 def _tag_reply(reply: R, number: int) -> R:
     """The reply with the child's number in its names."""
-    if isinstance(reply, OpenReply):
+    if isinstance(reply, wire.OpenReply):
         return msgspec.structs.replace(reply, memory=f"{number}:{reply.memory}")
-    if isinstance(reply, SaveReply):
+    if isinstance(reply, wire.SaveReply):
         return msgspec.structs.replace(reply, snapshot=f"{number}:{reply.snapshot}")
     return reply
 

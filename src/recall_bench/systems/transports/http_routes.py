@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.transports.wire import (
     VERB_OF,
     VERBS,
@@ -158,7 +159,7 @@ def parse_fault(status: int, retry_after: str | None, body: bytes) -> WireFault:
     return WireFault(
         kind=said.kind if named in STATUS_OF else _classify_status(status, retry_after),
         message=said.message or _shorten_body(body) or f"status {status}",
-        retry_after_s=said.retry_after_s or _parse_retry_after(retry_after),
+        retry_after_s=said.retry_after_s or parse_retry_after(retry_after),
     )
 
 
@@ -176,11 +177,6 @@ def _classify_status(status: int, retry_after: str | None) -> str:
             return "unsupported"
         case _:
             return "fault"
-
-
-def _parse_retry_after(retry_after: str | None) -> float:
-    """Seconds to wait; a date, the other form of the header, counts as 0."""
-    return float(retry_after) if retry_after is not None and retry_after.isdecimal() else 0.0
 
 
 def _shorten_body(body: bytes, limit: int = 200) -> str:

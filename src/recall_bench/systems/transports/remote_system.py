@@ -29,34 +29,9 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
-from recall_bench.systems.transports.wire import (
-    AnswerReply,
-    AskRequest,
-    AttestReply,
-    AttestRequest,
-    CloseRequest,
-    DoneReply,
-    DropRequest,
-    HealthReply,
-    HealthRequest,
-    IngestRequest,
-    InspectReply,
-    InspectRequest,
-    OpenReply,
-    OpenRequest,
-    Reply,
-    Request,
-    RestoreRequest,
-    SaveReply,
-    SaveRequest,
-    SettleRequest,
-    WireFault,
-    WirePassage,
-    WireTurn,
-    WireUsage,
-)
+from recall_bench.systems.transports import wire
 
-R = TypeVar("R", bound=Reply)
+R = TypeVar("R", bound=wire.Reply)
 
 
 class Transport(Protocol):
@@ -67,7 +42,7 @@ class Transport(Protocol):
     and the faults that the server reports. Many requests may be under way at once.
     """
 
-    async def call(self, request: Request, reply: type[R]) -> R:
+    async def call(self, request: wire.Request, reply: type[R]) -> R:
         """The server's reply to one request."""
 
     async def close(self) -> None:
@@ -79,7 +54,7 @@ class StreamTransport(Transport, Protocol):
     """A transport that sends many episodes without waiting for each."""
 
     async def stream(
-        self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
+        self, requests: Sequence[wire.IngestRequest], took: Callable[[wire.IngestRequest], None]
     ) -> None:
         """Send them in order; `took` is called for each that the server acknowledged."""
 
@@ -107,11 +82,11 @@ async def connect_remote_system(
     return RemoteSystem(transport, health, where=where, config=config, is_shared=is_shared)
 
 
-async def _wait_until_ready(transport: Transport, where: str, timeout_s: float) -> HealthReply:
+async def _wait_until_ready(transport: Transport, where: str, timeout_s: float) -> wire.HealthReply:
     pause_s = 0.05
     with anyio.move_on_after(timeout_s):
         while True:
-            health = await transport.call(HealthRequest(), HealthReply)
+            health = await transport.call(wire.HealthRequest(), wire.HealthReply)
             if health.ready:
                 return health
             await anyio.sleep(pause_s)
@@ -130,7 +105,7 @@ class RemoteSystem:
     def __init__(
         self,
         transport: Transport,
-        health: HealthReply,
+        health: wire.HealthReply,
         *,
         where: str,
         config: dict[str, object],
@@ -144,7 +119,7 @@ class RemoteSystem:
 
     async def open(self, scenario: str) -> "RemoteMemory":
         """An empty memory on the server."""
-        opened = await self._transport.call(OpenRequest(scenario=scenario), OpenReply)
+        opened = await self._transport.call(wire.OpenRequest(scenario=scenario), wire.OpenReply)
         return _build_memory(self._transport, opened, self._health)
 
     async def close(self) -> None:
@@ -162,15 +137,15 @@ class RemoteMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Send one episode."""
-        await self._transport.call(encode_episode(self.name, episode), DoneReply)
+        await self._transport.call(encode_episode(self.name, episode), wire.DoneReply)
 
     async def settle(self) -> None:
         """Return once the server says that everything can be asked about."""
-        await self._transport.call(SettleRequest(memory=self.name), DoneReply)
+        await self._transport.call(wire.SettleRequest(memory=self.name), wire.DoneReply)
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """The server's answer, or the passages it found."""
-        request = AskRequest(
+        request = wire.AskRequest(
             memory=self.name,
             question=question.text,
             id=question.id,
@@ -179,12 +154,12 @@ class RemoteMemory:
             choices=question.choices,
             top_k=question.top_k or 0,
         )
-        return decode_answer(await self._transport.call(request, AnswerReply))
+        return decode_answer(await self._transport.call(request, wire.AnswerReply))
 
     async def close(self) -> None:
         """Close it on the server; a server that is gone holds nothing."""
         try:
-            await self._transport.call(CloseRequest(memory=self.name), DoneReply)
+            await self._transport.call(wire.CloseRequest(memory=self.name), wire.DoneReply)
         except SystemGone:
             return
 
@@ -213,7 +188,9 @@ class _AttestingMixin:
 
     async def attest(self) -> int | None:
         """How many days the server says it has ingested."""
-        return (await self._transport.call(AttestRequest(memory=self.name), AttestReply)).days
+        return (
+            await self._transport.call(wire.AttestRequest(memory=self.name), wire.AttestReply)
+        ).days
 
 
 class _InspectingMixin:
@@ -224,32 +201,34 @@ class _InspectingMixin:
 
     async def holdings(self) -> Holdings:
         """What the server says it holds."""
-        reply = await self._transport.call(InspectRequest(memory=self.name), InspectReply)
+        reply = await self._transport.call(wire.InspectRequest(memory=self.name), wire.InspectReply)
         return Holdings(days=reply.days, bytes=reply.bytes)
 
 
 class _RemoteSnapshots:
-    def __init__(self, transport: Transport, health: HealthReply) -> None:
+    def __init__(self, transport: Transport, health: wire.HealthReply) -> None:
         self._transport = transport
         self._health = health
 
     async def save(self, memory: Memory) -> str:
         if not isinstance(memory, RemoteMemory):
             raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
-        return (await self._transport.call(SaveRequest(memory=memory.name), SaveReply)).snapshot
+        return (
+            await self._transport.call(wire.SaveRequest(memory=memory.name), wire.SaveReply)
+        ).snapshot
 
     async def open(self, token: str) -> Memory:
-        opened = await self._transport.call(RestoreRequest(snapshot=token), OpenReply)
+        opened = await self._transport.call(wire.RestoreRequest(snapshot=token), wire.OpenReply)
         return _build_memory(self._transport, opened, self._health)
 
     async def drop(self, token: str) -> None:
-        await self._transport.call(DropRequest(snapshot=token), DoneReply)
+        await self._transport.call(wire.DropRequest(snapshot=token), wire.DoneReply)
 
 
 class _SharedSnapshots(_RemoteSnapshots):
     """Snapshots on a server that other workers reach: only their names are packed."""
 
-    def __init__(self, transport: Transport, health: HealthReply) -> None:
+    def __init__(self, transport: Transport, health: wire.HealthReply) -> None:
         super().__init__(transport, health)
         self._packed: set[str] = set()
         """Snapshots that others may open: only `discard` drops them on the server."""
@@ -286,7 +265,7 @@ def _read_packed_token(place: Path) -> str:
 
 
 def _build_snapshots(
-    transport: Transport, health: HealthReply, *, is_shared: bool
+    transport: Transport, health: wire.HealthReply, *, is_shared: bool
 ) -> _RemoteSnapshots | None:
     if not health.snapshots:
         return None
@@ -294,7 +273,7 @@ def _build_snapshots(
     return kind(transport, health)
 
 
-def _read_max_shards(health: HealthReply, where: str, *, is_shared: bool) -> int | None:
+def _read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool) -> int | None:
     """As the server says; by default 1 for a shared server, else any number."""
     if health.max_shards < 0:
         raise UsageError(
@@ -303,7 +282,9 @@ def _read_max_shards(health: HealthReply, where: str, *, is_shared: bool) -> int
     return health.max_shards or (1 if is_shared else None)
 
 
-def _build_memory(transport: Transport, opened: OpenReply, health: HealthReply) -> RemoteMemory:
+def _build_memory(
+    transport: Transport, opened: wire.OpenReply, health: wire.HealthReply
+) -> RemoteMemory:
     kind = StreamingMemory if isinstance(transport, StreamTransport) else RemoteMemory
     able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
     return _combine_abilities(kind, *(each for each, can in able if can))(transport, opened.memory)
@@ -315,7 +296,7 @@ def _combine_abilities(kind: type[RemoteMemory], *abilities: type) -> Callable[.
     return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
 
 
-def _build_card(health: HealthReply, where: str, config: dict[str, object]) -> SystemCard:
+def _build_card(health: wire.HealthReply, where: str, config: dict[str, object]) -> SystemCard:
     try:
         return SystemCard(
             name=health.name or where,
@@ -332,10 +313,10 @@ def _build_card(health: HealthReply, where: str, config: dict[str, object]) -> S
         ) from error
 
 
-def encode_episode(memory: str, episode: Episode) -> IngestRequest:
+def encode_episode(memory: str, episode: Episode) -> wire.IngestRequest:
     """One episode as a request."""
     moment = episode.at.time()
-    return IngestRequest(
+    return wire.IngestRequest(
         memory=memory,
         day=episode.day,
         id=episode.id,
@@ -343,11 +324,11 @@ def encode_episode(memory: str, episode: Episode) -> IngestRequest:
         time=moment.isoformat() if moment.hour or moment.minute or moment.second else "",
         content=episode.text,
         arcs=episode.arcs,
-        turns=tuple(WireTurn(speaker=turn.speaker, text=turn.text) for turn in episode.turns),
+        turns=tuple(wire.WireTurn(speaker=turn.speaker, text=turn.text) for turn in episode.turns),
     )
 
 
-def decode_answer(reply: AnswerReply) -> Answer | RetrievalReply:
+def decode_answer(reply: wire.AnswerReply) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
     passages = tuple(_decode_passage(each) for each in reply.passages)
     usage = None if reply.usage is None else _decode_usage(reply.usage)
@@ -356,11 +337,11 @@ def decode_answer(reply: AnswerReply) -> Answer | RetrievalReply:
     return Answer(text=reply.answer, passages=passages, tool_calls=reply.tool_calls, usage=usage)
 
 
-def _decode_passage(each: WirePassage) -> Passage:
+def _decode_passage(each: wire.WirePassage) -> Passage:
     return Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
 
 
-def _decode_usage(usage: WireUsage) -> Usage:
+def _decode_usage(usage: wire.WireUsage) -> Usage:
     return Usage(
         calls=usage.calls,
         input_tokens=usage.input_tokens,
@@ -370,7 +351,7 @@ def _decode_usage(usage: WireUsage) -> Usage:
     )
 
 
-def decode_fault(fault: WireFault, where: str) -> BenchError:
+def decode_fault(fault: wire.WireFault, where: str) -> BenchError:
     """A fault that a server reports, as an error of ours."""
     said = f"{where}: {fault.message or 'it failed without a message'}"
     match fault.kind:
