@@ -1,4 +1,4 @@
-"""Systems made for one test, from scripted memories that retell everything they were told."""
+"""Systems made for one test, from scripted memories that return everything they were fed."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from recall_bench.testing import Outcome, Script, ScriptedMemory, check_system
 
 
 def everything(lived: Sequence[Episode], question: Question) -> str:
-    """Tells all it was told, whatever the question."""
+    """Returns everything it was fed, whatever the question."""
     return "\n".join(episode.text for episode in lived) or "I know nothing."
 
 

@@ -24,13 +24,13 @@ from tests.testing.broken import Custom, everything, result, scripted
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_new_memory_that_tells_what_another_was_told_is_noticed() -> None:
+async def test_a_new_memory_that_returns_what_another_was_fed_is_noticed() -> None:
     only = ScriptedMemory(everything)
 
     outcome, message = await result(Custom(lambda: only), "empty-memory")
 
     assert outcome is Outcome.FAILED
-    assert "which another memory was told" in message
+    assert "which another memory was fed" in message
 
 
 async def test_a_new_memory_that_finds_something_is_noticed() -> None:
@@ -70,7 +70,7 @@ async def test_sessions_are_only_reported_where_nothing_is_claimed() -> None:
     report = await assert_contract_async(build_python_system(Untold), only=["sessions"])
 
     assert report.seen.asker is Asker.TOLD
-    assert "is told to another" in report.result("sessions").message
+    assert "is returned to another" in report.result("sessions").message
 
 
 async def test_telling_no_session_anything_is_no_discretion() -> None:
@@ -93,7 +93,7 @@ async def test_a_clock_that_is_better_than_declared_is_no_failure() -> None:
     assert "the card says none, which is less" in report.result("dates").message
 
 
-async def test_finds_that_change_while_nothing_is_told_are_noticed() -> None:
+async def test_finds_that_change_while_nothing_is_fed_are_noticed() -> None:
     asked: list[str] = []
 
     def reply(lived: Sequence[Episode], question: Question) -> str:
@@ -103,7 +103,7 @@ async def test_finds_that_change_while_nothing_is_told_are_noticed() -> None:
     outcome, message = await result(scripted(reply), "readiness")
 
     assert outcome is Outcome.FAILED
-    assert "day 1 changed while nothing was told" in message
+    assert "day 1 changed while nothing was fed" in message
 
 
 class SettlesOnce(ScriptedMemory):
@@ -143,7 +143,7 @@ async def test_the_story_goes_on_after_settling() -> None:
     outcome, message = await result(Custom(lambda: SettlesForGood(everything)), "finalize")
 
     assert outcome is Outcome.FAILED
-    assert "a day told after settling" in message
+    assert "a day fed after settling" in message
 
 
 class Swaps(ScriptedMemory):
@@ -153,8 +153,8 @@ class Swaps(ScriptedMemory):
         self.at = question
         await anyio.lowlevel.checkpoint()
         asked = self.at.text.lower().strip("?").split(" the ")[-1]
-        told = [line for day in self.lived for line in day.text.splitlines() if asked in line]
-        return Answer(text="\n".join(told))
+        holdings = [line for day in self.lived for line in day.text.splitlines() if asked in line]
+        return Answer(text="\n".join(holdings))
 
 
 @pytest.mark.parametrize(
@@ -292,33 +292,33 @@ async def test_a_memory_that_fails_while_it_is_empty_may_still_be_reset() -> Non
     assert (empty, reset) == (Outcome.FAILED, Outcome.PASSED)
 
 
-class Tells(ScriptedMemory):
-    """Says of itself what the test says, by the days it was told."""
+class Reports(ScriptedMemory):
+    """Reports the holdings that the test gives, from the days it was fed."""
 
-    def __init__(self, told: Callable[[list[int]], Holdings]) -> None:
+    def __init__(self, holdings: Callable[[list[int]], Holdings]) -> None:
         super().__init__(everything)
-        self._told = told
+        self._told = holdings
 
     async def holdings(self) -> Holdings:
         return self._told([day.day for day in self.lived])
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("holdings", "said"),
     [
         pytest.param(
             lambda days: Holdings(days=(0, *days)),
             "hold nothing yet, but it says that it holds day 0",
-            id="days before it was told any",
+            id="days before it was fed any",
         ),
         pytest.param(
             lambda days: Holdings(days=tuple(day + 1 for day in days)),
             "days 1–5 and no others, but it says that it holds day 6",
-            id="days it was not told",
+            id="days it was not fed",
         ),
         pytest.param(
             lambda days: Holdings(days=tuple(days[:-1])),
-            "tells what was told on day 5 and says that it does not hold it",
+            "returns what was fed on day 5 and says that it does not hold it",
             id="less than it knows",
         ),
         pytest.param(
@@ -334,27 +334,27 @@ class Tells(ScriptedMemory):
     ],
 )
 async def test_a_memory_is_noticed_that_says_it_holds(
-    told: Callable[[list[int]], Holdings], said: str
+    holdings: Callable[[list[int]], Holdings], said: str
 ) -> None:
-    outcome, message = await result(Custom(lambda: Tells(told)), "holdings")
+    outcome, message = await result(Custom(lambda: Reports(holdings)), "holdings")
 
     assert outcome is Outcome.FAILED
     assert said in message
 
 
 @pytest.mark.parametrize(
-    ("told", "expected", "said"),
+    ("holdings", "expected", "said"),
     [
-        (lambda days: Holdings(days=tuple(days), bytes=9), "passed", "5 of the 5 days it was told"),
+        (lambda days: Holdings(days=tuple(days), bytes=9), "passed", "5 of the 5 days it was fed"),
         (lambda days: Holdings(bytes=2000), "passed", "holds something, in 2,000 bytes"),
         (lambda days: Holdings(), "not-applicable", "does not say what it holds"),
     ],
     ids=["days and bytes", "bytes alone", "nothing"],
 )
 async def test_a_memory_may_say_of_what_it_holds(
-    told: Callable[[list[int]], Holdings], expected: str, said: str
+    holdings: Callable[[list[int]], Holdings], expected: str, said: str
 ) -> None:
-    outcome, message = await result(Custom(lambda: Tells(told)), "holdings")
+    outcome, message = await result(Custom(lambda: Reports(holdings)), "holdings")
 
     assert outcome == expected
     assert said in message
@@ -370,4 +370,4 @@ async def test_days_that_are_gone_are_only_reported_where_the_memory_admits_it()
     outcome, message = await result(build_python_system(DropsWrites), "holdings")
 
     assert outcome is Outcome.PASSED
-    assert "2 of the 5 days it was told and lacks days 1–2, 5" in message
+    assert "2 of the 5 days it was fed and lacks days 1–2, 5" in message

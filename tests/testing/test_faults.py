@@ -88,7 +88,7 @@ def test_every_leaf_but_the_unknown_one_has_a_fault_that_lands_there() -> None:
         (
             "DropsWrites",
             "round-trip",
-            "only 13 (65%) were, and what was told on days 1–2, 5–7, 10, 19",
+            "only 13 (65%) were, and what was fed on days 1–2, 5–7, 10, 19",
         ),
         ("NeverSettles", "readiness", "only when asked for the 13th time"),
         ("LosesTail", "readiness", "it was not in 31 attempts"),
@@ -96,7 +96,7 @@ def test_every_leaf_but_the_unknown_one_has_a_fault_that_lands_there() -> None:
         ("IgnoresDates", "dates", "the clock the card claims, native, but saw in-text"),
         ("CrashesOnSeventh", "round-trip", "RuntimeError: the seventh question is too much"),
         ("AnswersErrors", "errors", "'Error: the query contains no search terms"),
-        ("KeepsOldMemories", "reset", "nothing of the one before it, but it told"),
+        ("KeepsOldMemories", "reset", "nothing of the one before it, but it returned"),
         ("ForgetsUnicode", "unicode", "Greek, Cyrillic, Arabic"),
         ("CountsWrong", "count", "it counts 7"),
     ],

@@ -1,4 +1,4 @@
-"""A canary is told by its day and by nothing else, so whoever says it has been told."""
+"""A canary occurs in its day and nowhere else, so a system that returns it was fed that day."""
 
 import pytest
 
@@ -51,11 +51,11 @@ def test_a_day_is_a_log_as_personas_keep_it() -> None:
 
 
 def test_a_large_day_is_a_megabyte_with_its_facts_at_start_middle_and_end() -> None:
-    told = (FACTS[0], FACTS[2], FACTS[4])
+    facts = (FACTS[0], FACTS[2], FACTS[4])
 
-    text = write_large_day(LARGE_BYTES, told)
+    text = write_large_day(LARGE_BYTES, facts)
 
-    places = [text.index(each.sentence) / len(text) for each in told]
+    places = [text.index(each.sentence) / len(text) for each in facts]
     assert len(text.encode()) >= LARGE_BYTES
     assert places == pytest.approx([0, 0.5, 1], abs=0.05)
 
@@ -97,7 +97,7 @@ def test_what_a_system_may_change_is_not_compared() -> None:
     assert normalise_text("Café") != normalise_text("Cafe")
 
 
-def test_facts_are_heard_in_the_order_they_are_told() -> None:
+def test_facts_are_found_in_the_order_of_the_reply() -> None:
     one, two, three = FACTS[0], FACTS[2], FACTS[4]
     heard = CheckReply(f"First {two.canary}", (f"then {one.canary}", two.sentence))
 

@@ -72,10 +72,10 @@ class Budget:
             raise self.stop_reason
 
     def refuse_if_spent(self) -> None:
-        """Adjourn, and raise why, if no more money or no more tokens may be spent."""
-        if (said := self._find_reached_limit()) is not None:
+        """Stop, and raise the reason, if no more money or no more tokens may be spent."""
+        if (limit := self._find_reached_limit()) is not None:
             spent = BudgetSpent(
-                f"{self._work} {said}; "
+                f"{self._work} {limit}; "
                 "the same command with a higher one goes on, and pays for nothing twice"
             )
             self.stop(spent)
@@ -102,8 +102,8 @@ class Budget:
     def record_usage(self, usage: Usage, whose: str = "the judge's") -> None:
         """Count what a call took, as soon as it is known.
 
-        Adjourn, and say whose server it is, if nobody knows what a limit is about: a price may be
-        unknown where tokens are told, and known, as of one's own server, where they are not.
+        Stop, and name the server, if the amount that a limit is about is unknown: a price may be
+        unknown although tokens are reported, and known although they are not.
         """
         self.spent += usage
         if usage.unpriced and self._allowed_usd is not None:
@@ -122,6 +122,6 @@ class AnswerCost:
         self.total: Usage | None = None
 
     def __call__(self, usage: Usage) -> None:
-        """Put one call on the bill."""
+        """Add the cost of one call."""
         self.total = usage if self.total is None else self.total + usage
         self._budget.record_usage(usage)

@@ -35,10 +35,9 @@ def digest_questions(items: Sequence[Item]) -> str:
 
 def build_scenario_card(scenario: Scenario) -> ScenarioCard:
     """Build the card of a loaded scenario."""
-    told = scenario.episodes if scenario.retold is None else scenario.retold + scenario.episodes
+    fed = scenario.episodes if scenario.retold is None else scenario.retold + scenario.episodes
     leaves = (
-        (episode.day, episode.at.date(), digest_text(episode.text), episode.arcs)
-        for episode in told
+        (episode.day, episode.at.date(), digest_text(episode.text), episode.arcs) for episode in fed
     )
     return ScenarioCard(
         id=scenario.id,

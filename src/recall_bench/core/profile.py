@@ -220,12 +220,12 @@ def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[s
             steps = msgspec.convert(raw, _RangeSteps)
         except msgspec.ValidationError as error:
             raise UsageError(
-                "run.ranges: say a list, {start, end, step} or {series}; "
+                "run.ranges: use a list, {start, end, step} or {series}; "
                 f"{_describe_error(error)}"
             ) from error
         if steps.step < 1:
-            raise UsageError(f"run.ranges.step: {steps.step} is too small; say at least 1")
+            raise UsageError(f"run.ranges.step: {steps.step} must be at least 1")
         raw = [f"{days}d" for days in range(steps.start, steps.end + 1, steps.step)]
     if not raw:
-        raise UsageError("run.ranges: names no checkpoint; say for example [30d, 90d]")
+        raise UsageError("run.ranges: has no checkpoint; use for example [30d, 90d]")
     return (raw,) if isinstance(raw, str) else tuple(str(word) for word in raw)

@@ -206,8 +206,8 @@ class Scenario(Record, frozen=True, kw_only=True):
     """The same days in another form for the system; None to feed the episodes."""
 
     def __post_init__(self) -> None:
-        for told in (self.episodes, self.retold or ()):
-            for earlier, later in pairwise(told):
+        for episodes in (self.episodes, self.retold or ()):
+            for earlier, later in pairwise(episodes):
                 if later.day <= earlier.day or later.at < earlier.at:
                     raise ValueError(f"{self.id}: {later.id} does not come after {earlier.id}")
         days = {episode.day for episode in self.episodes}

@@ -67,9 +67,9 @@ def plan_checkpoints(
 
     An imported run owes what was `asked`, not what the plan would select.
     """
-    put = None if asked is None else _index_questions(items, plan, asked)
-    visited = tuple(_plan_each(items, last_day, plan, put))
-    return visited[:1] if plan.dry_run else visited
+    imported = None if asked is None else _index_questions(items, plan, asked)
+    plans = tuple(_plan_each(items, last_day, plan, imported))
+    return plans[:1] if plan.dry_run else plans
 
 
 def is_in_plan(category: str, plan: Plan) -> bool:
@@ -99,26 +99,26 @@ def _index_questions(
 
 
 def _plan_each(
-    items: Sequence[Item], last_day: int, plan: Plan, put: Mapping[str, tuple[int, ...]] | None
+    items: Sequence[Item], last_day: int, plan: Plan, imported: Mapping[str, tuple[int, ...]] | None
 ) -> Iterator[CheckpointPlan]:
     seen: set[int] = set()
     for checkpoint in plan.checkpoints:
-        told = () if put is None else put.get(checkpoint.label, ())
-        also = frozenset(told)
+        recorded = () if imported is None else imported.get(checkpoint.label, ())
+        also = frozenset(recorded)
         # An imported file may hold questions that were asked too early or too late.
         eligible = [i for i, it in enumerate(items) if it.is_open(checkpoint.days) or i in also]
         gated = [i for i in eligible if i in also or is_in_plan(items[i].truth.category, plan)]
         new = [i for i in gated if i not in seen]
         older = [i for i in gated if i in seen]
         sampled = older
-        if put is None and plan.sample is not None and len(older) > plan.sample:
+        if imported is None and plan.sample is not None and len(older) > plan.sample:
             sampled = draw_stratified_sample(older, items, plan.sample, plan.seed)
         yield CheckpointPlan(
             checkpoint=checkpoint,
             cutoff=min(checkpoint.days, last_day),
-            asked=tuple(shuffle(new + sampled, plan.seed)) if put is None else told,
+            asked=tuple(shuffle(new + sampled, plan.seed)) if imported is None else recorded,
             eligible=tuple(eligible),
-            new=len(new) if put is None else len(also - seen),
+            new=len(new) if imported is None else len(also - seen),
             older=len(older),
         )
         seen.update(gated)

@@ -308,11 +308,11 @@ class Settings:
             value = getattr(self, about.name)
             least, most = about.help.minimum, about.help.maximum
             if isinstance(value, float) and not isfinite(value):
-                raise UsageError(f"{about.flag}: {value} is not a number; say one")
+                raise UsageError(f"{about.flag}: {value} is not a number; use one")
             if value is not None and least is not None and value < least:
-                raise UsageError(f"{about.flag}: {value} is too small; say at least {least}")
+                raise UsageError(f"{about.flag}: {value} is too small; use at least {least}")
             if value is not None and most is not None and value > most:
-                raise UsageError(f"{about.flag}: {value} is too large; say at most {most}")
+                raise UsageError(f"{about.flag}: {value} is too large; use at most {most}")
 
     @property
     def unused_worker_settings(self) -> tuple[str, ...]:
@@ -404,5 +404,5 @@ def _convert(about: SettingInfo, value: Any) -> Any:  # noqa: ANN401 - of any se
             return about.kind(value)
         except ValueError as error:
             choices = ", ".join(about.kind)
-            raise UsageError(f"{about.flag}: {value!r} is none of {choices}; say one") from error
+            raise UsageError(f"{about.flag}: {value!r} is none of {choices}; use one") from error
     return value

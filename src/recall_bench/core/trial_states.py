@@ -133,14 +133,14 @@ class ScenarioStates:
 
     def __post_init__(self) -> None:
         self.index = {item.id: i for i, item in enumerate(self.items)}
-        self.row = {sheet.checkpoint.label: r for r, sheet in enumerate(self.checkpoint_plans)}
+        self.row = {each.checkpoint.label: r for r, each in enumerate(self.checkpoint_plans)}
         self.grid = bytearray(len(self.checkpoint_plans) * self.repeats * len(self.items))
         self.times = [CheckpointTimes() for _ in self.checkpoint_plans]
 
     @property
     def owed_count(self) -> int:
         """The number of owed trials."""
-        return self.repeats * sum(len(sheet.asked) for sheet in self.checkpoint_plans)
+        return self.repeats * sum(len(each.asked) for each in self.checkpoint_plans)
 
     @property
     def done_count(self) -> int:
@@ -198,10 +198,10 @@ class ScenarioStates:
             if grid[start + item] == TrialState.OPEN
         ]
 
-    def count_states(self, *states: TrialState) -> int:
+    def count_states(self, *wanted: TrialState) -> int:
         """Count the owed trials in any of these states."""
         return sum(
-            self.grid[self.compute_slot(row, repeat, item)] & 7 in states
+            self.grid[self.compute_slot(row, repeat, item)] & 7 in wanted
             for row in range(len(self.checkpoint_plans))
             for repeat, item in self.list_owed_trials(row)
         )
@@ -272,10 +272,10 @@ class TrialStates:
 
     def reset_state(self, state: TrialState) -> None:
         """Set every trial in this state to open."""
-        for standing in self.scenarios.values():
-            if standing.count_states(state):
+        for states in self.scenarios.values():
+            if states.count_states(state):
                 self.has_ended = False
-                standing.reset_state(state)
+                states.reset_state(state)
 
     def _apply_feeding(self, event: Ingested | Settled | FeedFailed) -> None:
         if isinstance(event, FeedFailed):
@@ -287,8 +287,8 @@ class TrialStates:
             return
         clock.ingest_s += event.seconds
         clock.days_fed += 1
-        lived = self.scenarios[event.scenario]
-        lived.last_fed_day = max(lived.last_fed_day, event.day)
+        states = self.scenarios[event.scenario]
+        states.last_fed_day = max(states.last_fed_day, event.day)
 
     def _apply_answer(self, event: Answered) -> None:
         trial = event.trial
@@ -324,10 +324,10 @@ class TrialStates:
         return scenario, slot
 
     def _find_times(self, scenario: str, label: str) -> CheckpointTimes:
-        standing = self._find_scenario(scenario)
-        if label not in standing.row:
+        states = self._find_scenario(scenario)
+        if label not in states.row:
             raise ValueError(f"{scenario!r} has no checkpoint {label!r} in this run")
-        return standing.times[standing.row[label]]
+        return states.times[states.row[label]]
 
     def _find_scenario(self, scenario: str) -> ScenarioStates:
         if scenario not in self.scenarios:
@@ -339,7 +339,7 @@ _TrialPlace = tuple[int, int, int]
 """Checkpoint row, repeat and item number of a trial."""
 
 
-def find_due_reviews(scenario: str, standing: ScenarioStates, plan: Plan) -> frozenset[int]:
+def find_due_reviews(scenario: str, states: ScenarioStates, plan: Plan) -> frozenset[int]:
     """Find the slots of the trials whose verdict is still to be reviewed.
 
     Failures are due at once. Passes are selected once every trial of the scenario has its outcome,
@@ -348,30 +348,30 @@ def find_due_reviews(scenario: str, standing: ScenarioStates, plan: Plan) -> fro
     """
     failures: list[_TrialPlace] = []
     passes: list[_TrialPlace] = []
-    for row in range(len(standing.checkpoint_plans)):
-        for repeat, item in standing.list_owed_trials(row):
-            failed = standing.is_first_verdict_failure(standing.compute_slot(row, repeat, item))
+    for row in range(len(states.checkpoint_plans)):
+        for repeat, item in states.list_owed_trials(row):
+            failed = states.is_first_verdict_failure(states.compute_slot(row, repeat, item))
             if failed is not None:
                 (failures if failed else passes).append((row, repeat, item))
     drawn: list[_TrialPlace] = []
-    if plan.review is ReviewMode.BALANCED and _is_scenario_complete(standing):
+    if plan.review is ReviewMode.BALANCED and _is_scenario_complete(states):
         drawn = nsmallest(
-            len(failures), passes, key=lambda place: _draw_lot(scenario, standing, plan.seed, place)
+            len(failures), passes, key=lambda place: _draw_lot(scenario, states, plan.seed, place)
         )
-    due = (standing.compute_slot(*place) for place in failures + drawn)
-    return frozenset(slot for slot in due if slot not in standing.reviews)
+    due = (states.compute_slot(*place) for place in failures + drawn)
+    return frozenset(slot for slot in due if slot not in states.reviews)
 
 
-def _is_scenario_complete(standing: ScenarioStates) -> bool:
-    return not standing.count_states(TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED)
+def _is_scenario_complete(states: ScenarioStates) -> bool:
+    return not states.count_states(TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED)
 
 
-def _draw_lot(scenario: str, standing: ScenarioStates, seed: int, place: _TrialPlace) -> bytes:
+def _draw_lot(scenario: str, states: ScenarioStates, seed: int, place: _TrialPlace) -> bytes:
     row, repeat, item = place
     trial = Trial(
         scenario=scenario,
-        item=standing.items[item].id,
-        checkpoint=standing.checkpoint_plans[row].checkpoint.label,
+        item=states.items[item].id,
+        checkpoint=states.checkpoint_plans[row].checkpoint.label,
         repeat=repeat,
     )
     return sha256(f"{seed}\0{trial}".encode()).digest()

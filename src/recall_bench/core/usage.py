@@ -98,12 +98,11 @@ def format_round_dollars(usd: float) -> str:
 
 
 class UsageMeter:
-    """Counts every request that was served. Any thread may ask or add.
+    """Counts every request that was served. Thread-safe.
 
-    Calls, tokens and money are what the product asked for, whatever was remembered: what a cache
-    saves is no merit of the product's, and how much it saves differs with the number of workers.
-    `cached` counts texts that came from the disk, where a user wanted that: latencies are then
-    those of a warm cache.
+    Calls, tokens and money are those of all requests, cached or not: what a cache saves depends on
+    the number of workers and must not make a product look cheaper. `cached` counts texts that came
+    from the disk, if a user wants that; latencies are then those of a warm cache.
     """
 
     def __init__(self) -> None:
@@ -112,19 +111,19 @@ class UsageMeter:
         self._new = Usage()
 
     def add(self, usage: Usage) -> None:
-        """Count this too."""
+        """Add a usage."""
         with self._lock:
             self._total += usage
             self._new += usage
 
     def drain(self) -> Usage:
-        """What was added since the last time; everything is handed out once."""
+        """Return what was added since the last call."""
         with self._lock:
             new, self._new = self._new, Usage()
             return new
 
     @property
     def total(self) -> Usage:
-        """All of it, drained or not."""
+        """Everything that was added, drained or not."""
         with self._lock:
             return self._total

@@ -103,7 +103,7 @@ def describe_error(error: BaseException) -> str:
     """Describe an exception by type and message, in printable text."""
     try:
         message = str(error)
-    except Exception as unprintable:  # noqa: BLE001 - somebody else's __str__
+    except Exception as unprintable:  # noqa: BLE001 - the user's __str__
         message = f"its message raises {type(unprintable).__name__}"
     message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -52,10 +52,10 @@ def is_divisible(plan: Plan, *, portable: bool) -> bool:
 
 
 def list_work_units(
-    scenario: str, sheets: Sequence[CheckpointPlan], plan: Plan, *, portable: bool = False
+    scenario: str, checkpoint_plans: Sequence[CheckpointPlan], plan: Plan, *, portable: bool = False
 ) -> tuple[WorkUnit, ...]:
     """List the units of one scenario that ask anything; every owed trial is in exactly one."""
-    asking = [sheet.checkpoint.label for sheet in sheets if sheet.asked]
+    asking = [each.checkpoint.label for each in checkpoint_plans if each.asked]
     if not asking:
         return ()
     if not is_divisible(plan, portable=portable):
@@ -67,56 +67,56 @@ def list_work_units(
     )
 
 
-def weigh_unit(shard: WorkUnit, sheets: Sequence[CheckpointPlan], plan: Plan) -> int:
+def weigh_unit(unit: WorkUnit, checkpoint_plans: Sequence[CheckpointPlan], plan: Plan) -> int:
     """Estimate the work of a unit: the days it feeds plus the questions it asks."""
-    if shard.checkpoint is None:
-        asked = plan.repeats * sum(len(sheet.asked) for sheet in sheets)
-        return asked + max(sheet.cutoff for sheet in sheets)
-    (sheet,) = (each for each in sheets if each.checkpoint.label == shard.checkpoint)
-    return len(sheet.asked) + sheet.cutoff
+    if unit.checkpoint is None:
+        asked = plan.repeats * sum(len(each.asked) for each in checkpoint_plans)
+        return asked + max(each.cutoff for each in checkpoint_plans)
+    (asked_at,) = (each for each in checkpoint_plans if each.checkpoint.label == unit.checkpoint)
+    return len(asked_at.asked) + asked_at.cutoff
 
 
 def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> Iterator[WorkUnit]:
-    """Yield the units of one shard; every unit is in one shard, all about equally heavy."""
+    """Yield the units of one unit; every unit is in one unit, all about equally heavy."""
     heaviest_first = sorted(weighed, key=lambda each: (-each[1], str(each[0])))
     loads = [(0, number) for number in range(1, part.of + 1)]
     heapify(loads)
-    for shard, heavy in heaviest_first:
+    for unit, heavy in heaviest_first:
         load, number = heappop(loads)
         if number == part.number:
-            yield shard
+            yield unit
         heappush(loads, (load + heavy, number))
 
 
 def collect_shard_units(
     plan: Plan, items: Mapping[str, Sequence[Item]], part: Shard
 ) -> dict[str, tuple[WorkUnit, ...]]:
-    """Collect the units of one shard by scenario; a scenario without any is left out.
+    """Collect the units of one unit by scenario; a scenario without any is left out.
 
     Shards are independent, so no snapshot is carried from one to another.
     """
     found: dict[str, list[WorkUnit]] = {}
-    for shard in distribute_units(_weigh_units(plan, items), part):
-        found.setdefault(shard.scenario, []).append(shard)
-    return {scenario: tuple(shards) for scenario, shards in found.items()}
+    for unit in distribute_units(_weigh_units(plan, items), part):
+        found.setdefault(unit.scenario, []).append(unit)
+    return {scenario: tuple(units) for scenario, units in found.items()}
 
 
 def _weigh_units(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[WorkUnit, int]]:
     for card in plan.scenarios:
         owed = plan_checkpoints(items[card.id], card.last_day, plan)
-        for shard in list_work_units(card.id, owed, plan):
-            yield shard, weigh_unit(shard, owed, plan)
+        for unit in list_work_units(card.id, owed, plan):
+            yield unit, weigh_unit(unit, owed, plan)
 
 
-def list_states(standing: ScenarioStates, shards: Iterable[WorkUnit]) -> Iterator[TrialState]:
+def list_states(states: ScenarioStates, units: Iterable[WorkUnit]) -> Iterator[TrialState]:
     """List the state of each trial of these units, which are of this scenario."""
-    for shard in shards:
+    for unit in units:
         rows = (
-            range(len(standing.checkpoint_plans))
-            if shard.checkpoint is None
-            else [standing.row[shard.checkpoint]]
+            range(len(states.checkpoint_plans))
+            if unit.checkpoint is None
+            else [states.row[unit.checkpoint]]
         )
         for row in rows:
-            for repeat, item in standing.list_owed_trials(row):
-                if shard.repeat in (None, repeat):
-                    yield standing.get_status(row, repeat, item).state
+            for repeat, item in states.list_owed_trials(row):
+                if unit.repeat in (None, repeat):
+                    yield states.get_status(row, repeat, item).state

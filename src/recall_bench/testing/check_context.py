@@ -299,7 +299,7 @@ class CheckContext:
             ) from error
         raise ContractBroken(
             f"expected {step} to be over within {self._timeout_s:g} s, but it was not; see what "
-            "it waits for, or allow it more time"
+            "it waits for, or allow more time"
         )
 
 
@@ -330,7 +330,7 @@ class CheckedMemory:
     async def feed(self, day: Episode) -> None:
         """Ingest one day."""
         self.last_day = day.day
-        await self._bench.call(f"taking in day {day.day}", partial(self.memory.ingest, day))
+        await self._bench.call(f"ingesting day {day.day}", partial(self.memory.ingest, day))
 
     async def settle(self) -> None:
         """Wait until everything can be queried."""
@@ -359,8 +359,8 @@ class CheckedMemory:
         """Raise ContractBroken unless the fact is found: the rest of a check depends on it."""
         if not await self.find_facts([known]):
             raise ContractBroken(
-                f"expected {known.canary!r} to be found {when}, but it was not, so nothing can be "
-                "said of what comes after; see that a day told is stored and found"
+                f"expected {known.canary!r} to be found {when}, but it was not, so the rest "
+                "cannot be checked; see that a day that is fed is stored and found"
             )
 
     async def count_days(self) -> int | None:
@@ -373,7 +373,7 @@ class CheckedMemory:
         """Return what it reports to hold; empty if it does not report it."""
         if not isinstance(self.memory, MemoryWithHoldings):
             return Holdings()
-        return await self._bench.call("saying what it holds", self.memory.holdings)
+        return await self._bench.call("reporting what it holds", self.memory.holdings)
 
     async def close(self) -> None:
         """Release the memory."""

@@ -1,4 +1,4 @@
-"""A memory knows what it was told, and nothing that somebody else was told."""
+"""A memory knows what it was fed, and nothing that another memory was fed."""
 
 from contextlib import suppress
 from functools import partial
@@ -20,15 +20,15 @@ _CLOSED, _OTHER = "boardroom", "helpdesk"
 
 
 async def check_empty_memory(bench: CheckContext) -> str:
-    """Asked before anything was told, a memory knows nothing, and does not fail."""
+    """An empty memory knows nothing, and does not fail when it is asked."""
     memory = await bench.open()
     elsewhere = [make_fact(bench.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
     for each in (*elsewhere, bench.make_fact(0)):
         heard = await memory.ask(each.question)
         if heard.contains(each.canary):
             raise ContractBroken(
-                f"expected a new memory to know nothing, but it told {each.canary!r}, which "
-                "another memory was told; give each memory a place of its own, emptied at opening"
+                f"expected a new memory to know nothing, but it returned {each.canary!r}, "
+                "which another memory was fed; give each memory a store of its own that starts empty"
             )
         if heard.passages:
             raise ContractBroken(
@@ -51,8 +51,8 @@ async def check_isolation(bench: CheckContext) -> str:
         two = await bench.open("two")
         await two.tell_facts([theirs])
     else:
-        for memory, told in ((one, ours), (two, theirs)):
-            await memory.feed(make_episode(1, write_day(1, told.sentence)))
+        for memory, fact in ((one, ours), (two, theirs)):
+            await memory.feed(make_episode(1, write_day(1, fact.sentence)))
         for memory in (one, two):
             await memory.settle()
         await _check_knowledge(one, ours, theirs)
@@ -63,7 +63,7 @@ async def check_isolation(bench: CheckContext) -> str:
 
 
 async def _open_second(bench: CheckContext) -> CheckedMemory | None:
-    """A second memory beside the first; None where there can be but one."""
+    """A second memory beside the first; None if only one can be open."""
     try:
         return await bench.open("two")
     except SystemGone:
@@ -77,8 +77,8 @@ async def _check_knowledge(memory: CheckedMemory, own: StoryFact, other: StoryFa
     asked_own = await memory.ask(own.question)
     if asked_other.contains(other.canary) or asked_own.contains(other.canary):
         raise ContractBroken(
-            f"expected a memory to know its own days only, but it told {other.canary!r}, which "
-            "another memory was told; keep memories apart by more than a name they may share"
+            f"expected a memory to know its own days only, but it returned {other.canary!r}, "
+            "which another memory was fed; separate memories by more than a name they may share"
         )
     if not asked_own.contains(own.canary):
         raise ContractBroken(
@@ -97,7 +97,7 @@ async def check_reset(bench: CheckContext) -> str:
 
     memory = await bench.open()
     replies = []
-    # Whether an empty memory may fail is for another check to say.
+    # Another check says whether an empty memory may fail.
     with suppress(SystemFault):
         replies.append(await memory.ask(before.question))
     await memory.tell_facts([after])
@@ -105,13 +105,13 @@ async def check_reset(bench: CheckContext) -> str:
 
     if any(heard.contains(before.canary) for heard in replies):
         raise ContractBroken(
-            "expected a new memory to know nothing of the one before it, but it told "
+            "expected a new memory to know nothing of the one before it, but it returned "
             f"{before.canary!r}; empty the store when a memory is opened or closed"
         )
     if not await memory.find_facts([after]):
         raise ContractBroken(
             f"expected a memory opened after another to work as the first did, but "
-            f"{after.canary!r} was not found; see what closing the first one took away"
+            f"{after.canary!r} was not found; see what closing the first one removed"
         )
     return "a new memory knows nothing of the one closed before it"
 
@@ -141,16 +141,16 @@ async def check_sessions(bench: CheckContext) -> str:
     if is_told:
         raise ContractBroken(
             f"expected what the session {_CLOSED!r} said to be kept from {_OTHER!r}, as the card "
-            f"claims, but {secret.canary!r} was told; heed the session of each question, or do "
-            "not declare honours_sessions"
+            f"claims, but {secret.canary!r} was returned; use the session of each question, or "
+            "do not declare honours_sessions"
         )
     if not is_known or not own_known:
         raise ContractBroken(
-            "expected each session to be told what it said itself, but "
-            f"{_CLOSED if not is_known else _OTHER!r} was not; a system that tells nobody "
-            "anything keeps no secret"
+            "expected each session to get what it said itself, but "
+            f"{_CLOSED if not is_known else _OTHER!r} did not; a system that returns nothing "
+            "at all keeps no secret"
         )
-    return "what one session said is told there and kept from another"
+    return "what one session said is returned there and kept from another"
 
 
 def _observe_asker(claim: Asker, *, is_told: bool) -> Asker:
@@ -161,7 +161,7 @@ def _observe_asker(claim: Asker, *, is_told: bool) -> Asker:
 
 def _describe_outcome(*, is_known: bool, is_told: bool) -> str:
     if is_told:
-        return "is told to another"
+        return "is returned to another"
     return "is kept from another" if is_known else "is found by neither"
 
 
@@ -187,20 +187,20 @@ async def check_snapshots(bench: CheckContext) -> str:
     if await original.find_facts([*before, *after]) != [*known, *after]:
         raise ContractBroken(
             "expected a memory to go on after it was copied, but it lost what it knew or what it "
-            "was told since; let a copy share nothing that changes"
+            "was fed since; let a copy share nothing that changes"
         )
     late = await _reopen(bench, shelf, token, original)
     for each in (copy, late):
         if (await each.ask(after[0].question)).contains(after[0].canary):
             raise ContractBroken(
-                "expected a copy to stay as it was saved, but it knew what its original was told "
+                "expected a copy to stay as it was saved, but it knew what its original was fed "
                 f"later, {after[0].canary!r}; let a copy share nothing that changes"
             )
     if isinstance(shelf, PortableSnapshots):
         await _check_packing(bench, shelf, token, original)
-        return "a copy equals its original, packed or not, and neither feels the other"
+        return "a copy equals its original, packed or not, and neither changes the other"
     await bench.call("dropping a saved state", partial(shelf.drop, token))
-    return "a copy equals its original, and neither feels the other"
+    return "a copy equals its original, and neither changes the other"
 
 
 async def _check_packing(
@@ -221,7 +221,7 @@ async def _check_packing(
         if await copy.find_facts(known) != expected:
             raise ContractBroken(
                 "expected a state that was packed to be opened as it was saved, but it finds other "
-                "facts; leave all that was saved in the files that are copied"
+                "facts; leave everything that was saved in the files that are copied"
             )
         await copy.close()
         await bench.call("dropping a saved state", partial(snapshots.drop, arrived))
@@ -240,7 +240,7 @@ async def _check_no_trace(
         if heard.contains(trace):
             raise ContractBroken(
                 f"expected what a copy is asked to leave no trace elsewhere, but {trace!r} was "
-                "told by another; let a copy share nothing that changes"
+                "returned by another; let a copy share nothing that changes"
             )
     await other.close()
 

@@ -1,4 +1,4 @@
-"""What is told is found again: in any order of days, in any script, in any amount."""
+"""What is fed is found again: in any order of days, in any script, in any amount."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,8 +25,8 @@ from recall_bench.testing.story import (
 
 DAYS = 20
 ENOUGH = 0.9
-"""The share of facts that must be found again. A system may condense what it is told, and a memory
-that loses three writes in ten gets past this less than once in twenty-eight times."""
+"""The share of facts that must be found again. A system may condense what it is fed. A memory
+that loses three writes in ten passes with a probability below 1/28."""
 
 LARGE_BYTES = 1_000_000
 
@@ -47,10 +47,12 @@ _SIGNS = {
 
 
 async def check_round_trip(bench: CheckContext) -> str:
-    """What is told on any day is found again at the end."""
+    """What is fed on any day is found again at the end."""
     if isinstance(bench.system, EvidenceControl):
         bench.observations.recall = 0.0
-        raise CheckDoesNotApply("it is a control that answers from what it is confided, not told")
+        raise CheckDoesNotApply(
+            "it is a control that answers from the evidence it receives, not from what it is fed"
+        )
     facts = {day: bench.make_fact(day) for day in range(1, DAYS + 1)}
     memory = await bench.open()
     await memory.tell_facts(list(facts.values()))
@@ -65,10 +67,9 @@ async def check_round_trip(bench: CheckContext) -> str:
         )
     came = f"only {len(found)} ({share:.0%}) were" if found else "none was"
     raise ContractBroken(
-        f"expected {ENOUGH:.0%} of {len(facts)} facts, told one a day, to be found again, but "
-        f"{came}, and what was told on {format_days(missing)} is lost; see that every day "
-        "is stored "
-        "and that search looks at all of them"
+        f"expected {ENOUGH:.0%} of {len(facts)} facts, one per day, to be found again, but "
+        f"{came}, and what was fed on {format_days(missing)} is lost; see that every day "
+        "is stored and that search covers all of them"
     )
 
 
@@ -80,8 +81,8 @@ async def check_order(bench: CheckContext) -> str:
     """Days come in story order, with gaps, and what changed is known as it is at the end."""
     early, late, other = bench.make_fact(0), bench.make_change(0), bench.make_fact(1)
     days = [
-        make_episode(day, write_day(day, told.sentence))
-        for day, told in ((1, early), (2, other), (9, bench.make_fact(2)), (31, late))
+        make_episode(day, write_day(day, fact.sentence))
+        for day, fact in ((1, early), (2, other), (9, bench.make_fact(2)), (31, late))
     ]
     memory = await bench.open()
     await memory.feed_all(*days)
@@ -94,24 +95,24 @@ async def check_order(bench: CheckContext) -> str:
 
 
 async def _find_latest(memory: CheckedMemory, early: StoryFact, late: StoryFact) -> str:
-    """How the later value is told; a system that says one thing only may be asked twice."""
-    told: list[StoryFact] = []
+    """How the later value is returned; a system that returns one value only is asked twice."""
+    found: list[StoryFact] = []
     for question in (late.question, f"What has changed? {late.question}"):
-        if late not in told:
-            told = (await memory.ask(question)).find_facts([early, late])
-    if late not in told:
-        came = f"only the earlier, {early.canary!r}, came" if told else "neither came"
+        if late not in found:
+            found = (await memory.ask(question)).find_facts([early, late])
+    if late not in found:
+        came = f"only the earlier, {early.canary!r}, came" if found else "neither came"
         raise ContractBroken(
             f"expected the later of two values, {late.canary!r}, but {came}; see that a later day "
             "is stored although an earlier one said otherwise"
         )
-    return "and alone" if len(told) == 1 else "first" if told[0] is late else "after the earlier"
+    return "and alone" if len(found) == 1 else "first" if found[0] is late else "after the earlier"
 
 
 async def _check_stream(
     bench: CheckContext, days: Sequence[Episode], early: StoryFact, late: StoryFact
 ) -> str:
-    """The same through the door for many days, where there is one."""
+    """The same with many days at once, if the memory can ingest them so."""
     memory = await bench.open("streamed")
     stream = memory.memory
     bench.observations.streams = isinstance(stream, BulkIngestMemory)
@@ -119,15 +120,15 @@ async def _check_stream(
         return ""
     took: list[int] = []
     await bench.call(
-        "taking in many days",
+        "ingesting many days",
         lambda: stream.ingest_all(days, lambda day: took.append(day.day)),
     )
     memory.last_day = days[-1].day
     expected = [day.day for day in days]
     if took != expected:
         raise ContractBroken(
-            f"expected {format_days(expected)} to be reported as taken in, in this order, but "
-            f"{took or 'nothing'} was; report each day once it is safe"
+            f"expected {format_days(expected)} to be reported as ingested, in this order, but "
+            f"{took or 'nothing'} was; report each day once it is stored"
         )
     await memory.settle()
     await _find_latest(memory, early, late)
@@ -135,7 +136,7 @@ async def _check_stream(
 
 
 async def check_scripts(bench: CheckContext) -> str:
-    """Text comes back as it was told, whatever it is written in."""
+    """Text is returned as it was fed, in every script."""
     odd = make_canary(bench.seed, "control")
     signs = {
         kind: StoryFact(
@@ -150,28 +151,28 @@ async def check_scripts(bench: CheckContext) -> str:
         sentence=f"The label on the brass valve reads \x07\x1b{odd}\x08\x7f and nothing else.",
         question="What does the label on the brass valve read?",
     )
-    told = list(signs.values())
+    facts = list(signs.values())
     memory = await bench.open()
     await memory.feed_all(
         *(
-            make_episode(day, write_day(day, *(each.sentence for each in told[day - 1 :: 4])))
+            make_episode(day, write_day(day, *(each.sentence for each in facts[day - 1 :: 4])))
             for day in range(1, 5)
         )
     )
 
-    found = await memory.find_facts(told)
+    found = await memory.find_facts(facts)
 
     lost = [kind for kind, each in signs.items() if each not in found]
     if lost:
         raise ContractBroken(
-            f"expected text in {len(signs)} kinds of writing to come back as it was told, but "
-            f"{', '.join(lost)} did not; see where text is encoded, cleaned or cut"
+            f"expected text in {len(signs)} kinds of writing to be returned as it was fed, but "
+            f"{', '.join(lost)} did not; see where text is encoded, cleaned or truncated"
         )
-    return f"text in {len(signs)} kinds of writing comes back as it was told"
+    return f"text in {len(signs)} kinds of writing is returned as it was fed"
 
 
 async def check_large_day(bench: CheckContext) -> str:
-    """A day of a megabyte is taken in; how much of it can be found is only said."""
+    """A day of a megabyte is ingested; how much of it can be found is only reported."""
     facts = (bench.make_fact(0), bench.make_fact(1), bench.make_fact(2))
     memory = await bench.open()
     await memory.feed_all(make_episode(1, write_large_day(LARGE_BYTES, facts)))
@@ -183,14 +184,14 @@ async def check_large_day(bench: CheckContext) -> str:
         for place, each in zip(("start", "middle", "end"), facts, strict=True)
         if each in found
     ]
-    return f"a day of 1 MB is taken in; found again: {', '.join(places) or 'nothing of it'}"
+    return f"a day of 1 MB is ingested; found again: {', '.join(places) or 'nothing of it'}"
 
 
 _DAYS = (1, 40, 75, 120)
 
 _DATES_NEEDED = 3
-"""Of four dates so many must be told. Nobody can guess one, so this forgives a fact not found; a
-day found by its date can be guessed, so there all four must be right."""
+"""How many of four dates must be returned. A date cannot be guessed, so one fact that is not found
+is tolerated; a day that is found by its date can be guessed, so all four must be right."""
 
 _RANK = {Clock.NONE: 0, Clock.IN_TEXT: 1, Clock.NATIVE: 2}
 
@@ -206,13 +207,13 @@ async def check_dates(bench: CheckContext) -> str:
     else:
         seen, detail = Clock.NONE, within or beside
     if not beside.found and not (within and within.found):
-        raise CheckDoesNotApply("it found none of the days, so nothing can be said of their dates")
+        raise CheckDoesNotApply("it found none of the days, so their dates cannot be checked")
     bench.observations.clock = seen
     claim = bench.system.card.clock
     if claim is not None and _RANK[claim] > _RANK[seen]:
         raise ContractBroken(
             f"expected to see the clock the card claims, {claim}, but saw {seen}: with the date "
-            f"beside the text {beside.words}; hand the date of each day to the system, or declare "
+            f"beside the text {beside.words}; pass the date of each day to the system, or declare "
             f"clock = {str(seen)!r}"
         )
     return f"saw {seen}: {detail.words}; {_compare_claim(claim, seen)}"
@@ -227,12 +228,12 @@ def _compare_claim(claim: Clock | None, seen: Clock) -> str:
 
 
 class _DateSighting:
-    def __init__(self, by_date: int, told: int, found: int) -> None:
+    def __init__(self, by_date: int, dated: int, found: int) -> None:
         self.found = found
-        self.is_known = by_date == len(_DAYS) or told >= _DATES_NEEDED
+        self.is_known = by_date == len(_DAYS) or dated >= _DATES_NEEDED
         self.words = (
             f"{by_date} of {len(_DAYS)} days were found by their date and "
-            f"{told} of {len(_DAYS)} dates were told"
+            f"{dated} of {len(_DAYS)} dates were returned"
         )
 
 
@@ -243,16 +244,16 @@ async def _observe_dates(bench: CheckContext, scenario: str, *, in_text: bool) -
         *(make_episode(day, write_day(1, visit.sentence)) for day, visit in visits.items()),
         make_episode(_DAYS[-1] + 30, write_day(2, "No visitors at all.")),
     )
-    by_date = told = found = 0
+    by_date = dated = found = 0
     for day, visit in visits.items():
         heard = await memory.ask(visit.question)
         names = heard.find_facts(visits.values())
         by_date += names[:1] == [visit]
         found += bool(names)
         heard = await memory.ask(f"On which date was {visit.canary} our visitor at the gate?")
-        told += heard.contains(visit.canary) and _contains_date(heard, compute_date(day))
+        dated += heard.contains(visit.canary) and _contains_date(heard, compute_date(day))
     await memory.close()
-    return _DateSighting(by_date, told, found)
+    return _DateSighting(by_date, dated, found)
 
 
 def _make_visit(seed: int, scenario: str, day: int, *, in_text: bool) -> StoryFact:

@@ -41,7 +41,7 @@ async def check_readiness(bench: CheckContext) -> str:
             days = [facts.index(each) + 1 for each in set(first) ^ set(again)]
             raise ContractBroken(
                 "expected the same to be found however often it is asked, but the finds of "
-                f"{format_days(days)} changed while nothing was told; return from settle only when "
+                f"{format_days(days)} changed while nothing was fed; return from settle only when "
                 "nothing is under way"
             )
     return f"the last day is found at once, and the same {REPEATS + 1} times over"
@@ -57,7 +57,7 @@ async def _explain_late(memory: CheckedMemory, last: StoryFact) -> str:
             )
     return (
         "expected the last day to be found as soon as settle returns, but it was not in "
-        f"{LATE_ASKS + 1} attempts; see that settle flushes what is held back"
+        f"{LATE_ASKS + 1} attempts; see that settle flushes what is buffered"
     )
 
 
@@ -92,7 +92,7 @@ async def check_concurrency(bench: CheckContext) -> str:
 
 
 async def _ask_together(ask: Callable[[int], Coroutine[object, object, None]], count: int) -> None:
-    """Put them all at once; what the first to fail raises, bare."""
+    """Ask all at once; raise the first error, outside of its group."""
     try:
         async with anyio.create_task_group() as group:
             for number in range(count):
@@ -106,7 +106,7 @@ def _get_first_error(error: Exception) -> Exception:
 
 
 async def check_asking(bench: CheckContext) -> str:
-    """A question leaves no trace: what it mentions is not remembered as if it had been told."""
+    """A question leaves no trace: what it mentions is not remembered as if it had been fed."""
     trace = make_canary(bench.seed, "asked")
     known = bench.make_fact(0)
     memory = await bench.open()
@@ -118,7 +118,7 @@ async def check_asking(bench: CheckContext) -> str:
     if heard.contains(trace):
         raise ContractBroken(
             f"expected questions to leave no trace, but {trace!r}, which only a question had "
-            "mentioned, was told in reply to the next; search without storing what is asked"
+            "mentioned, was in the reply to the next; search without storing what is asked"
         )
     return "what a question mentions is not remembered"
 
@@ -141,8 +141,8 @@ async def check_finalize(bench: CheckContext) -> str:
     await memory.tell_facts(second)
     if await memory.find_facts(second) != second:
         raise ContractBroken(
-            "expected a day told after settling to be taken in as those before, but it was not "
-            "found; settling comes at every checkpoint, and the story goes on after it"
+            "expected a day fed after settling to be ingested as those before, but it was not "
+            "found; settle is called at every checkpoint, and the story continues after it"
         )
     return "settling again, or with nothing new, changes nothing"
 
@@ -156,19 +156,19 @@ def _describe_difference(
 
 
 async def check_count(bench: CheckContext) -> str:
-    """A memory that says how many days it has lived says how many it was told."""
+    """A memory that counts its days counts those it was fed."""
     facts = [bench.make_fact(thing) for thing in range(4)]
     memory = await bench.open()
     if await memory.count_days() is None:
-        raise CheckDoesNotApply("it does not say how many days it has taken in")
+        raise CheckDoesNotApply("it does not say how many days it has ingested")
     await memory.tell_facts(facts)
     claimed = await memory.count_days()
     if claimed != len(facts):
         raise ContractBroken(
-            f"expected it to count {len(facts)} days after it was told {len(facts)}, but it "
+            f"expected it to count {len(facts)} days after it was fed {len(facts)}, but it "
             f"counts {claimed}; count what is stored, day by day"
         )
-    return f"it counts the {len(facts)} days it was told"
+    return f"it counts the {len(facts)} days it was fed"
 
 
 APOLOGY = re.compile(
@@ -182,7 +182,7 @@ APOLOGY = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""How a failure reads that was written into an answer."""
+"""Matches an error message that was returned as an answer."""
 
 _ODD_DAYS = {
     2: "",
@@ -197,7 +197,7 @@ _ODD_QUESTIONS = {
     "a question without words": "?!… 🤷",
     "a very long question": "and why, and when, and who with, " * 600,
     "a question with quotes and brackets": "\"What' AND (is OR [the] {name}* ~ of: the^ parrot\\?",
-    "a question nothing was told about": "Which opera does the parrot in the wine cellar hum?",
+    "a question about something that was never fed": "Which opera does the parrot in the wine cellar hum?",
 }
 
 
@@ -206,7 +206,7 @@ async def check_errors(bench: CheckContext) -> str:
     known, later = bench.make_fact(0), bench.make_fact(1)
     memory = await bench.open()
     await memory.tell_facts([known])
-    await memory.require_fact(known, "before anything odd is put to the memory")
+    await memory.require_fact(known, "before any odd input")
     refused = [
         f"day {day}" for day, text in _ODD_DAYS.items() if not await _try_ingest(memory, day, text)
     ]
@@ -220,7 +220,7 @@ async def check_errors(bench: CheckContext) -> str:
         elif apology := _find_apology(heard):
             raise ContractBroken(
                 f"expected {kind} to be answered or to raise SystemFault, but the answer is "
-                f"{apology!r}; raise when something fails, for an apology is graded"
+                f"{apology!r}; raise when something fails, because an apology is graded"
             )
     for each in (known, later):
         heard = await memory.ask(each.question)
@@ -235,7 +235,7 @@ async def check_errors(bench: CheckContext) -> str:
             )
     if refused:
         return f"refuses {', '.join(refused)} with a SystemFault, and goes on"
-    return "odd days and questions are taken as they are"
+    return "odd days and questions are accepted"
 
 
 async def _try_ingest(memory: CheckedMemory, day: int, text: str) -> bool:
@@ -254,7 +254,7 @@ async def _try_ask(memory: CheckedMemory, text: str) -> CheckReply | None:
 
 
 def _find_apology(heard: CheckReply) -> str | None:
-    """The beginning of the first text in the reply that reads like a failure."""
+    """The beginning of the first text in the reply that looks like an error message."""
     for text in (heard.said, *heard.passages):
         if APOLOGY.search(text):
             return text.strip()[:80]
@@ -262,7 +262,7 @@ def _find_apology(heard: CheckReply) -> str | None:
 
 
 async def check_holdings(bench: CheckContext) -> str:
-    """A memory that says what it holds names days it was told, and all that it knows of."""
+    """A memory that says what it holds names days it was fed, and every day it knows of."""
     facts = [bench.make_fact(thing) for thing in range(5)]
     memory = await bench.open()
     await memory.settle()
@@ -271,9 +271,9 @@ async def check_holdings(bench: CheckContext) -> str:
     held = await memory.read_holdings()
     if before == held == Holdings():
         raise CheckDoesNotApply("it does not say what it holds")
-    for told, last_day in ((before, 0), (held, len(facts))):
-        _refuse_days(told, last_day)
-        _refuse_bytes(told)
+    for each, last_day in ((before, 0), (held, len(facts))):
+        _refuse_days(each, last_day)
+        _refuse_bytes(each)
     await _refuse_hidden(memory, facts, held)
     return f"it says that it holds {_format_held_days(held, len(facts))}{_format_size(held)}"
 
@@ -300,7 +300,7 @@ def _refuse_bytes(held: Holdings) -> None:
 
 
 async def _refuse_hidden(memory: CheckedMemory, facts: Sequence[StoryFact], held: Holdings) -> None:
-    """Broken if it tells what was told on a day that it says it does not hold."""
+    """ContractBroken if it returns what was fed on a day that it says it does not hold."""
     if held.days is None:
         return
     missing = [day for day in range(1, len(facts) + 1) if day not in held.days]
@@ -308,7 +308,7 @@ async def _refuse_hidden(memory: CheckedMemory, facts: Sequence[StoryFact], held
     if found:
         known = [day for day in missing if facts[day - 1] in found]
         raise ContractBroken(
-            f"expected it to name every day it knows something of, but it tells what was told on "
+            f"expected it to name every day it knows something of, but it returns what was fed on "
             f"{format_days(known)} and says that it does not hold it; ask the store, once "
             "it has settled"
         )
@@ -319,7 +319,7 @@ def _format_held_days(held: Holdings, count: int) -> str:
         return "something"
     missing = set(range(1, count + 1)) - set(held.days)
     lacking = f" and lacks {format_days(missing)}" if missing else ""
-    return f"{len(held.days)} of the {count} days it was told{lacking}"
+    return f"{len(held.days)} of the {count} days it was fed{lacking}"
 
 
 def _format_size(held: Holdings) -> str:

@@ -52,7 +52,7 @@ def fill_for_each(
     shared: Mapping[str, Value],
     several: Sequence[Mapping[str, Value]],
 ) -> dict[str, object]:
-    """The same with its repeated list, of which `repeated` tells, written out for each."""
+    """The same, with an entry for each of `several` in the list that is repeated."""
     lists = find_repeated_lists(template, set(several[0]))
 
     def fill_part(part: object) -> object:
@@ -115,49 +115,49 @@ class McpServerSpec(YamlSection, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """The program and its arguments, which is started for each memory; no shell is involved."""
     env: dict[str, str] = field(default_factory=dict)
-    """Laid over our own environment."""
+    """Added to our own environment."""
     url: str | None = None
-    """Where a running server speaks streamable HTTP."""
+    """The address of a running server with streamable HTTP."""
     headers: dict[str, str] = field(default_factory=dict)
     """For each header of a request the environment variable that holds its value."""
     start_timeout_s: float = START_TIMEOUT_S
 
 
 class McpToolCall(YamlSection, frozen=True, kw_only=True):
-    """A tool and what it is given."""
+    """A tool and its arguments."""
 
     tool: str
     arguments: dict[str, object] = field(default_factory=dict)
 
 
 class IngestSpec(YamlSection, frozen=True, kw_only=True):
-    """How a day is taken in."""
+    """How a day is ingested."""
 
     tool: str
     arguments: dict[str, object]
     each: Literal["note", "day"] = "note"
-    """What one entry is: a few sentences, as every product here keeps them, or a whole day."""
+    """What one entry is: a few sentences, as for every product here, or a whole day."""
     batch: int = 1
     """How many entries one call takes at most."""
     done: str | None = None
-    """A regular expression for what the reply says if it worked; without it, `isError` decides."""
+    """A regular expression for the reply of a successful call; without it, `isError` decides."""
 
 
 class SearchSpec(YamlSection, frozen=True, kw_only=True):
-    """How a question is put, and what in the reply was found."""
+    """How a question is asked, and where the results are in the reply."""
 
     tool: str
     arguments: dict[str, object]
     query: Literal["whole", "keywords"] = "whole"
-    """Whether the question is put as it is, or one call is made for each of its words."""
+    """Whether the question is sent as it is, or one call is made for each of its words."""
     results: str | None = None
-    """The path to the list of what was found, its steps joined by dots; empty for the reply."""
+    """The path to the list of results, its steps joined by dots; empty for the whole reply."""
     pattern: str | None = None
     """For a reply in prose: a regular expression with the groups text, and perhaps id and score."""
     nothing: str | None = None
-    """What a reply in prose says where nothing was found."""
+    """The text of a reply in prose if nothing was found."""
     text: str | tuple[str, ...] | None = None
-    """Where the text is in each; several are put one below the other."""
+    """The path of the text in each result; several texts are joined by line breaks."""
     id: str | None = None
     score: str | None = None
 
@@ -172,16 +172,17 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     settle: McpToolCall | None = None
     """Called at every checkpoint; returns once everything can be found."""
     reset: McpToolCall | None = None
-    """Called when a memory is opened; forgets everything."""
+    """Called when a memory is opened; deletes everything."""
     name: str | None = None
-    """What the system is called; what the server calls itself unless given."""
+    """The name of the system; by default that of the server."""
     clock: Clock = Clock.IN_TEXT
     honours_sessions: bool = False
     snapshots: Literal["copy"] | None = None
     """`copy` if the server keeps everything below {state_dir} and finds it there again."""
     max_concurrency: int = 1
     max_shards: int | None = None
-    """How many workers may have memories open in it at a time; None if the map does not say."""
+    """How many workers may have memories open in it at once; by default 1 if they share a server,
+    else any number."""
     k: int = 10
     """How many results are asked for where a run sets no limit."""
 
@@ -193,22 +194,19 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
 
     @property
     def asker(self) -> Asker:
-        """What the server can make of who asks."""
+        """What the server does with the session of a question."""
         if "session" not in find_places(self.search.arguments):
             return Asker.UNTOLD
         return Asker.HONOURED if self.honours_sessions else Asker.TOLD
 
     @property
     def is_named(self) -> bool:
-        """Whether memories on one server are kept apart by name."""
+        """Whether memories on one server are separated by name."""
         return all("memory" in find_places(each.arguments) for each in (self.ingest, self.search))
 
     @property
     def is_shared(self) -> bool:
-        """Whether all workers reach the same: one server, or files that ours have to be reset of.
-
-        A server that each worker starts in a folder of its own has nothing to forget.
-        """
+        """Whether all workers share a server, or files that are not in a folder of their own."""
         if self.server.url is not None:
             return True
         texts = [*self.server.command, *self.server.env.values()]
@@ -238,7 +236,7 @@ def read_server_map(path: Path) -> ServerMap:
 
 
 class _ServerMapCheck:
-    """What the shape of the file does not say."""
+    """Checks that the types of the file do not cover."""
 
     def __init__(self, document: Document, found: ServerMap) -> None:
         self._document = document
@@ -368,14 +366,16 @@ class _ServerMapCheck:
                 "max_shards",
             )
         if found.server.url is not None and any("state_dir" in find_places(each) for each in used):
-            self._refuse("has {state_dir}, which a running server has not; take it out", "ingest")
+            self._refuse(
+                "has {state_dir}, which a running server does not have; remove it", "ingest"
+            )
         if found.honours_sessions and "session" not in find_places(found.search.arguments):
-            self._refuse("is claimed, but search is told no {session}", "honours_sessions")
+            self._refuse("is declared, but search has no {session}", "honours_sessions")
         texts = [*found.server.command, *found.server.env.values()]
         if found.snapshots is not None and "state_dir" not in find_places(texts):
             self._refuse(
-                "is copy, but neither server.command nor server.env has {state_dir}; say where the "
-                "server is to keep its files",
+                "is copy, but neither server.command nor server.env has {state_dir}; write where the "
+                "server keeps its files",
                 "snapshots",
             )
 
@@ -384,7 +384,7 @@ class _ServerMapCheck:
 
 
 def _count_note_places(template: object) -> int:
-    """How many places of a note stand in a template, each place counted as often as it stands."""
+    """The number of places of a note in a template, repeats included."""
     return sum(
         len(re.findall(r"\{" + name + r"\}", msgspec.json.encode(template).decode()))
         for name in NOTE_PLACES

@@ -1,4 +1,4 @@
-"""What a tool found, read from its reply as the map says."""
+"""The results in a tool's reply, as the map describes them."""
 
 import math
 import re
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolHit:
-    """One thing that was found."""
+    """One result."""
 
     text: str
     id: str | None = None
-    """What the server calls it."""
+    """The server's name of it."""
     score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReply:
-    """What a tool said."""
+    """The reply of a tool."""
 
     texts: tuple[str, ...]
     structured: object = None
@@ -41,7 +41,7 @@ class ToolReply:
 
 
 def parse_tool_result(result: "CallToolResult", tool: str) -> ToolReply:
-    """A result as it is read here; SystemFault with its text if the tool says that it failed."""
+    """The reply in a result; SystemFault with its text if the tool failed."""
     texts = tuple(block.text for block in result.content if block.type == "text")
     reply = ToolReply(texts=texts, structured=result.structured_content)
     if result.is_error:
@@ -51,7 +51,7 @@ def parse_tool_result(result: "CallToolResult", tool: str) -> ToolReply:
 
 
 def parse_hits(reply: ToolReply, search: SearchSpec) -> list[ToolHit]:
-    """What was found, in the server's order; NotAnAnswer if the reply is not as the map says."""
+    """The results in the server's order; NotAnAnswer if the reply does not match the map."""
     if search.pattern is not None:
         return _match_hits(reply.text, search)
     if search.text is None:
@@ -59,13 +59,13 @@ def parse_hits(reply: ToolReply, search: SearchSpec) -> list[ToolHit]:
     return [_build_hit(found, search) for found in _list_results(reply, search)]
 
 
-def _match_hits(said: str, search: SearchSpec) -> list[ToolHit]:
-    hits = [_build_matched_hit(match) for match in re.finditer(search.pattern or "", said)]
-    if hits or not said.strip() or (search.nothing is not None and search.nothing in said):
+def _match_hits(reply: str, search: SearchSpec) -> list[ToolHit]:
+    hits = [_build_matched_hit(match) for match in re.finditer(search.pattern or "", reply)]
+    if hits or not reply.strip() or (search.nothing is not None and search.nothing in reply):
         return hits
     raise NotAnAnswer(
-        f"the tool {search.tool} said {_quote_text(said)}, in which search.pattern matches nothing "
-        "and search.nothing does not stand; correct the map"
+        f"the tool {search.tool} replied {_quote_text(reply)}, which contains neither a match of "
+        "search.pattern nor search.nothing; correct the map"
     )
 
 
@@ -87,7 +87,7 @@ def _list_results(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
         found = _follow_path(_decode_json(reply.text, search), search.results)
     if not isinstance(found, list):
         raise NotAnAnswer(
-            f"the tool {search.tool} said {_quote_text(reply.text)}, which has no list at "
+            f"the tool {search.tool} replied {_quote_text(reply.text)}, which has no list at "
             f"{search.results!r}; correct search.results of the map"
         )
     return found
@@ -98,7 +98,7 @@ def _decode_json(text: str, search: SearchSpec) -> object:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise NotAnAnswer(
-            f"the tool {search.tool} said {_quote_text(text)} where JSON was expected ({error}); "
+            f"the tool {search.tool} replied {_quote_text(text)} where JSON was expected ({error}); "
             "correct search of the map"
         ) from error
 
@@ -121,7 +121,7 @@ def _build_hit(found: object, search: SearchSpec) -> ToolHit:
 
 
 def _join_text(value: object) -> str | None:
-    """A text, or several one below the other; None for anything else."""
+    """A text, or several texts joined by line breaks; None for anything else."""
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
     return value if isinstance(value, str) else None
@@ -164,16 +164,16 @@ def extract_keywords(question: str) -> tuple[str, ...]:
 
 
 def rank_hits(found: Sequence[Sequence[ToolHit]], notes: int) -> list[ToolHit]:
-    """What the words found, each once, those with most and rarest words first."""
+    """The results of all words, each once, those with the most and rarest words first."""
     points: dict[str, float] = {}
     hits: dict[str, ToolHit] = {}
     for hits_of_word in found:
         if not hits_of_word:
             continue
-        worth = math.log(max(notes, len(hits_of_word)) / len(hits_of_word))
+        weight = math.log(max(notes, len(hits_of_word)) / len(hits_of_word))
         for hit in hits_of_word:
             name = hit.text if hit.id is None else hit.id
-            points[name] = points.get(name, 0.0) + worth
+            points[name] = points.get(name, 0.0) + weight
             hits.setdefault(name, hit)
     places = {name: place for place, name in enumerate(hits)}
     best = sorted(points, key=lambda name: (points[name], places[name]), reverse=True)

@@ -259,11 +259,11 @@ class InspectableMemory(PythonMemory):
 
     async def holdings(self) -> Holdings:
         """What the adapter says it holds; None for a method it lacks."""
-        told = {
+        stored = {
             "days": await self.run_call(partial(read_stored_days, self.adapter)),
             "bytes": await self.run_call(partial(read_stored_bytes, self.adapter)),
         }
-        return msgspec.convert(told, Holdings)
+        return msgspec.convert(stored, Holdings)
 
 
 def build_memory(

@@ -121,12 +121,12 @@ class CommandSession:
     async def _end_if_silent(self) -> None:
         if self._ending is not None:
             return
-        heard, number = self._activity, next(self._ids)
+        activity, number = self._activity, next(self._ids)
         self._abandoned.add(number)
         with anyio.move_on_after(self._grace_s):
             await self._send(number, "health", {})
-            await heard.wait()
-        if not heard.is_set() and self._ending is None:
+            await activity.wait()
+        if not activity.is_set() and self._ending is None:
             self._end(
                 lambda: SystemStuck(
                     f"{self._name} did not answer in time, nor a health request after that, so it "
