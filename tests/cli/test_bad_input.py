@@ -201,7 +201,7 @@ PROFILES = {
     "an unknown showing": ("run: {judgeShows: some}\n", "run.judgeShows"),
     "a misspelt address": ("models: {judgeBaseURL: x}\n", "did you mean 'judgeBaseUrl'?"),
     "bad steps": ("run: {ranges: {start: 1}}\n", "ranges"),
-    "no ranges": ("run: {ranges: []}\n", "names no checkpoint"),
+    "no ranges": ("run: {ranges: []}\n", "has no checkpoint"),
     "steps that never start": ("run: {ranges: {start: 5, end: 1, step: 1}}\n", "no checkpoint"),
     "no env file": ("env: {file: none.env}\n", "none.env"),
 }

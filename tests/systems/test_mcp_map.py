@@ -87,7 +87,7 @@ def test_here_is_the_folder_of_the_map(tmp_path: Path) -> None:
         ({"search": {**SEARCH, "pattern": "a"}}, "search.pattern has no group (?P<text>…)"),
         ({"search": {**SEARCH, "nothing": "none"}}, "search.nothing is for a pattern alone"),
         ({"snapshots": "copy", "server": {"command": ["x"]}}, "snapshots is copy, but neither"),
-        ({"honours_sessions": True}, "honours_sessions is claimed, but search is told no"),
+        ({"honours_sessions": True}, "honours_sessions is declared, but search has no"),
         (
             {"search": {**SEARCH, "arguments": {"query": "{question}", "in": "{memory}"}}},
             "has {memory} in one of ingest and search alone",
@@ -237,7 +237,7 @@ def test_prose_that_says_so_found_nothing() -> None:
     [
         (ToolReply(texts=("Hello!",)), search(results="r", text="t"), "where JSON was expected"),
         (ToolReply(texts=('{"r": 1}',)), search(results="r", text="t"), "has no list at 'r'"),
-        (ToolReply(texts=("Oops",)), search(pattern="(?P<text>x)"), "matches nothing"),
+        (ToolReply(texts=("Oops",)), search(pattern="(?P<text>x)"), "contains neither a match"),
         (
             ToolReply(texts=(), structured={"r": [{"t": {"a": 1}}]}),
             search(results="r", text="t"),
