@@ -52,19 +52,6 @@ def _strip_labels(text: str) -> str:
 _MARK = re.compile(r"^\[session: (\S+)\]$", re.MULTILINE)
 _MAX_PROBLEMS = 8
 
-SCHEMA: dict[str, object] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "role": {"type": "string", "enum": ["user", "assistant"]},
-            "content": {"type": "string"},
-        },
-        "required": ["role", "content"],
-        "additionalProperties": False,
-    },
-}
-
 
 def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
     """The prompt to write a day as a dialogue."""

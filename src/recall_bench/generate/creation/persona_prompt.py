@@ -1,10 +1,8 @@
 """The prompts for a persona and for its story, and the JSON schemas of the replies.
 
 The prompts depend only on the description, on persona.yaml, and on the story's length and start.
-Schemas name every key as required, as models want it; optional values may be null.
 """
 
-from collections.abc import Mapping
 from datetime import date
 
 from recall_bench.datasets.persona_story import ARC_TYPES
@@ -19,89 +17,74 @@ from recall_bench.generate.creation.arc_rules import (
     count_most_quiet_periods,
 )
 from recall_bench.generate.creation.story_rules import SECRETS_FROM
+from recall_bench.generate.json_schema import (
+    FLAG,
+    TEXT,
+    TEXT_OR_NONE,
+    TEXTS,
+    WHOLE,
+    WHOLE_OR_NONE,
+    Schema,
+    make_choice,
+    make_list,
+    make_object,
+)
 from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.generate.world.fact_values import Dates
 from recall_bench.models.model import Prompt, fence_blocks
 
-Schema = Mapping[str, object]
-
-_TEXT: Schema = {"type": "string"}
-_TEXT_OR_NONE: Schema = {"type": ["string", "null"]}
-_WHOLE: Schema = {"type": "integer"}
-_WHOLE_OR_NONE: Schema = {"type": ["integer", "null"]}
-_FLAG: Schema = {"type": "boolean"}
-
 
 def build_persona_schema() -> Schema:
     """The schema of the reply with a persona."""
-    return _make_object(
-        name=_TEXT,
-        role=_TEXT,
-        domain=_TEXT,
-        company=_TEXT_OR_NONE,
-        institution=_TEXT_OR_NONE,
-        team_size=_WHOLE,
-        profile=_TEXT,
-        communication_style=_TEXT,
-        principal=_make_object(name=_TEXT, role=_TEXT, profile=_TEXT),
-        cast=_make_list(_make_object(name=_TEXT, role=_TEXT, kind=_make_choice("human", "agent"))),
-        sessions=_make_list(
-            _make_object(
-                id=_TEXT,
-                kind=_make_choice("1to1", "group"),
-                participants=_make_list(_TEXT),
-                isolated=_FLAG,
-                shared=_FLAG,
-                sensitive_topics=_make_list(_TEXT),
+    return make_object(
+        name=TEXT,
+        role=TEXT,
+        domain=TEXT,
+        company=TEXT_OR_NONE,
+        institution=TEXT_OR_NONE,
+        team_size=WHOLE,
+        profile=TEXT,
+        communication_style=TEXT,
+        principal=make_object(name=TEXT, role=TEXT, profile=TEXT),
+        cast=make_list(make_object(name=TEXT, role=TEXT, kind=make_choice("human", "agent"))),
+        sessions=make_list(
+            make_object(
+                id=TEXT,
+                kind=make_choice("1to1", "group"),
+                participants=TEXTS,
+                isolated=FLAG,
+                shared=FLAG,
+                sensitive_topics=TEXTS,
             )
         ),
-        projects=_make_list(_make_object(id=_TEXT, name=_TEXT, description=_TEXT)),
-        sharedKnowledge=_make_list(_TEXT),
+        projects=make_list(make_object(id=TEXT, name=TEXT, description=TEXT)),
+        sharedKnowledge=TEXTS,
     )
 
 
 def build_story_schema() -> Schema:
     """The schema of the reply with a story."""
-    return _make_object(
-        sessions=_make_list(
-            _make_object(id=_TEXT, firstDay=_WHOLE_OR_NONE, lastDay=_WHOLE_OR_NONE)
-        ),
-        arcs=_make_list(
-            _make_object(
-                id=_TEXT,
-                type=_make_choice(*ARC_TYPES),
-                title=_TEXT,
-                description=_TEXT,
-                startDay=_WHOLE,
-                endDay=_WHOLE,
-                primarySession=_TEXT,
-                referencedSessions=_make_list(_TEXT),
-                participants=_make_list(_TEXT),
-                wrongDay=_WHOLE_OR_NONE,
-                correctedDay=_WHOLE_OR_NONE,
-                wrongBelief=_TEXT_OR_NONE,
-                correctedBelief=_TEXT_OR_NONE,
-                directives=_make_list(_make_object(day=_WHOLE, event=_TEXT)),
+    return make_object(
+        sessions=make_list(make_object(id=TEXT, firstDay=WHOLE_OR_NONE, lastDay=WHOLE_OR_NONE)),
+        arcs=make_list(
+            make_object(
+                id=TEXT,
+                type=make_choice(*ARC_TYPES),
+                title=TEXT,
+                description=TEXT,
+                startDay=WHOLE,
+                endDay=WHOLE,
+                primarySession=TEXT,
+                referencedSessions=TEXTS,
+                participants=TEXTS,
+                wrongDay=WHOLE_OR_NONE,
+                correctedDay=WHOLE_OR_NONE,
+                wrongBelief=TEXT_OR_NONE,
+                correctedBelief=TEXT_OR_NONE,
+                directives=make_list(make_object(day=WHOLE, event=TEXT)),
             )
         ),
     )
-
-
-def _make_object(**keys: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": keys,
-        "required": list(keys),
-        "additionalProperties": False,
-    }
-
-
-def _make_list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _make_choice(*words: str) -> Schema:
-    return {"type": "string", "enum": list(words)}
 
 
 _PAUSES = (

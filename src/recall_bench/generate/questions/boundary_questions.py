@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from recall_bench.core.scenario import BOUNDARY, Disclosure
 from recall_bench.datasets.persona_story import Session
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.generate.json_schema import TEXT, TEXTS, make_nullable, make_object
 from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.generate.model_reply import ask_until_usable
 from recall_bench.generate.prompt_text import load_prompt
@@ -23,14 +24,10 @@ from recall_bench.generate.questions.candidates import (
     read_texts,
 )
 from recall_bench.generate.questions.question_prompt import (
-    COMMON_FIELDS,
     EVIDENCE,
-    TEXT,
-    TEXTS,
     Raw,
     build_prompt,
     build_schema,
-    make_nullable,
     read_questions,
 )
 from recall_bench.generate.questions.quotation import QuotePlace, locate_quote
@@ -43,11 +40,8 @@ _OPEN_TOKENS = 12_000
 """Limits for the text of the isolated and of the asking session in a prompt."""
 
 SECRETS_SCHEMA = build_schema(
-    {
-        **COMMON_FIELDS,
-        "secret": TEXTS,
-        "partial": make_nullable({"question": TEXT, "answer": TEXT, "evidence": EVIDENCE}),
-    }
+    secret=TEXTS,
+    partial=make_nullable(make_object(question=TEXT, answer=TEXT, evidence=EVIDENCE)),
 )
 
 

@@ -8,6 +8,17 @@ from itertools import islice
 from typing import Any
 
 from recall_bench.core.scenario import DIFFICULTIES
+from recall_bench.generate.json_schema import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Schema,
+    make_choice,
+    make_list,
+    make_nullable,
+    make_object,
+)
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply
 from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.generate.questions.candidates import read_text
@@ -19,75 +30,30 @@ from recall_bench.models.model import FencedText, Prompt, fence_blocks
 DAY_TOKENS = 48_000
 """Limit for the text of the days in a prompt."""
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_DAYS = {"type": "array", "items": {"type": "integer"}}
-EVIDENCE = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "day": {"type": "integer"},
-            "session": {"type": "string"},
-            "quote": {"type": "string"},
-        },
-        "required": ["day", "session", "quote"],
-        "additionalProperties": False,
-    },
-}
+_DAYS = make_list(WHOLE)
+EVIDENCE = make_list(make_object(day=WHOLE, session=TEXT, quote=TEXT))
 
 
-def build_schema(properties: Mapping[str, object]) -> dict[str, object]:
-    """The schema of a list of questions with these properties, all required."""
-    item = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"questions": {"type": "array", "items": item}},
-        "required": ["questions"],
-        "additionalProperties": False,
-    }
+def build_schema(**fields: Schema) -> Schema:
+    """The schema of a list of questions with the common fields and these, all required."""
+    question = make_object(
+        question=TEXT,
+        answer=TEXT,
+        difficulty=make_choice(*DIFFICULTIES),
+        evidence=EVIDENCE,
+        aliases=TEXTS,
+        atoms=TEXTS,
+        **fields,
+    )
+    return make_object(questions=make_list(question))
 
-
-def make_nullable(properties: Mapping[str, object]) -> dict[str, object]:
-    """The schema of an object with these properties, or null."""
-    return {
-        "anyOf": [
-            {
-                "type": "object",
-                "properties": properties,
-                "required": list(properties),
-                "additionalProperties": False,
-            },
-            {"type": "null"},
-        ]
-    }
-
-
-TEXT: Mapping[str, object] = {"type": "string"}
-COMMON_FIELDS: Mapping[str, object] = {
-    "question": TEXT,
-    "answer": TEXT,
-    "difficulty": {"type": "string", "enum": list(DIFFICULTIES)},
-    "evidence": EVIDENCE,
-    "aliases": _TEXTS,
-    "atoms": _TEXTS,
-}
-"""The fields of all kinds of questions."""
 
 SCHEMA = build_schema(
-    {
-        **COMMON_FIELDS,
-        "category": {"type": "string", "enum": list(RULES)},
-        "relevant_days": _DAYS,
-        "requires_synthesis": {"type": "boolean"},
-        "twin": make_nullable({"question": TEXT, "answer": TEXT, "relevant_days": _DAYS}),
-    }
+    category=make_choice(*RULES),
+    relevant_days=_DAYS,
+    requires_synthesis=FLAG,
+    twin=make_nullable(make_object(question=TEXT, answer=TEXT, relevant_days=_DAYS)),
 )
-TEXTS: Mapping[str, object] = _TEXTS
 
 
 def build_questions_prompt(
@@ -112,7 +78,7 @@ def build_questions_prompt(
     return build_prompt(task, blocks, SCHEMA)
 
 
-def build_prompt(task: str, blocks: FencedText, form: Mapping[str, object]) -> Prompt:
+def build_prompt(task: str, blocks: FencedText, form: Schema) -> Prompt:
     """A prompt of the task and its blocks."""
     return Prompt(
         system=load_prompt("questions-system").format(mark=blocks.mark),

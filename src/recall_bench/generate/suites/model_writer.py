@@ -12,6 +12,7 @@ from recall_bench.core.errors import BudgetSpent, ModelFault
 from recall_bench.core.retry import retry
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.memory_file import MemoryFile
+from recall_bench.generate.json_schema import TEXT, TEXTS, make_object
 from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.generate.suites.phrases import load_phrases
 from recall_bench.generate.suites.sample import DrawRefusal, SampleRandom, SuiteDraft
@@ -66,7 +67,7 @@ def build_about_prompt(picked: Sequence[MemoryFile]) -> Prompt:
     return Prompt(
         system=_frame_role(blocks),
         user=f"{load_prompt('message-task').format(count=len(picked))}\n\n{blocks.text}",
-        schema=_build_schema("prompt", "relevant"),
+        schema=make_object(prompt=TEXT, relevant=TEXTS),
     )
 
 
@@ -75,7 +76,7 @@ def build_chat_prompt(brief: str, before: Sequence[str]) -> Prompt:
     asking = Prompt(
         system=load_prompt("message-role"),
         user=load_prompt("small-talk-task").format(brief=brief),
-        schema=_build_schema("prompt"),
+        schema=make_object(prompt=TEXT),
     )
     if not before:
         return asking
@@ -142,22 +143,9 @@ def _find_problem(prompt: str, names: Collection[str]) -> str | None:
     return f"the model's message gives away {leaked}" if leaked else None
 
 
-def _build_schema(*keys: str) -> dict[str, object]:
-    kinds: dict[str, object] = {
-        "prompt": {"type": "string"},
-        "relevant": {"type": "array", "items": {"type": "string"}},
-    }
-    return {
-        "type": "object",
-        "properties": {key: kinds[key] for key in keys},
-        "required": list(keys),
-        "additionalProperties": False,
-    }
-
-
 POINTERS = 100
 """Memories per call when a model sees one line of each."""
-TEXTS = 8
+FULL_TEXTS = 8
 """Memories per call when a model sees their full text."""
 SHOWN = 8
 """Earlier messages of a category that are shown so that a new one differs."""
@@ -227,7 +215,7 @@ class ModelWriter:
             found |= await self._ask_names(build_pointer_prompt(POINTED, prompt, some), some)
         candidates = tuple(self._memories[name] for name in sorted(found))
         confirmed: set[str] = set()
-        for some in _split_batches(candidates, TEXTS):
+        for some in _split_batches(candidates, FULL_TEXTS):
             confirmed |= await self._ask_names(build_text_prompt(CONFIRMED, prompt, some), some)
         return sorted(confirmed)
 
