@@ -5,7 +5,7 @@
 Each DIR is the folder of a built persona. The lexical, the vector and the hybrid baseline live
 through all of it and are asked everything that still holds at its end; the offline judge rules. An
 answer is right if its correctness is 2 of 3 or more. Printed are the share right by kind and
-baseline and then the table that `recall_bench.generate.world.public_format` holds, ready to be put there.
+baseline and then the table of `generate/world/difficulty.toml`, ready to be put there.
 """
 
 import sys
@@ -127,11 +127,9 @@ def main(words: list[str]) -> None:
         label = kind.difficulty if kind.is_measured else "too few"
         print(f"{name:40}{kind.n:>6,}{shares}{kind.mean:>8.0%}  {label}")
     print(f"\neasy from {EASY:.0%} on, hard up to {HARD:.0%}, too few below {FEWEST} questions\n")
-    print("_MEASURED: dict[str, str] = {")
     for name, kind in kinds.items():
         if kind.is_measured:
-            print(f'    "{name}": "{kind.difficulty}",  # {kind.mean:.0%} of {kind.n:,}')
-    print("}")
+            print(f'"{name}" = "{kind.difficulty}"  # {kind.mean:.0%} of {kind.n:,}')
 
 
 if __name__ == "__main__":

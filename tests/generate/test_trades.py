@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.datasets.persona_story import read_persona
-from recall_bench.generate.creation.trades import TRADES, find_trade
+from recall_bench.generate.creation.trades import find_trade, load_trades
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.worlds import list_shipped_personas
 
@@ -94,7 +94,7 @@ OF_NO_TRADE = (
 )
 
 
-@pytest.mark.parametrize("trade", TRADES)
+@pytest.mark.parametrize("trade", load_trades())
 def test_a_description_finds_its_trade(trade: str) -> None:
     found = {prompt: find_trade(prompt) for prompt in PROMPTS[trade]}
 
@@ -132,9 +132,9 @@ def test_most_words_decide_and_then_the_first(prompt: str, trade: str) -> None:
 
 
 def test_every_shipped_trade_is_found_by_its_own_words() -> None:
-    assert tuple(TRADES) == list_shipped_personas()
+    assert tuple(load_trades()) == list_shipped_personas()
 
-    for trade in TRADES:
+    for trade in load_trades():
         for words in (trade, read_persona(SOURCES / trade).role):
             found = find_trade(words)
             assert found is not None
@@ -144,5 +144,5 @@ def test_every_shipped_trade_is_found_by_its_own_words() -> None:
 def test_the_page_lists_every_trade_with_its_assistant() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
-    for trade, field in TRADES.items():
-        assert f"| `{trade}` | {field} | {read_persona(SOURCES / trade).name} |" in page
+    for trade, about in load_trades().items():
+        assert f"| `{trade}` | {about['field']} | {read_persona(SOURCES / trade).name} |" in page

@@ -14,7 +14,7 @@ from recall_bench.cli.generate import (
 )
 from recall_bench.cli.options import COUNT, PATH, option
 from recall_bench.core.errors import UsageError
-from recall_bench.generate.creation.trades import TRADES
+from recall_bench.generate.creation.trades import load_trades
 
 
 @click.command("create-persona")
@@ -36,9 +36,9 @@ from recall_bench.generate.creation.trades import TRADES
 )
 @option(
     "--trade",
-    type=click.Choice(list(TRADES)),
+    type=click.Choice(list(load_trades())),
     metavar="NAME",
-    help=f"The trade: {', '.join(TRADES)}; only with --model offline [the one that --prompt "
+    help=f"The trade: {', '.join(load_trades())}; only with --model offline [the one that --prompt "
     "names].",
 )
 @option("--seed", type=int, help="Seed of the persona; only with --model offline [0].")

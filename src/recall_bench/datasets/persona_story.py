@@ -12,6 +12,16 @@ from recall_bench.core.yaml12 import Document, read_document
 from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout
 from recall_bench.datasets.yaml_fields import Fields, describe_value, raise_problems
 
+_KEYS = {
+    name: name.split("_")[0] + "".join(part.capitalize() for part in name.split("_")[1:])
+    for name in (
+        "first_day last_day shared_knowledge start_day end_day primary_session "
+        "referenced_sessions forbidden_sessions wrong_day corrected_day wrong_belief "
+        "corrected_belief"
+    ).split()
+}
+"""The keys of the files where they differ from our names: `firstDay` for `first_day`."""
+
 
 class Project(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Something the persona works on."""
@@ -38,7 +48,7 @@ class CastMember(Record, frozen=True, kw_only=True, omit_defaults=True):
     """`human` or `agent`."""
 
 
-class Session(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Session(Record, frozen=True, kw_only=True, omit_defaults=True, rename=_KEYS):
     """One conversation context, with its own participants and secrets."""
 
     id: str
@@ -54,24 +64,24 @@ class Session(Record, frozen=True, kw_only=True, omit_defaults=True):
     sensitive_topics: tuple[str, ...] = ()
 
 
-class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Persona(Record, frozen=True, kw_only=True, omit_defaults=True, rename=_KEYS):
     """An agent: its character, its principal and its sessions."""
 
     id: str
     name: str
     role: str
     domain: str
-    team_size: int
-    profile: str
-    communication_style: str
     company: str | None = None
     institution: str | None = None
+    team_size: int
     epoch: date | None = None
     """The calendar date of story day 1, unless a story sets its own."""
-    projects: tuple[Project, ...] = ()
+    profile: str
+    communication_style: str
     principal: Principal | None = None
     cast: tuple[CastMember, ...] = ()
     sessions: tuple[Session, ...] = ()
+    projects: tuple[Project, ...] = ()
     shared_knowledge: tuple[str, ...] = ()
     """Knowledge that every session may mention."""
 
@@ -178,7 +188,7 @@ class Directive(Record, frozen=True, kw_only=True):
     event: str
 
 
-class Arc(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Arc(Record, frozen=True, kw_only=True, omit_defaults=True, rename=_KEYS):
     """One plot line of the story, from its first day to its last."""
 
     id: str
@@ -187,15 +197,15 @@ class Arc(Record, frozen=True, kw_only=True, omit_defaults=True):
     description: str
     start_day: int
     end_day: int
-    directives: tuple[Directive, ...] = ()
     primary_session: str | None = None
     referenced_sessions: tuple[str, ...] = ()
-    participants: tuple[str, ...] = ()
     forbidden_sessions: tuple[str, ...] = ()
+    participants: tuple[str, ...] = ()
     wrong_day: int | None = None
     corrected_day: int | None = None
     wrong_belief: str | None = None
     corrected_belief: str | None = None
+    directives: tuple[Directive, ...] = ()
 
     def is_active(self, day: int) -> bool:
         """Whether the day is within the arc; both ends count."""

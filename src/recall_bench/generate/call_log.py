@@ -5,9 +5,10 @@ takes replies from it instead of asking again. `--overwrite` starts a new round,
 is asked again; an interrupted round continues with the same flag.
 """
 
+from abc import ABC, abstractmethod
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
@@ -19,6 +20,8 @@ from recall_bench.core.usage import Usage
 from recall_bench.models.model import Finish, Prompt, Reply
 
 FOLDER = ".generation"
+
+Entry = TypeVar("Entry")
 
 
 class ModelCall(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call"):
@@ -53,12 +56,47 @@ class CallRoundEnd(Record, frozen=True, kw_only=True, tag="overwritten"):
 CallLogEntry = ModelCall | CallRoundStart | ReplacedUnit | CallRoundEnd
 
 
-class CallLog(AppendLog):
-    """The logged replies of a pass, as a context manager that locks the file."""
+class EntryLog(AppendLog, ABC, Generic[Entry]):
+    """An append-only log of entries, as a context manager that reads and locks the file."""
+
+    def __init__(self, path: Path, decoder: msgspec.json.Decoder[Entry], problem: str) -> None:
+        """`problem` says what a line is not; `{}` in it is the error."""
+        super().__init__(path, otherwise="stop it first", elsewhere="make the folder writable")
+        self._decoder = decoder
+        self._problem = problem
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        try:
+            for number, (_, line) in enumerate(read_lines(self._path), start=1):
+                self._apply_entry(self._decode_entry(line, number))
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def _append_entry(self, entry: Entry) -> None:
+        self.append_line(msgspec.json.encode(entry))
+        self._apply_entry(entry)
+
+    @abstractmethod
+    def _apply_entry(self, entry: Entry) -> None:
+        """Change the state by an entry that was read or appended."""
+
+    def _decode_entry(self, line: bytes, number: int) -> Entry:
+        try:
+            return self._decoder.decode(line)
+        except (msgspec.DecodeError, ValueError) as error:
+            problem = self._problem.format(error)
+            raise DataError(f"{self._path}, line {number}: {problem}") from error
+
+
+class CallLog(EntryLog[CallLogEntry]):
+    """The logged replies of a pass."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, otherwise="stop it first", elsewhere="make the folder writable")
-        self._log = path
+        problem = "is not a logged call ({}); remove the file to ask everything again"
+        super().__init__(path, msgspec.json.Decoder(CallLogEntry), problem)
         self._replies: dict[str, Reply] = {}
         self._replaced: set[str] = set()
         self._round = 0
@@ -69,16 +107,6 @@ class CallLog(AppendLog):
         """The highest known cost of one logged call, by model."""
         self.unpriced: set[str] = set()
         """Models with a logged call of unknown price."""
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        try:
-            for number, (_, line) in enumerate(read_lines(self._log), start=1):
-                self._apply_entry(_decode_entry(line, f"{self._log}, line {number}"))
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-        return self
 
     def begin_round(self, *, overwrite: bool) -> None:
         """Start a round of overwriting if asked to; an unfinished one continues."""
@@ -116,10 +144,6 @@ class CallLog(AppendLog):
         """Log a reply; it survives a kill after this returns."""
         self._append_entry(call)
 
-    def _append_entry(self, entry: CallLogEntry) -> None:
-        self.append_line(msgspec.json.encode(entry))
-        self._apply_entry(entry)
-
     def _apply_entry(self, entry: CallLogEntry) -> None:
         match entry:
             case ModelCall():
@@ -147,13 +171,3 @@ class CallLog(AppendLog):
 def log_path(persona: Path, what: str, suffix: str) -> Path:
     """The path of a pass's log; `suffix` is that of the story, if it has one."""
     return persona / FOLDER / (f"{what}-{suffix}.jsonl" if suffix else f"{what}.jsonl")
-
-
-def _decode_entry(line: bytes, where: str) -> CallLogEntry:
-    try:
-        entry: CallLogEntry = msgspec.json.decode(line, type=CallLogEntry)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise DataError(
-            f"{where}: is not a logged call ({error}); remove the file to ask everything again"
-        ) from error
-    return entry

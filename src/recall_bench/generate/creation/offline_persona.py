@@ -19,7 +19,12 @@ from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout
 from recall_bench.datasets.persona_story import read_persona
 from recall_bench.generate.creation.story_fit import fit_story, move_story
-from recall_bench.generate.creation.trades import TRADES, check_trade, describe_trades, find_trade
+from recall_bench.generate.creation.trades import (
+    check_trade,
+    describe_trades,
+    find_trade,
+    load_trades,
+)
 from recall_bench.generate.pass_request import CreateRequest
 from recall_bench.generate.pass_run import PassResult, run_pass
 from recall_bench.generate.world.build import parse_epoch, prepare_sources
@@ -166,7 +171,7 @@ def _plan_first_story(
     request: CreateRequest, on_progress: Callable[[str], None]
 ) -> OfflineStoryRequest:
     trade, because = _choose_trade(request)
-    on_progress(f"offline there are {len(TRADES)} trades: {describe_trades()}")
+    on_progress(f"offline there are {len(load_trades())} trades: {describe_trades()}")
     on_progress(f"taking {trade}, as {because}; only a model follows the rest of the prompt")
     recipe = WorldRecipe(trade=trade, seed=hash_prompt(request.prompt, request.seed or 0))
     return OfflineStoryRequest(
@@ -186,7 +191,7 @@ def _choose_trade(request: CreateRequest) -> tuple[str, str]:
     found = find_trade(request.prompt)
     if found is None:
         raise UsageError(
-            f"--prompt: it names none of the {len(TRADES)} offline trades, which are "
+            f"--prompt: it names none of the {len(load_trades())} offline trades, which are "
             f"{describe_trades()}; choose one with --trade NAME, or name a model with --model, "
             "which follows any prompt"
         )

@@ -7,10 +7,12 @@ cannot hold.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from textwrap import wrap
+
+import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed
 from recall_bench.core.yaml12 import Document
@@ -18,7 +20,6 @@ from recall_bench.core.yaml_writer import format_scalar
 from recall_bench.datasets.persona_story import (
     Arc,
     Persona,
-    Session,
     Story,
     parse_persona,
     parse_story,
@@ -33,33 +34,7 @@ _PLAIN = re.compile(r"[A-Za-z][\w .,;'’()/&%+$€£–—-]*")
 
 def render_persona(persona: Persona) -> str:
     """The content of persona.yaml."""
-    return _render_document(
-        {
-            "id": persona.id,
-            "name": persona.name,
-            "role": persona.role,
-            "domain": persona.domain,
-            "company": persona.company,
-            "institution": persona.institution,
-            "team_size": persona.team_size,
-            "epoch": persona.epoch.isoformat() if persona.epoch else None,
-            "profile": persona.profile,
-            "communication_style": persona.communication_style,
-            "principal": persona.principal
-            and {
-                "name": persona.principal.name,
-                "role": persona.principal.role,
-                "profile": persona.principal.profile,
-            },
-            "cast": [{"name": m.name, "role": m.role, "kind": m.kind} for m in persona.cast],
-            "sessions": [_convert_session(session) for session in persona.sessions],
-            "projects": [
-                {"id": p.id, "name": p.name, "description": p.description or None}
-                for p in persona.projects
-            ],
-            "sharedKnowledge": list(persona.shared_knowledge),
-        }
-    )
+    return _render_document(msgspec.to_builtins(persona))
 
 
 def render_story(story: Story, persona: Persona, epoch: date) -> str:
@@ -82,41 +57,15 @@ def render_story(story: Story, persona: Persona, epoch: date) -> str:
     )
 
 
-def _convert_session(session: Session) -> Mapping[str, object]:
-    return {
-        "id": session.id,
-        "kind": session.kind,
-        "participants": list(session.participants),
-        "isolated": session.isolated or None,
-        "shared": session.shared or None,
-        "firstDay": session.first_day,
-        "lastDay": session.last_day,
-        "sensitive_topics": list(session.sensitive_topics),
-    }
-
-
 def _convert_arc(arc: Arc) -> Mapping[str, object]:
-    is_correction = arc.type == "correction"
-    return {
-        "id": arc.id,
-        "type": arc.type,
-        "title": arc.title,
-        "description": arc.description,
-        "startDay": arc.start_day,
-        "endDay": arc.end_day,
-        "primarySession": arc.primary_session,
-        "referencedSessions": list(arc.referenced_sessions),
-        "forbiddenSessions": list(arc.forbidden_sessions),
-        "participants": list(arc.participants),
-        "wrongDay": arc.wrong_day if is_correction else None,
-        "correctedDay": arc.corrected_day if is_correction else None,
-        "wrongBelief": arc.wrong_belief if is_correction else None,
-        "correctedBelief": arc.corrected_belief if is_correction else None,
-        "directives": [
-            {"day": directive.day, "event": directive.event}
-            for directive in sorted(arc.directives, key=lambda each: each.day)
-        ],
-    }
+    in_order = sorted(arc.directives, key=lambda directive: directive.day)
+    shown = arc.replace(directives=tuple(in_order))
+    if arc.type != "correction":
+        shown = shown.replace(
+            wrong_day=None, corrected_day=None, wrong_belief=None, corrected_belief=None
+        )
+    found: Mapping[str, object] = msgspec.to_builtins(shown)
+    return found
 
 
 def _render_document(content: Mapping[str, object]) -> str:
@@ -125,18 +74,18 @@ def _render_document(content: Mapping[str, object]) -> str:
 
 def _render_mapping(content: Mapping[str, object]) -> Iterator[str]:
     for key, value in content.items():
-        if value is None or value == []:
+        if value is None or value in ([], ()):
             continue
         if isinstance(value, Mapping):
             yield f"{key}:"
             yield from (f"  {line}" for line in _render_mapping(value))
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             yield from _render_list(key, value)
         else:
             yield from _render_text(key, value)
 
 
-def _render_list(key: str, values: list[object]) -> Iterator[str]:
+def _render_list(key: str, values: Sequence[object]) -> Iterator[str]:
     if all(isinstance(value, str) for value in values):
         texts = [format_scalar(remove_unwritable(str(value))) for value in values]
         if len(key) + sum(len(text) + 2 for text in texts) < _WIDTH:

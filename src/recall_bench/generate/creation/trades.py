@@ -5,49 +5,22 @@ trade, and so do topics: a baker may worry about tax.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 
-TRADES: Mapping[str, str] = {
-    "backend-eng-saas": "software",
-    "er-physician": "medicine",
-    "executive-assistant": "secretariat",
-    "financial-advisor": "finance",
-    "litigation-attorney": "law",
-    "research-scientist": "science",
-}
-"""The field of each trade."""
-
-_TRADE_WORDS: Mapping[str, str] = {
-    "backend-eng-saas": "programmer, software engineer, software developer, software architect, "
-    "software team, software company, web developer, app developer, backend, back end, frontend, "
-    "front end, full stack, devops, sre, site reliability, sysadmin, system administrator, "
-    "database administrator, data engineer, platform engineer, cloud engineer, tech lead",
-    "er-physician": "physician, doctor, clinician, surgeon, nurse, medic, paramedic, ambulance, "
-    "midwife, hospital, er, emergency room, emergency department, emergency medicine, "
-    "intensive care, medical director, medical officer, medical student, general practitioner, gp, "
-    "pediatrician, paediatrician, cardiologist, radiologist, anesthesiologist, anaesthetist",
-    "executive-assistant": "secretary, executive assistant, personal assistant, "
-    "administrative assistant, office manager, chief of staff, chief executive, ceo, cfo, coo, "
-    "chief financial officer, chief operating officer, managing director",
-    "financial-advisor": "financial advisor, financial adviser, financial planner, "
-    "financial analyst, wealth manager, wealth management, investment advisor, investment adviser, "
-    "investment banker, investment manager, portfolio manager, asset manager, fund manager, "
-    "hedge fund, pension fund, pension planner, retirement planner, tax advisor, tax adviser, "
-    "insurance broker, banker, stockbroker, accountant, bookkeeper",
-    "litigation-attorney": "lawyer, attorney, solicitor, barrister, paralegal, prosecutor, "
-    "public defender, litigator, litigation, law firm, law office, law clerk, law student, "
-    "legal assistant, legal counsel, general counsel, in house counsel",
-    "research-scientist": "scientist, researcher, research group, research institute, "
-    "research assistant, principal investigator, postdoc, phd, doctoral student, professor, "
-    "laboratory, lab, biologist, microbiologist, chemist, biochemist, physicist, virologist, "
-    "immunologist, geneticist, neuroscientist",
-}
-"""The words and phrases that name each trade, in the singular; plurals in -s count too."""
-
+_FILE = Path(__file__).with_suffix(".toml")
 _WORD = re.compile(r"\w+")
+
+
+@cache
+def load_trades() -> Mapping[str, Mapping[str, str]]:
+    """The field of each trade, and the words and phrases that name it."""
+    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +48,22 @@ def find_trade(prompt: str) -> TradeMatch | None:
 
 def check_trade(name: str) -> str:
     """The name, if there is such a trade; else UsageError."""
-    if name not in TRADES:
+    if name not in load_trades():
         raise UsageError(f"--trade: there is no trade {name!r}; choose one of {describe_trades()}")
     return name
 
 
 def describe_trades() -> str:
     """Every trade with its field."""
-    return ", ".join(f"{trade} ({field})" for trade, field in TRADES.items())
+    return ", ".join(f"{trade} ({about['field']})" for trade, about in load_trades().items())
 
 
 def _find_trade_words(prompt: str) -> list[tuple[str, str]]:
     """The trades that the description names, with the words."""
     trades = {
-        phrase: trade for trade, listed in _TRADE_WORDS.items() for phrase in listed.split(", ")
+        phrase: trade
+        for trade, about in load_trades().items()
+        for phrase in about["words"].split(", ")
     }
     phrase = re.compile(rf"\b({'|'.join(trades)})s?\b")
     words = " ".join(_WORD.findall(prompt.casefold()))

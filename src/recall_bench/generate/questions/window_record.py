@@ -6,14 +6,11 @@ questions is recorded and not asked again; a failed window is not recorded and i
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
 
 import msgspec
 
-from recall_bench.core.append_log import AppendLog, read_lines
-from recall_bench.core.errors import DataError
 from recall_bench.core.record import Record
-from recall_bench.generate.call_log import log_path
+from recall_bench.generate.call_log import EntryLog, log_path
 from recall_bench.generate.questions.candidates import RejectedQuestion
 from recall_bench.generate.questions.window import QuestionWindow
 
@@ -66,29 +63,22 @@ WindowRecordEntry = (
 )
 
 
-class WindowRecord(AppendLog):
-    """The record of a story's windows, as a context manager that locks the file."""
+class WindowRecord(EntryLog[WindowRecordEntry]):
+    """The record of a story's windows."""
 
     def __init__(self, persona: Path, suffix: str) -> None:
         path = log_path(persona, "questions", suffix).with_suffix(".windows.jsonl")
-        super().__init__(path, otherwise="stop it first", elsewhere="make the folder writable")
-        self._where = path
+        problem = (
+            "is no window record ({}); remove the file to ask about every window again; existing "
+            "questions are kept"
+        )
+        super().__init__(path, msgspec.json.Decoder(WindowRecordEntry), problem)
         self._all: list[WindowDecision] = []
         self._standing: list[WindowDecision] = []
         self._rounds: dict[str, int] = {}
         self._open: set[str] = set()
         self.unsettled: WindowDecision | None = None
         """A decision that may not have been applied yet."""
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        try:
-            for number, (_, line) in enumerate(read_lines(self._where), start=1):
-                self._apply_entry(_decode_entry(line, f"{self._where}, line {number}"))
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-        return self
 
     def begin_round(self, mode: str) -> None:
         """Start a round of overwriting a mode; an unfinished one continues."""
@@ -167,10 +157,6 @@ class WindowRecord(AppendLog):
             for refused in each.refused:
                 yield each, refused
 
-    def _append_entry(self, entry: WindowRecordEntry) -> None:
-        self.append_line(msgspec.json.encode(entry))
-        self._apply_entry(entry)
-
     def _apply_entry(self, entry: WindowRecordEntry) -> None:
         match entry:
             case WindowRoundStart():
@@ -203,14 +189,3 @@ def _is_obsolete(decided: WindowDecision, mode: str, current: int, window: Quest
         and decided.round < current
         and window.first <= decided.last <= window.last
     )
-
-
-def _decode_entry(line: bytes, where: str) -> WindowRecordEntry:
-    try:
-        entry: WindowRecordEntry = msgspec.json.decode(line, type=WindowRecordEntry)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise DataError(
-            f"{where}: is no window record ({error}); remove the file to ask about every "
-            "window again; existing questions are kept"
-        ) from error
-    return entry

@@ -1,52 +1,18 @@
 """The cast: names, short names and pronouns, and the renaming of a seed."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from recall_bench.core.errors import Malformed
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import CastEntry, WorldPersona
 
-FEMALE_NAMES = (
-    "Adaeze Agnieszka Aiko Amara Anneke Anoushka Astrid Beatriz Birgit Bronwen Camila Carmela "
-    "Catarina Chiara Delphine Dilnoza Dorota Eilidh Eleni Elodie Emiko Farida Fiadh Fatoumata "
-    "Gaia Genoveva Giulia Gudrun Hanako Henrietta Ileana Ines Ingrid Ioana Isolde Jadwiga "
-    "Johanna Kalpana Katarzyna Keiko Lakshmi Leilani Liesbeth Ludmila Magdalena Malika "
-    "Marguerite Mehret Mirela Nadezhda Nkechi Noor Oksana Olamide Paloma Perpetua Radhika "
-    "Ragnhild Rosalind Roxana Saoirse Shirin Sigrid Solveig Sunniva Svetlana Tamsin Thandiwe "
-    "Tove Ulrike Vesna Xiomara Yevgenia Yolanda Zainab Zofia "
-).split()
-
-MALE_NAMES = (
-    "Abelardo Aleksander Alistair Anselm Arjun Arvid Baltasar Bartosz Benoit Bogdan Casimir "
-    "Ciaran Cormac Cuthbert Dariusz Dimitri Eamon Egil Emeka Enrique Esteban Evander Fabrizio "
-    "Farhad Fergus Florian Gianluca Goran Gunnar Hamish Haruto Henrik Hiroshi Ignacio Ismail "
-    "Istvan Jarek Jorgen Kaito Kofi Kwabena Laszlo Leopold Lorcan Lucian Magnus Mateusz "
-    "Matthias Mikhail Mohan Nikhil Oisin Olufemi Osvaldo Padraig Pavel Rafiq Ragnar Rutger "
-    "Sandeep Sebastien Sergei Stellan Takumi Tarek Thaddeus Tiberiu Tobias Ulrich Vasily Vikram "
-    "Wendell Yannick Yaw Yusuf Zbigniew "
-).split()
-
-LAST_NAMES = (
-    "Abernathy Achterberg Adeyinka Alvarsson Amundsen Anand Arbuthnot Aszkenazy Baptiste Barcroft "
-    "Bielski Boateng Brankovic Calloway Castellano Chukwuma Cieslak Corrigan Dabrowski Dahlgren "
-    "Dalgaard Delacroix Demirci Deshmukh Dragomir Dziedzic Ekström Elphinstone Engelhardt "
-    "Eszterhazy Fairweather Farquhar Featherstone Fernandes Fitzwilliam Fujimori Gallagher Ganguly "
-    "Georgiou Goncalves Grzelak Gutierrez Halvorsen Hanrahan Hashemi Hendricks Hoekstra Horvath "
-    "Ibekwe Ishikawa Jablonski Jankowski Jaramillo Johannsen Kaczmarek Kallergis Karlsen Katayama "
-    "Kavanagh Khoury Kowalczyk Kristiansen Kulkarni Lachlan Lagerqvist Larrabee Leclair Lindqvist "
-    "Ljungberg Lombardi Macalister Maldonado Marchetti Mbeki Mcallister Mihailov Moravec Mukherjee "
-    "Nakagawa Ndiaye Nedved Novotny Nwosu Obradovic Ogilvie Olander Oyelaran Palmqvist Papadakis "
-    "Pellegrini Petrosyan Pietersen Quintero Ramaswamy Rasmussen Renwick Rodrigues Rosenqvist "
-    "Rutherford Sadowski Saavedra Sandoval Satterthwaite Schreiber Sigurdsson Sokolova Stavrou "
-    "Szymanski Takahashi Tennant Thorvaldsen Tremblay Trevelyan Uzoma Valderrama Vandenberg "
-    "Vasquez Venkatesan Villanueva Wachowski Wadsworth Wakefield Weatherby Wickramasinghe Wojcik "
-    "Yamamoto Zdravkov Zielinski Zubiri "
-).split()
-
+_NAMES = Path(__file__).parent / "names.toml"
 
 PRONOUNS = {
     "she": {"they": "she", "them": "her", "their": "her", "theirs": "hers"},
@@ -157,6 +123,12 @@ def _build_person(member: CastEntry) -> CastPerson:
     )
 
 
+@cache
+def _load_names() -> dict[str, list[str]]:
+    raw = tomllib.loads(_NAMES.read_text(encoding="utf-8"))
+    return {kind: names.split() for kind, names in raw.items()}
+
+
 def _choose_names(
     persona: WorldPersona, extra: Iterable[str], taken: set[str], chance: RandomStream
 ) -> Mapping[str, str]:
@@ -165,12 +137,12 @@ def _choose_names(
     pronouns = {member.name: member.pronoun for member in persona.cast}
     authored = [member.name for member in persona.cast if not member.name.startswith("@")]
     used = set(taken)
+    listed = _load_names()
     for name in dict.fromkeys([*authored, *extra]):
         first, _, last = _TITLE.sub("", name).partition(" ")
-        pool = {"she": FEMALE_NAMES, "he": MALE_NAMES}.get(
-            pronouns.get(name, ""), FEMALE_NAMES + MALE_NAMES
-        )
-        for part, names in ((first, pool), (last, LAST_NAMES)):
+        pools = {"she": listed["female"], "he": listed["male"]}
+        pool = pools.get(pronouns.get(name, ""), listed["female"] + listed["male"])
+        for part, names in ((first, pool), (last, listed["last"])):
             if part and part not in words:
                 fresh = [new for new in names if new not in used] or names
                 words[part] = chance.choose(fresh)
