@@ -47,7 +47,9 @@ def found(corpus: LintCorpus, entry: Question) -> list[QuestionProblem]:
 
 def graves(checker: QuestionChecker, entry: Question) -> list[str]:
     problems = checker.examine(entry).problems
-    return [each.message for each in problems if each.kind is ProblemKind.SUPPORT and each.is_grave]
+    return [
+        each.message for each in problems if each.kind is ProblemKind.SUPPORT and each.is_severe
+    ]
 
 
 @pytest.mark.parametrize("wrong", ["$999,999.", "I do not know.", "Yes.", "Hob Tarn.", "£40."])
@@ -76,7 +78,7 @@ def test_an_answer_that_lacks_one_of_several_atoms_measures_less(corpus: LintCor
 
     [problem] = found(corpus, asked)
     assert "the answer lacks Hob Tarn" in problem.message
-    assert not problem.is_grave
+    assert not problem.is_severe
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_an_answer_of_another_kind_is_found(
     [problem] = found(corpus, question(asked, answer, 1))
 
     assert said in problem.message
-    assert (problem.kind, problem.is_grave) == (ProblemKind.SUPPORT, True)
+    assert (problem.kind, problem.is_severe) == (ProblemKind.SUPPORT, True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio.lowlevel
 
 from recall_bench.core.atomic_file import remove_leftovers, replace_file
-from recall_bench.core.errors import BenchError, Malformed, ModelFault, ModelGone, Problems
+from recall_bench.core.errors import BenchError, Malformed, Problems
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import DayFile, Layout, format_days
 from recall_bench.datasets.persona_story import Persona, Story, read_persona, read_story
@@ -187,9 +187,7 @@ class _DayPass:
         try:
             day = read_day_log(file, self.story)
             retold = await self._produce_day(day)
-        except ModelGone:
-            raise
-        except (Malformed, NoUsableReply, ModelFault) as fault:
+        except (Malformed, NoUsableReply) as fault:
             self.missing.append(
                 MissingUnit(unit=f"day {file.day}", reason=str(fault), day=file.day)
             )

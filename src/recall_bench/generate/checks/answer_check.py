@@ -187,7 +187,7 @@ def _is_said(corpus: LintCorpus, asked: LintQuestion, answer: str) -> bool:
 
 
 def _make_kind_problem(message: str) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=True)
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=True)
 
 
 _MAX_SHOWN = 3
@@ -221,7 +221,7 @@ def check_atoms(asked: LintQuestion) -> Iterator[QuestionProblem]:
         yield _make_atom_problem(
             f"the answer “{asked.reference:.60}” holds none of its own atoms ({named}), which "
             "every right answer has to hold; correct the answer or atoms",
-            is_grave=True,
+            is_severe=True,
         )
 
 
@@ -277,5 +277,5 @@ def _convert_numbers(text: str) -> str:
     )
 
 
-def _make_atom_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=is_grave)
+def _make_atom_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=is_severe)

@@ -42,13 +42,13 @@ def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
         yield _make_problem(
             f"the answer should {truth.disclosure} and tells “{told[0]}”; "
             "write what may be said instead",
-            is_grave=True,
+            is_severe=True,
         )
     elif len(used := find_secret_words(corpus, asked)) >= _MIN_SECRET_WORDS:
         yield _make_problem(
             f"the answer should {truth.disclosure} and uses {', '.join(sorted(used)[:4])}, words "
             f"that only {named} uses; write what may be said instead",
-            is_grave=True,
+            is_severe=True,
         )
 
 
@@ -114,9 +114,9 @@ def check_declared_sessions(corpus: LintCorpus, asked: LintQuestion) -> Iterator
                     kind=ProblemKind.FORMAT,
                     message=f"{key} names {name}, which the persona does not declare; "
                     f"use one of {', '.join(sorted(known))}",
-                    is_grave=True,
+                    is_severe=True,
                 )
 
 
-def _make_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message, is_grave=is_grave)
+def _make_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message, is_severe=is_severe)

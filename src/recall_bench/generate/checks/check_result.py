@@ -36,20 +36,19 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionProblem:
-    """One problem of a question."""
+    """A problem of a question as a check reports it."""
 
     kind: ProblemKind
     message: str
     """What is wrong, where, and what to do."""
-    is_grave: bool = False
+    is_severe: bool = False
     """Whether answers would be graded wrongly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionRepair:
+class QuestionRepair(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Changes that would correct a question."""
 
-    changes: Mapping[str, object]
+    changes: dict[str, object]
     """New values by field; None removes a field."""
     why: str
     removes: bool = False
@@ -102,19 +101,10 @@ class QuestionVerdict(StrEnum):
 
 
 class FoundProblem(Record, frozen=True, kw_only=True):
-    """One problem of a question."""
+    """A problem of a question as files store it."""
 
     kind: ProblemKind
     message: str
-
-
-class ProposedRepair(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Changes that would correct a question."""
-
-    changes: dict[str, object]
-    """New values by field; null removes a field."""
-    why: str
-    removes: bool = False
 
 
 class VerifiedQuestion(Record, frozen=True, kw_only=True):
@@ -123,7 +113,7 @@ class VerifiedQuestion(Record, frozen=True, kw_only=True):
     id: str
     verdict: QuestionVerdict
     problems: tuple[FoundProblem, ...] = ()
-    repair: ProposedRepair | None = None
+    repair: QuestionRepair | None = None
     model: str | None = None
     """The model's opinion; None without one."""
     refused: str | None = None
@@ -185,11 +175,11 @@ def _render_table(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:
     yield ""
     yield f"  {'':<10} {'problems':>9} {'questions':>10} {'with a repair':>14}"
     for kind in ProblemKind:
-        having = [line for line in lines if any(p.kind is kind for p in line.problems)]
-        if having:
-            total = sum(p.kind is kind for line in having for p in line.problems)
-            mended = sum(line.repair is not None for line in having)
-            yield f"  {kind:<10} {total:>9,} {len(having):>10,} {mended:>14,}"
+        affected = [line for line in lines if any(p.kind is kind for p in line.problems)]
+        if affected:
+            total = sum(p.kind is kind for line in affected for p in line.problems)
+            repaired = sum(line.repair is not None for line in affected)
+            yield f"  {kind:<10} {total:>9,} {len(affected):>10,} {repaired:>14,}"
 
 
 def _list_problems(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:

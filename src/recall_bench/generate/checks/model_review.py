@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import category
 
-from recall_bench.core.errors import ModelFault, ModelGone
 from recall_bench.core.text_values import collect_topics, find_values, normalise_text
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.lint.lint_corpus import LintCorpus
@@ -303,9 +302,7 @@ async def _review_one(
             unit.prompt,
             lambda text: parse_opinion(text, first=unit.asked.opens, last=last),
         )
-    except ModelGone:
-        raise
-    except (NoUsableReply, ModelFault) as fault:
+    except NoUsableReply as fault:
         answers.missing.append(MissingUnit(unit=name, reason=str(fault)))
         on_progress(f"[{_PASS_NAME}] {name} skipped: {fault}")
         return

@@ -153,7 +153,7 @@ def run_lints(corpus: LintCorpus, lints: Sequence[Lint]) -> Iterator[QuestionPro
             yield QuestionProblem(
                 kind=_KINDS[lint.code],
                 message=remark.message,
-                is_grave=lint.severity is Severity.ERROR,
+                is_severe=lint.severity is Severity.ERROR,
             )
 
 
@@ -186,7 +186,7 @@ class StoryChecker:
         asked = parse_entry(self.corpus, entry)
         if not isinstance(asked, LintQuestion):
             found = (
-                QuestionProblem(kind=ProblemKind.FORMAT, message=each, is_grave=True)
+                QuestionProblem(kind=ProblemKind.FORMAT, message=each, is_severe=True)
                 for each in asked
             )
             return QuestionCheck(problems=tuple(found))
@@ -244,7 +244,9 @@ class StoryChecker:
     def _check_staleness(self, asked: LintQuestion) -> Iterator[QuestionProblem]:
         change = self._changes.find_change(asked)
         if change is not None:
-            yield QuestionProblem(kind=ProblemKind.STALENESS, message=change.message, is_grave=True)
+            yield QuestionProblem(
+                kind=ProblemKind.STALENESS, message=change.message, is_severe=True
+            )
         elif message := describe_undated_present(self.corpus.replace_questions(self._known), asked):
             yield QuestionProblem(kind=ProblemKind.STALENESS, message=message)
 
@@ -389,5 +391,5 @@ def _examine_row(
 
 
 def _add_problem(examined: QuestionCheck, message: str) -> QuestionCheck:
-    problem = QuestionProblem(kind=ProblemKind.FORMAT, message=message, is_grave=True)
+    problem = QuestionProblem(kind=ProblemKind.FORMAT, message=message, is_severe=True)
     return replace(examined, problems=(problem, *examined.problems))

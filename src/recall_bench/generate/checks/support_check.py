@@ -90,7 +90,7 @@ def check_support(
         yield _make_problem(
             f"too few words of the answer stand on {format_days(asked.days)}, not even {named}; "
             "correct the answer or relevant_days",
-            is_grave=True,
+            is_severe=True,
         )
     yield from _check_window(corpus, day_words, asked)
 
@@ -152,7 +152,7 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
         yield _make_problem(
             f"its evidence on day {span.day} points to characters {span.start} to {span.end}, "
             f"which are not of {span.session or 'that day'}; correct them",
-            is_grave=True,
+            is_severe=True,
         )
     yield from _check_quotes(corpus, asked)
     if not spans or outside or len(spans) < len(asked.item.truth.evidence):
@@ -163,7 +163,7 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
     if absent := [atom.shown for atom in wanted if not index.find_loose_days(atom)]:
         yield _make_problem(
             f"its evidence does not hold {', '.join(absent[:3])}; point to the sentence that does",
-            is_grave=True,
+            is_severe=True,
         )
 
 
@@ -203,7 +203,7 @@ def _check_quotes(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionP
         ):
             yield _make_problem(
                 f"day {day} does not say “{quote[:80]}” where its evidence quotes it; correct it",
-                is_grave=True,
+                is_severe=True,
             )
 
 
@@ -211,5 +211,5 @@ def _normalise_text(text: str) -> str:
     return " ".join(normalise_text(text).lower().split())
 
 
-def _make_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=is_grave)
+def _make_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=is_severe)

@@ -19,7 +19,6 @@ from recall_bench.generate.checks.boundary_check import find_retold_sentences, f
 from recall_bench.generate.checks.check_result import (
     FoundProblem,
     ProblemKind,
-    ProposedRepair,
     QuestionProblem,
     QuestionRepair,
     QuestionVerdict,
@@ -70,9 +69,7 @@ def merge_opinion(
         id=checked.name,
         verdict=_choose_verdict(problems, opinion),
         problems=tuple(FoundProblem(kind=p.kind, message=p.message) for p in problems),
-        repair=None
-        if repair is None
-        else ProposedRepair(changes=dict(repair.changes), why=repair.why, removes=repair.removes),
+        repair=repair,
         model=None if opinion is None else f"{opinion.verdict}: {opinion.reasoning}",
         refused=refused,
     )
@@ -83,7 +80,7 @@ def _choose_verdict(
 ) -> QuestionVerdict:
     """The worse verdict of the checks and the model."""
     own = QuestionVerdict.NEEDS_CLEANUP if problems else QuestionVerdict.ANSWERABLE
-    if any(problem.is_grave for problem in problems):
+    if any(problem.is_severe for problem in problems):
         own = QuestionVerdict.DEFECTIVE
     return max(own, opinion.verdict if opinion else own, key=lambda verdict: verdict.rank)
 
@@ -261,13 +258,7 @@ def _write_files(
     for name in (verification.name, "*.proposed-*"):
         remove_leftovers(folder, name)
     replace_file(verification, content)
-    repairs = {
-        place: QuestionRepair(
-            changes=line.repair.changes, why=line.repair.why, removes=line.repair.removes
-        )
-        for place, line in enumerate(lines)
-        if line.repair is not None
-    }
+    repairs = {place: line.repair for place, line in enumerate(lines) if line.repair is not None}
     return verification, write_proposal(folder, file, repairs)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from recall_bench.core.atomic_file import remove_leftovers, replace_file
-from recall_bench.core.errors import ModelFault, ModelGone, UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.sentences import split_sentences
 from recall_bench.datasets.persona_files import Layout, name_day_file
@@ -313,9 +313,7 @@ class _LedgerDaysPass:
         async def write_session(notes: SessionNotes) -> None:
             try:
                 entries[notes.session] = await self._write_entry(notes)
-            except ModelGone:
-                raise
-            except (NoUsableReply, ModelFault) as fault:
+            except NoUsableReply as fault:
                 problems.append(f"{notes.session}: {fault}")
 
         async with anyio.create_task_group() as tasks:

@@ -12,7 +12,12 @@ from recall_bench.core.yaml12 import Document
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.yaml_fields import is_whole
 from recall_bench.generate.checks.answer_check import is_in_answer
-from recall_bench.generate.checks.check_result import ProblemKind, QuestionChecker, QuestionProblem
+from recall_bench.generate.checks.check_result import (
+    FoundProblem,
+    ProblemKind,
+    QuestionChecker,
+    QuestionProblem,
+)
 from recall_bench.generate.day_log import StoryDay
 from recall_bench.generate.questions.quotation import QuotePlace, VisibilityRule, locate_quote
 from recall_bench.generate.questions.window import QuestionEntry
@@ -173,18 +178,11 @@ _MAX_REPAIRS = 3
 """A question that needs more repairs is rejected."""
 
 
-class RejectionReason(Record, frozen=True, kw_only=True):
-    """Why a question was rejected."""
-
-    kind: str
-    message: str
-
-
 class RejectedQuestion(Record, frozen=True, kw_only=True):
     """A question that was not kept."""
 
     entry: dict[str, object]
-    problems: tuple[RejectionReason, ...]
+    problems: tuple[FoundProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +226,12 @@ def _make_rejections(
 ) -> Iterator[RejectedQuestion]:
     for entry, problems in examined:
         faults = tuple(
-            RejectionReason(kind=problem.kind, message=problem.message) for problem in problems
+            FoundProblem(kind=problem.kind, message=problem.message) for problem in problems
         )
         if not faults:
             first = next(problem for _, others in examined for problem in others)
             faults = (
-                RejectionReason(kind=first.kind, message=f"its twin was rejected: {first.message}"),
+                FoundProblem(kind=first.kind, message=f"its twin was rejected: {first.message}"),
             )
         yield RejectedQuestion(entry=entry, problems=faults)
 

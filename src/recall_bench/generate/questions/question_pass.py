@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio.lowlevel
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.errors import ModelFault, ModelGone, UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import Layout
@@ -111,17 +111,18 @@ def make_model_writer(
     request: QuestionsRequest, view: StoryView, caller: "ModelCaller"
 ) -> PromptingWriter:
     """The writer for the mode that asks a model."""
-    if request.mode == STANDARD:
-        from recall_bench.generate.questions.model_questions import ModelQuestionWriter
+    from recall_bench.generate.questions.model_questions import (
+        BoundaryQuestionWriter,
+        ModelQuestionWriter,
+    )
 
+    if request.mode == STANDARD:
         return ModelQuestionWriter(
             view,
             caller,
             per_days=(request.amount, request.days_between),
             asker=request.query_session or PRINCIPAL,
         )
-    from recall_bench.generate.questions.boundary_questions import BoundaryQuestionWriter
-
     return BoundaryQuestionWriter(view, caller, asker=request.query_session)
 
 
@@ -408,9 +409,7 @@ class _WindowQueue:
             self._found[window] = await self._writer.write(
                 window, self._pass.count_questions(window)
             )
-        except ModelGone:
-            raise
-        except (NoUsableReply, ModelFault) as fault:
+        except NoUsableReply as fault:
             self._found[window] = str(fault)
         self._decide_ready()
 
