@@ -337,7 +337,7 @@ def find_lost_questions(scenario: Scenario) -> tuple[Item, ...]:
     if scenario.retold is None:
         return ()
     questions = [
-        LintQuestion(item, None, _read_demands(item))
+        LintQuestion(item, None, {"atoms": list(item.truth.atoms)})
         for item in scenario.items
         if _is_answerable(item)
     ]
@@ -365,10 +365,6 @@ def _is_answerable(item: Item) -> bool:
     truth = item.truth
     is_told = truth.disclosure in (None, Disclosure.ANSWER)
     return bool(truth.evidence) and truth.expects is Expects.ANSWER and is_told
-
-
-def _read_demands(item: Item) -> dict[str, object]:
-    return {"atoms": list(item.truth.atoms)}
 
 
 def _make_day_logs(episodes: Iterator[Episode]) -> Iterator[DayLog]:

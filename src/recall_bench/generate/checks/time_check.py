@@ -9,7 +9,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cached_property
 
 from recall_bench.core.scenario import Disclosure
@@ -77,7 +76,7 @@ def replace_day_numbers(corpus: LintCorpus, text: str) -> str | None:
 
     def replace_day(match: re.Match[str]) -> str:
         nonlocal is_whole
-        at = _find_date(corpus, int(match[1]))
+        at = corpus.text_dates.get(int(match[1]))
         is_whole = is_whole and at is not None
         return match[0] if at is None else at.isoformat()
 
@@ -93,11 +92,6 @@ def replace_day_numbers(corpus: LintCorpus, text: str) -> str | None:
 def _format_span(match: re.Match[str]) -> str:
     start = "From" if match["word"][0].isupper() else "from"
     return f"{start} {match['first']} to {match['last']}"
-
-
-def _find_date(corpus: LintCorpus, day: int) -> date | None:
-    """The date in the day's own text."""
-    return corpus.text_dates.get(day)
 
 
 _KINDS = (MONEY, PERCENT, NUMBER, TIME)

@@ -142,7 +142,7 @@ def build_story_prompt(
             most=most,
             counts=_describe_counts(days),
             directed=count_fewest_with_directives(most),
-            lengths=_describe_lengths(days),
+            lengths=", ".join(f"{kind} {_describe_length(kind, days)}" for kind in _LENGTHS),
             at_once=MAX_CONCURRENT_ARCS,
             pauses=_describe_pauses(days),
             secrets=_describe_secrets(days) if has_secrets else "",
@@ -154,10 +154,6 @@ def build_story_prompt(
 def _describe_counts(days: int) -> str:
     wanted = [f"{count} of type {kind}" for kind, count in count_fewest_arcs(days).items() if count]
     return f"at least {', '.join(wanted)}" if wanted else "of any type"
-
-
-def _describe_lengths(days: int) -> str:
-    return ", ".join(f"{kind} {_describe_length(kind, days)}" for kind in _LENGTHS)
 
 
 def _describe_length(kind: str, days: int) -> str:

@@ -133,7 +133,8 @@ class OfflineQuestionWriter:
         groups = [
             group
             for group in self._group_drafts()
-            if window.first <= _find_answerable_day(group) <= window.last and self._is_told(group)
+            if window.first <= max(draft.known_from for draft, _ in group) <= window.last
+            and all(self._locator.is_present(draft.evidence) for draft, _ in group)
         ]
         return [
             entry for group in _distribute(groups, amount) for entry in self._make_entries(group)
@@ -179,20 +180,12 @@ class OfflineQuestionWriter:
                 secrets.setdefault(draft.secret, []).append((draft, record))
         yield from secrets.values()
 
-    def _is_told(self, group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]) -> bool:
-        return all(self._locator.is_present(draft.evidence) for draft, _ in group)
-
     def _make_entries(
         self, group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]
     ) -> Iterator[QuestionEntry]:
         for draft, record in group:
             entry = {key: part for key, part in record.items() if key != "id" and part is not None}
             yield {**entry, "evidence": self._locator.locate_spans(draft.evidence)}
-
-
-def _find_answerable_day(group: Sequence[tuple[LedgerQuestion, Mapping[str, object]]]) -> int:
-    """The day from which the whole group can be asked."""
-    return max(draft.known_from for draft, _ in group)
 
 
 def _distribute(

@@ -148,7 +148,7 @@ def _make_recordable(questions: tuple[Raw, ...]) -> tuple[Raw, ...] | RejectedRe
         return RejectedReply(
             ("a question is nested too deeply; give each field as it was asked for",)
         )
-    if not any(_is_readable(each) for each in questions):
+    if not any(all(read_text(each, key) for key in ("question", "answer")) for each in questions):
         return RejectedReply((_UNREADABLE,))
     return tuple(
         json.loads(json.dumps(each, ensure_ascii=False).encode(errors="ignore"))
@@ -160,10 +160,6 @@ def _is_deep(part: object, left: int) -> bool:
     """Whether it is nested deeper than `left` levels; readers of the record have a limit."""
     parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     return left < 0 or any(_is_deep(each, left - 1) for each in parts)
-
-
-def _is_readable(raw: Raw) -> bool:
-    return all(read_text(raw, key) for key in ("question", "answer"))
 
 
 def _recover_questions(text: str) -> tuple[Raw, ...]:

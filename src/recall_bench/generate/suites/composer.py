@@ -118,7 +118,10 @@ class PromptComposer:
     ) -> list[Phrasing]:
         """Sentences to try, quotes last."""
         last = _TELLING if len(about) == 1 else _TELLING | {TopicKind.CLAIM}
-        topics = [_shuffle_topics(self._topics[memory.name], last, chance) for memory in about]
+        topics = [
+            sorted(chance.shuffle(self._topics[memory.name]), key=lambda topic: topic.kind in last)
+            for memory in about
+        ]
         if len(topics) == 1:
             ways = [chance.shuffle(phrase_alone(topic)) for topic in topics[0]]
             return [way for some in zip_longest(*ways) for way in some if way][:TRIES]
@@ -144,13 +147,6 @@ class PromptComposer:
         return own | {
             name for name in alike if fits[name] >= least and (labelled is None or name in labelled)
         }
-
-
-def _shuffle_topics(
-    topics: Sequence[MemoryTopic], last: frozenset[TopicKind], chance: SampleRandom
-) -> list[MemoryTopic]:
-    """In random order, with some kinds last."""
-    return sorted(chance.shuffle(topics), key=lambda topic: topic.kind in last)
 
 
 def _group_memories(picked: Sequence[MemoryFile]) -> list[tuple[MemoryFile, ...]]:

@@ -142,7 +142,7 @@ def parse_claim(sentence: str, casing: WordCasing) -> EnglishClaim | None:
         if (
             _is_verb(word, words[:place], casing)
             and place
-            and not _is_only_determiners(words[:place])
+            and not all(word.lower() in DETERMINERS for word in words[:place])
         ):
             subject = words[: place - 1] if words[place - 1] in _ADVERB else words[:place]
             if not _is_subject(subject) or place + 1 == len(words):
@@ -188,10 +188,6 @@ def _is_verb(word: str, before: list[str], casing: WordCasing) -> bool:
     """Whether it is a known verb, or a past tense after a known name: `Ada signed`."""
     did = word.endswith("ed") and bool(before) and all(map(casing.is_known, before))
     return word in _FINITE or did
-
-
-def _is_only_determiners(subject: list[str]) -> bool:
-    return all(word.lower() in DETERMINERS for word in subject)
 
 
 def _is_subject(words: list[str]) -> bool:

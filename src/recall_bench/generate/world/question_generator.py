@@ -76,7 +76,9 @@ class QuestionQuotas:
                 window = (min(draft.known_from for draft in group) - 1) // WINDOW
                 self._authored.setdefault((window, first.category), []).append(group)
             else:
-                self._waiting[_choose_bucket(first)].append(group)
+                self._waiting[(first.kind if first.kind in _QUOTAS else first.category)].append(
+                    group
+                )
 
     def close_window(self) -> Iterator[LedgerQuestion]:
         """The selection of this window; the rest is dropped."""
@@ -132,10 +134,6 @@ def _group_by_secret(drafts: Iterable[LedgerQuestion]) -> list[list[LedgerQuesti
     for number, draft in enumerate(drafts):
         groups.setdefault(draft.secret or number, []).append(draft)
     return list(groups.values())
-
-
-def _choose_bucket(draft: LedgerQuestion) -> str:
-    return draft.kind if draft.kind in _QUOTAS else draft.category
 
 
 class LedgerQuestionGenerator:
