@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import DataError, Malformed, UsageError
+from recall_bench.core.errors import DataError, Malformed
 from recall_bench.core.scenario import Turn
-from recall_bench.datasets.transcripts import load_conversations, load_tool_calls
 from tests.conftest import shared_data
 from tests.datasets.persona_folder import plant
+from tests.datasets.transcript_files import load_conversations, load_tool_calls
 
 STORY = "arcs-6d.yaml"
 
@@ -146,15 +146,6 @@ def test_two_conversations_of_one_day_are_not_chosen_between(folder: Path) -> No
     write_talk(folder, "conv-0002.md", "")
 
     with pytest.raises(Malformed, match="is for the same day"):
-        load_conversations(folder, STORY)
-
-
-def test_a_story_without_them_says_so_at_once(tmp_path: Path) -> None:
-    folder = plant(tmp_path)
-
-    with pytest.raises(UsageError, match=r"nursery/tools-6d does not exist"):
-        load_tool_calls(folder, STORY)
-    with pytest.raises(UsageError, match=r"nursery/conversations-6d does not exist"):
         load_conversations(folder, STORY)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
-from recall_bench.generate.creation.arc_rules import count_fewest_arcs
+from recall_bench.generate.creation.story_rules import count_fewest_arcs
 from recall_bench.models.model import Finish, Prompt, Reply
 
 Raw = dict[str, Any]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.datasets.transcripts import load_conversations
 from recall_bench.generate.conversations import build_dialogue, generate_conversations
 from recall_bench.generate.day_log import count_coverage
 from recall_bench.generate.pass_request import ConversationsRequest
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
+from tests.datasets.transcript_files import load_conversations
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import a_day, told_day
 

@@ -19,8 +19,8 @@ from recall_bench.generate.days.diary import PastReader
 from recall_bench.generate.days.ledger_days import write_from_ledger
 from recall_bench.generate.pass_request import ConversationsRequest, DaysRequest, QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
+from recall_bench.generate.questions.question_store import WindowRecord
 from recall_bench.generate.questions.window import QuestionWindow
-from recall_bench.generate.questions.window_record import WindowRecord
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
 from tests.generate.scripted_days import ARCS as DAYS_ARCS

@@ -19,7 +19,6 @@ from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.lint.value_index import DayLog
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import Persona, read_persona
-from recall_bench.datasets.transcripts import load_conversations, load_tool_calls
 from recall_bench.generate.checks.time_check import is_numbering_days
 from recall_bench.generate.conversations import build_conversation_prompt as asking_for_dialogue
 from recall_bench.generate.conversations import (
@@ -40,6 +39,7 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import build_tool_calls_prompt as asking_for_calls
 from recall_bench.generate.tool_calls import generate_tool_calls, list_calls, parse_calls
 from recall_bench.models.model import Prompt
+from tests.datasets.transcript_files import load_conversations, load_tool_calls
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import a_day, told_day
 

@@ -13,8 +13,12 @@ from recall_bench.generate.checks.check_result import (
     VerifiedQuestion,
     VerifyResult,
 )
-from recall_bench.generate.checks.model_review import MAX_CHARACTERS, ModelOpinion, parse_opinion
-from recall_bench.generate.checks.verify_pass import verify_questions
+from recall_bench.generate.checks.verify_pass import (
+    MAX_CHARACTERS,
+    ModelOpinion,
+    parse_opinion,
+    verify_questions,
+)
 from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.pass_request import VerifyRequest
 from recall_bench.models.model import Prompt

@@ -11,7 +11,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.pass_request import QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
-from recall_bench.generate.questions.window_record import WindowRecord
+from recall_bench.generate.questions.question_store import WindowRecord
 from recall_bench.models.model import Finish, Prompt, Reply
 from tests.generate.scripted_questions import (
     STRANGE,

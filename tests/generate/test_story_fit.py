@@ -13,7 +13,6 @@ from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.datasets.lint.lint_report import lint_story
 from recall_bench.datasets.persona_files import Layout
-from recall_bench.generate.creation.arc_rules import count_fewest_arcs
 from recall_bench.generate.creation.offline_persona import (
     OfflineStoryRequest,
     compose_sources,
@@ -27,6 +26,7 @@ from recall_bench.generate.creation.story_fit import (
     move_arc,
     move_story,
 )
+from recall_bench.generate.creation.story_rules import count_fewest_arcs
 from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.world.build import parse_epoch, write_world
 from recall_bench.generate.world.sources import AuthoredStory, WorldSources, read_sources

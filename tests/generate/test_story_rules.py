@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from recall_bench.core.yaml12 import Document
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_story import Arc, Persona, Story, parse_persona, parse_story
-from recall_bench.generate.creation.arc_rules import (
+from recall_bench.generate.creation.story_rules import (
+    check_persona,
+    check_story,
     compute_arc_bounds,
     count_fewest_arcs,
     count_fewest_with_directives,
 )
-from recall_bench.generate.creation.story_rules import check_persona, check_story
 from tests.generate import made_personas
 
 LENGTHS = (1, 2, 10, 30, 119, 120, 180, 1000, 3000)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.transcripts import load_tool_calls
 from recall_bench.generate.pass_request import PassRequest
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import generate_tool_calls, list_calls
 from recall_bench.models.model import Prompt
+from tests.datasets.transcript_files import load_tool_calls
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import told_day
 

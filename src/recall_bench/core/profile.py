@@ -1,7 +1,6 @@
 """Settings from a YAML profile."""
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,6 +8,7 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import describe_settings
+from recall_bench.core.suggestion import suggest
 
 
 class _ProfileSection(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -121,8 +121,7 @@ def _refuse_unknown(raw: dict[str, Any], section: type[_ProfileSection], where: 
     known = {f.encode_name: f for f in msgspec.structs.fields(section)}
     for key, value in raw.items():
         if key not in known:
-            near = get_close_matches(str(key), known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {_list_keys(section)}"
+            hint = suggest(key, known, f"known keys: {_list_keys(section)}")
             raise UsageError(f"{where}: unknown key {key!r}; {hint}")
         inner = [t for t in _list_members(known[key].type) if isinstance(t, type)]
         nested = next((t for t in inner if issubclass(t, _ProfileSection)), None)

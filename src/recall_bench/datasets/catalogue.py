@@ -1,7 +1,6 @@
 """The public datasets by name, and their sources in `sources.toml`: addresses, pinned digests."""
 
 import tomllib
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+from recall_bench.core.suggestion import suggest
 from recall_bench.datasets.public_dataset import PublicDataset
 
 _SOURCES_FILE = Path(__file__).parent / "sources.toml"
@@ -113,7 +113,6 @@ def find_dataset(name: str) -> PublicDataset:
     """Return the dataset of this name; UsageError if there is none."""
     known = {dataset.name: dataset for dataset in list_datasets()}
     if name not in known:
-        near = get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = suggest(name, known, end="? ")
         raise UsageError(f"no dataset named {name!r}; {hint}available: {', '.join(known)}")
     return known[name]

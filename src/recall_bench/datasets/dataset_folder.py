@@ -6,7 +6,6 @@ for a tree of files, their list.
 """
 
 import gzip
-import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -18,15 +17,15 @@ from typing import TypeVar
 
 import msgspec
 
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.record import Record
 from recall_bench.datasets.catalogue import SourceFile, find_source
+from recall_bench.datasets.public_dataset import is_gzip
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
-
-_GZIP = b"\x1f\x8b"
 
 
 def digest_file(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
@@ -39,12 +38,6 @@ def digest_file(path: Path, on_bytes: Callable[[int], None] | None = None) -> st
             if on_bytes is not None:
                 on_bytes(done)
     return total.hexdigest()
-
-
-def is_gzip(path: Path) -> bool:
-    """Whether the file is gzip, by its content."""
-    with path.open("rb") as file:
-        return file.read(len(_GZIP)) == _GZIP
 
 
 def digest_content(path: Path) -> str:
@@ -263,8 +256,4 @@ def _read_json(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def _write_json(path: Path, content: Mapping[str, object]) -> None:
-    """Replace the file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_bytes(msgspec.json.encode(content))
-    fresh.replace(path)
+    replace_file(path, msgspec.json.encode(content))

@@ -17,7 +17,6 @@ from recall_bench.datasets.dataset_folder import (
     find_download,
     format_size,
     get_datasets_folder,
-    is_gzip,
     list_digests,
     list_files,
     locate_folder,
@@ -27,6 +26,7 @@ from recall_bench.datasets.dataset_folder import (
     remember_files,
     unpack_blocks,
 )
+from recall_bench.datasets.public_dataset import is_gzip
 from recall_bench.datasets.transfer import DownloadProgress, check_address, discard_part, fetch_file
 
 
@@ -226,7 +226,8 @@ def _list_files(
     if not (known := list_files(name)):
         if not options.takes_unpinned:
             raise UsageError(_format_pin_error(name, f"the files of {name}"))
-        from recall_bench.datasets.transfer import fetch_listing
+        from recall_bench.datasets.public_dataset import is_gzip
+from recall_bench.datasets.transfer import fetch_listing
 
         known = fetch_listing(listing)
         if not known:

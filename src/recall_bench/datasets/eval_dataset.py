@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from enum import StrEnum
 from hashlib import file_digest
 from pathlib import Path
@@ -14,6 +13,7 @@ from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import RUNS, Settings
+from recall_bench.core.suggestion import suggest
 from recall_bench.datasets.catalogue import find_dataset, find_source
 from recall_bench.datasets.dataset_folder import check_pin, find_download, find_layer_file
 from recall_bench.datasets.methodologies import STRICT, Methodology, find_methodology
@@ -183,8 +183,7 @@ class _DatasetScan:
         """Raise UsageError for an unknown category, or if nothing is left to ask."""
         for name in categories:
             if name not in self._seen:
-                near = get_close_matches(name, self._seen, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}? " if near else ""
+                hint = suggest(name, self._seen, end="? ")
                 raise UsageError(
                     f"--categories: no question is of {name!r}; {hint}"
                     f"There are {', '.join(self._seen)}"

@@ -18,9 +18,10 @@ from recall_bench.core.scenario import (
     Item,
     Truth,
 )
+from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.persona_files import format_days, name_day_file
-from recall_bench.datasets.yaml_fields import Fields, describe_value, find_nearest, read_mappings
+from recall_bench.datasets.yaml_fields import Fields, describe_value, read_mappings
 
 _KEYS = frozenset(
     {

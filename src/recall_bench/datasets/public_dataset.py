@@ -133,7 +133,7 @@ def refuse_corrections(name: str, layers: Mapping[str, Path]) -> None:
         raise UsageError(f"{name} has no corrections to lay over it; leave out {min(layers)!r}")
 
 
-_PACKED = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b"
 _Shape = TypeVar("_Shape")
 
 
@@ -158,6 +158,12 @@ def locate_file(data: Path, *names: str) -> Path:
 
 def _list_spellings(path: Path) -> tuple[Path, Path]:
     return path, path.with_name(f"{path.name}.gz")
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether the file is gzip, by its content."""
+    with path.open("rb") as file:
+        return file.read(len(_GZIP)) == _GZIP
 
 
 class JsonArray:
@@ -203,7 +209,7 @@ class JsonArray:
 def _map_file(path: Path) -> mmap.mmap:
     try:
         with path.open("rb") as file:
-            if file.read(len(_PACKED)) == _PACKED:
+            if is_gzip(path):
                 return _unpack(file)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
@@ -218,7 +224,6 @@ def _map_file(path: Path) -> mmap.mmap:
 
 
 def _unpack(file: BinaryIO) -> mmap.mmap:
-    file.seek(0)
     with gzip.open(file) as packed, TemporaryFile() as room:
         shutil.copyfileobj(packed, room, 1 << 20)
         room.flush()

@@ -70,22 +70,6 @@ class TranscriptFile:
     """The name in messages."""
 
 
-def load_tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
-    """Yield the tool calls of a story by day; UsageError if it has none."""
-    layout = Layout(folder, arcs)
-    if not layout.tools.is_dir():
-        raise _make_absence_error(layout, layout.tools, "tool calls")
-    return map(read_tool_calls, list_tool_call_files(layout))
-
-
-def load_conversations(folder: Path, arcs: str) -> Iterator[DayConversation]:
-    """Yield the conversations of a story by day; UsageError if it has none."""
-    layout = Layout(folder, arcs)
-    if not layout.conversations.is_dir():
-        raise _make_absence_error(layout, layout.conversations, "conversations")
-    return map(read_conversation, list_conversation_files(layout))
-
-
 def list_tool_call_files(layout: Layout) -> list[TranscriptFile]:
     """List the files of tool calls, in story order."""
     return _list_files(layout, layout.tools, _TOOLS)
@@ -94,10 +78,6 @@ def list_tool_call_files(layout: Layout) -> list[TranscriptFile]:
 def list_conversation_files(layout: Layout) -> list[TranscriptFile]:
     """List the files of conversations, in story order."""
     return _list_files(layout, layout.conversations, _CONVERSATION)
-
-
-def _make_absence_error(layout: Layout, folder: Path, what: str) -> UsageError:
-    return UsageError(f"{layout.name(folder)} does not exist; {layout.arcs} has no {what}")
 
 
 def _list_files(layout: Layout, folder: Path, pattern: re.Pattern[str]) -> list[TranscriptFile]:

@@ -7,10 +7,10 @@ A method that finds a fault adds it to the problems and returns an empty value o
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
-from difflib import get_close_matches
 from typing import cast
 
 from recall_bench.core.errors import BenchError, Malformed, Problems
+from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.yaml12 import Document, Key
 
 
@@ -227,13 +227,6 @@ def parse_iso_date(text: str) -> date | None:
         return None
 
 
-def find_nearest(word: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
-    """Return the known word most similar to this one, ignoring case, hyphens and blanks."""
-    folded = {_normalise_key(candidate): candidate for candidate in known}
-    close = get_close_matches(_normalise_key(word), folded, n=1, cutoff=cutoff)
-    return folded[close[0]] if close else None
-
-
 def describe_value(value: object) -> str:
     """Describe a value for messages."""
     match value:
@@ -249,10 +242,6 @@ def describe_value(value: object) -> str:
             return "a list"
         case _:
             return "a mapping"
-
-
-def _normalise_key(word: str) -> str:
-    return re.sub(r"[-_ ]", "", word).lower()
 
 
 def _follow_path(content: object, path: tuple[Key, ...]) -> object:

@@ -13,7 +13,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import BenchError, DataError, UsageError
-from recall_bench.generate.story_lookup import load_day_texts
+from recall_bench.generate.shipped_personas import load_day_texts
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.runs.run_folder import RunFolder

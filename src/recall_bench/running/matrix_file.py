@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -13,6 +12,7 @@ import msgspec
 from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.core.profile import Profile, extract_settings, resolve_code_path
 from recall_bench.core.settings import RUNS
+from recall_bench.core.suggestion import suggest
 from recall_bench.core.yaml12 import Document, Key, read_document
 
 DEFAULT: Final = "default"
@@ -283,8 +283,7 @@ class _MatrixReader:
 
 
 def _suggest_key(key: object, known: list[str] | tuple[str, ...]) -> str:
-    near = get_close_matches(str(key), known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+    return "; " + suggest(key, known, f"known: {', '.join(known)}")
 
 
 def _list_keys(section: str) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.datasets.catalogue import list_datasets
-from recall_bench.generate.shipped_personas import BuildProgress
-from recall_bench.generate.story_lookup import FoundStory, find_stories
+from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components

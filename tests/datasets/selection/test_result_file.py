@@ -11,10 +11,10 @@ from recall_bench.datasets.selection.result_file import (
     ResultForm,
     SuiteResult,
     compute_percentages,
-    make_entry,
     write_result,
 )
 from recall_bench.metrics.selection import SelectionOutcome
+from tests.datasets.selection.result_entries import make_entry
 from tests.datasets.selection.result_parser import parse_result
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"

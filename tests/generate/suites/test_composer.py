@@ -7,11 +7,15 @@ import pytest
 
 from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
 from recall_bench.generate.suites import composer
-from recall_bench.generate.suites import relevance as supporting
+from recall_bench.generate.suites import composer as supporting
 from recall_bench.generate.suites.batch import KnownTests
-from recall_bench.generate.suites.composer import CLEAR, PromptComposer
-from recall_bench.generate.suites.phrases import list_messages, load_phrases
-from recall_bench.generate.suites.relevance import MemoryRelevance
+from recall_bench.generate.suites.composer import (
+    CLEAR,
+    MemoryRelevance,
+    PromptComposer,
+    list_messages,
+    load_phrases,
+)
 from recall_bench.generate.suites.sample import DrawRefusal, SampleRandom, SuiteDraft
 from tests.generate.suites.sample_memories import TWIN, memories
 

@@ -13,7 +13,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.datasets.selection.suite import open_suite
 from recall_bench.generate.suites.batch import _write_new
-from recall_bench.generate.suites.phrases import load_phrases
+from recall_bench.generate.suites.composer import load_phrases
 from recall_bench.generate.suites.sample import SuiteRequest
 from recall_bench.generate.suites.suite_generator import DRAWS, generate_tests
 from tests.generate.suites.sample_memories import TEXTS, TWIN, asked, written

@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.datasets.selection.memory_file import read_memory
-from recall_bench.generate.suites.phrases import load_phrases
+from recall_bench.generate.suites.composer import load_phrases
 from recall_bench.generate.suites.topics import MemoryTopic, TopicKind, extract_topics, learn_casing
 from tests.generate.suites.sample_memories import memories
 

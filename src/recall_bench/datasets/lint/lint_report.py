@@ -9,6 +9,7 @@ from statistics import median
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+from recall_bench.core.suggestion import find_nearest
 from recall_bench.datasets.lint import (
     answer_checks,
     boundary_checks,
@@ -28,7 +29,6 @@ from recall_bench.datasets.lint.lint_corpus import (
     Severity,
     read_corpus,
 )
-from recall_bench.datasets.yaml_fields import find_nearest
 
 LINTS: tuple[Lint, ...] = (
     *history_checks.FILE_LINTS,

@@ -16,7 +16,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.datasets.selection.bench_file import Pairs, check_header
-from recall_bench.metrics.selection import CLASSES, NO_CLASS, SelectionOutcome, compare_selection
+from recall_bench.metrics.selection import CLASSES, NO_CLASS, SelectionOutcome
 
 TITLE = "# Recall Benchmark Results"
 SUMMARY, TESTS = "[summary]", "[tests]"
@@ -88,28 +88,6 @@ class SuiteResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     def underrecalled(self) -> int:
         """The number of missing memories over all tests."""
         return sum(len(entry.missing) for entry in self.entries)
-
-
-def make_entry(
-    name: str,
-    *,
-    expected: tuple[str, ...],
-    recalled: tuple[str, ...],
-    prompt: str | None = None,
-    presearch: PresearchResult | None = None,
-) -> ResultEntry:
-    """Make the entry of a test with a selection, which may be empty."""
-    compared = compare_selection(expected, recalled)
-    return ResultEntry(
-        name=name,
-        expected=expected,
-        outcome=compared.outcome,
-        recalled=recalled,
-        missing=compared.missing,
-        extra=compared.extra,
-        prompt=prompt,
-        presearch=presearch,
-    )
 
 
 def write_result(result: SuiteResult, *, form: ResultForm = ResultForm.RIGHT) -> str:

@@ -6,17 +6,17 @@ The prompts depend only on the description, on persona.yaml, and on the story's 
 from datetime import date
 
 from recall_bench.datasets.persona_story import ARC_TYPES
-from recall_bench.generate.creation.arc_rules import (
+from recall_bench.generate.creation.story_rules import (
     LONGEST_QUIET,
     MAX_CONCURRENT_ARCS,
     QUIET_FROM,
+    SECRETS_FROM,
     SHORTEST_QUIET,
     compute_arc_bounds,
     count_fewest_arcs,
     count_fewest_with_directives,
     count_most_quiet_periods,
 )
-from recall_bench.generate.creation.story_rules import SECRETS_FROM
 from recall_bench.generate.json_schema import (
     FLAG,
     TEXT,

@@ -15,6 +15,7 @@ from textwrap import wrap
 import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.yaml12 import Document
 from recall_bench.core.yaml_writer import format_scalar
 from recall_bench.datasets.persona_story import (
@@ -24,7 +25,6 @@ from recall_bench.datasets.persona_story import (
     parse_persona,
     parse_story,
 )
-from recall_bench.datasets.yaml_fields import find_nearest
 from recall_bench.generate.creation.story_rules import check_persona, check_story
 from recall_bench.generate.model_reply import RejectedReply, remove_unwritable
 

@@ -30,9 +30,9 @@ from recall_bench.datasets.persona_story import (
     read_story,
 )
 from recall_bench.generate.call_log import FOLDER, CallLog, log_path
-from recall_bench.generate.creation.arc_rules import compute_arc_bounds
 from recall_bench.generate.creation.persona_prompt import build_persona_prompt, build_story_prompt
 from recall_bench.generate.creation.persona_reply import parse_persona_reply, parse_story_reply
+from recall_bench.generate.creation.story_rules import compute_arc_bounds
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import CreateRequest

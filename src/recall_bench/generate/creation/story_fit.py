@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from recall_bench.datasets.persona_story import ARC_TYPES
-from recall_bench.generate.creation.arc_rules import count_fewest_arcs
+from recall_bench.generate.creation.story_rules import count_fewest_arcs
 from recall_bench.generate.world.templates import parse_template
 from recall_bench.generate.world.validation import MOST_CONCURRENT
 

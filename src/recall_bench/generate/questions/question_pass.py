@@ -31,7 +31,7 @@ from recall_bench.generate.pass_run import (
     run_pass,
     run_units,
 )
-from recall_bench.generate.questions.question_store import QuestionFile, QuestionStore
+from recall_bench.generate.questions.question_store import QuestionFile, QuestionStore, WindowRecord
 from recall_bench.generate.questions.story_view import SessionMembers, StoryView
 from recall_bench.generate.questions.window import (
     QuestionEntry,
@@ -42,7 +42,6 @@ from recall_bench.generate.questions.window import (
     find_unasked_part,
     list_windows,
 )
-from recall_bench.generate.questions.window_record import WindowRecord
 
 if TYPE_CHECKING:
     from recall_bench.generate.checks.check_result import QuestionChecker

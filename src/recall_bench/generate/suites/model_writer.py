@@ -14,7 +14,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.generate.json_schema import TEXT, TEXTS, make_object
 from recall_bench.generate.prompt_text import load_prompt
-from recall_bench.generate.suites.phrases import load_phrases
+from recall_bench.generate.suites.composer import load_phrases
 from recall_bench.generate.suites.sample import DrawRefusal, SampleRandom, SuiteDraft
 from recall_bench.models.model import FencedText, Finish, Model, Prompt, Reply, fence_blocks
 from recall_bench.systems.selectors.agent_prompt import (

@@ -23,10 +23,13 @@ from recall_bench.generate.suites.batch import (
     open_corpus,
     open_tests,
 )
-from recall_bench.generate.suites.composer import PromptComposer
+from recall_bench.generate.suites.composer import (
+    STRONG,
+    MemoryRelevance,
+    PromptComposer,
+    load_phrases,
+)
 from recall_bench.generate.suites.model_writer import ModelWriter
-from recall_bench.generate.suites.phrases import load_phrases
-from recall_bench.generate.suites.relevance import STRONG, MemoryRelevance
 from recall_bench.generate.suites.sample import (
     OFFLINE,
     BatchStop,

@@ -1,13 +1,13 @@
 """The rules of a gate, from a file and from flags; in points of 100."""
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Final
 
 import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import ComputedRecord
+from recall_bench.core.suggestion import suggest
 
 FULL_SCORE: Final = 100.0
 """Scores are in points of 100, the share of full marks; rates are in %."""
@@ -88,8 +88,7 @@ def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, obje
         raise UsageError(f"{where}: rules are a mapping of keys; known keys: {', '.join(fields)}")
     for key in content:
         if key not in fields:
-            near = get_close_matches(str(key), fields, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(fields)}"
+            hint = suggest(key, fields, f"known keys: {', '.join(fields)}")
             raise UsageError(f"{where}: unknown key {str(key)[:60]!r}; {hint}")
     given = {fields[key]: value for key, value in content.items() if value is not None}
     for field, value in given.items():

@@ -1,7 +1,6 @@
 """The settings of the built-in systems, their ranges and their defaults."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Self, TypeVar
 
 import msgspec
@@ -9,6 +8,7 @@ from msgspec import Meta
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+from recall_bench.core.suggestion import suggest
 from recall_bench.systems.builtin.chunks import Chunking
 from recall_bench.systems.builtin.consolidation import Consolidation
 from recall_bench.systems.builtin.retrieval import Fusion
@@ -173,6 +173,4 @@ def _resolve_boost(said: bool | float) -> float:
 def _suggest_setting(key: str, known: list[str]) -> str:
     if not known:
         return "it has none, so leave it out"
-    nearest = get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    return f"{hint}There are {', '.join(known)}"
+    return f"{suggest(key, known, end='? ')}There are {', '.join(known)}"

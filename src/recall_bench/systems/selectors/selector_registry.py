@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Literal
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
+from recall_bench.core.suggestion import suggest
 from recall_bench.core.user_code import is_code_target, split_target
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import NoOptions, read_options
@@ -99,6 +99,5 @@ def _is_program(target: str) -> bool:
 def _suggest_target(target: str) -> str:
     if _is_program(target) or shutil.which(target):
         return f"a program is written 'command:{target}'"
-    nearest = get_close_matches(target, NAMES, n=1, cutoff=0.5)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    hint = suggest(target, NAMES, end="? ")
     return f"{hint}There are {', '.join(NAMES)}, command:PROGRAM, file.py:name and module:name"
