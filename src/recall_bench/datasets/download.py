@@ -226,8 +226,7 @@ def _list_files(
     if not (known := list_files(name)):
         if not options.takes_unpinned:
             raise UsageError(_format_pin_error(name, f"the files of {name}"))
-        from recall_bench.datasets.public_dataset import is_gzip
-from recall_bench.datasets.transfer import fetch_listing
+        from recall_bench.datasets.transfer import fetch_listing
 
         known = fetch_listing(listing)
         if not known:
