@@ -2,6 +2,7 @@
 
 import tomllib
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -86,27 +87,22 @@ def find_source(name: str) -> DatasetSource:
     return load_sources()[name]
 
 
+_LOADERS = (
+    "locomo",
+    "longmemeval",
+    "convomem",
+    "membench",
+    "personamem",
+    "memoryarena",
+    "persona_json",
+)
+"""The modules with a tuple `DATASETS`, in the order of the documentation."""
+
+
 def list_datasets() -> tuple[PublicDataset, ...]:
     """List all datasets, in the order of the documentation."""
-    from recall_bench.datasets import (
-        convomem,
-        locomo,
-        longmemeval,
-        membench,
-        memoryarena,
-        persona_json,
-        personamem,
-    )
-
-    return (
-        *locomo.DATASETS,
-        *longmemeval.DATASETS,
-        *convomem.DATASETS,
-        *membench.DATASETS,
-        *personamem.DATASETS,
-        *memoryarena.DATASETS,
-        *persona_json.DATASETS,
-    )
+    modules = (import_module(f"recall_bench.datasets.{name}") for name in _LOADERS)
+    return tuple(dataset for module in modules for dataset in module.DATASETS)
 
 
 def find_dataset(name: str) -> PublicDataset:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -36,6 +36,7 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     PublicDataset,
     build_dialogue,
+    list_json_files,
     load_file_by_file,
     refuse_corrections,
 )
@@ -118,20 +119,8 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
         except ValueError as error:
             raise Malformed(f"{path}, item {row.number}", str(error)) from error
 
-    return load_file_by_file(_list_files(data), _read, build)
-
-
-def _list_files(data: Path) -> list[Path]:
-    if data.is_file():
-        return [data]
-    if not data.is_dir():
-        raise UsageError(f"there is no {data}; name ConvoMem's evidence_questions or a file of it")
-    inner = (data / name for name in _QUESTIONS if (data / name).is_dir())
-    folder = next(inner, data)
-    files = sorted(folder.rglob("*.json"), key=lambda path: path.relative_to(folder).parts)
-    if not files:
-        raise UsageError(f"{data} holds no JSON file; name ConvoMem's evidence_questions")
-    return files
+    files = list_json_files(data, "ConvoMem's evidence_questions", _QUESTIONS, "**/*.json")
+    return load_file_by_file(files, _read, build)
 
 
 def _read(path: Path) -> list[_ConvoMemRow]:

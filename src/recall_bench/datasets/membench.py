@@ -29,7 +29,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.errors import Malformed
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -43,6 +43,7 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     PublicDataset,
     build_dialogue,
+    list_json_files,
     load_file_by_file,
     refuse_corrections,
 )
@@ -162,19 +163,8 @@ def _load(view: _View, data: Path, layers: Mapping[str, Path]) -> Sequence[Scena
             where = f"{path}, {row.source}, trajectory {row.number}"
             raise Malformed(where, str(error)) from error
 
-    return load_file_by_file(_list_files(view, data), _read, build)
-
-
-def _list_files(view: _View, data: Path) -> list[Path]:
-    if data.is_file():
-        return [data]
-    if not data.is_dir():
-        raise UsageError(f"there is no {data}; name MemBench's {view} folder or a file of it")
-    inner = (data / name for name in (f"MemData/{view}", view) if (data / name).is_dir())
-    files = sorted(next(inner, data).glob("*.json"))
-    if not files:
-        raise UsageError(f"{data} holds no JSON file; name MemBench's {view} folder")
-    return files
+    files = list_json_files(data, f"MemBench's {view} folder", (f"MemData/{view}", view))
+    return load_file_by_file(files, _read, build)
 
 
 def _read(path: Path) -> list[_MemBenchRow]:

@@ -111,63 +111,40 @@ def parse_persona(document: Document, problems: list[BenchError]) -> Persona | N
         problems.append(Malformed(document.name, f"holds {what}; write a mapping of the fields"))
         return None
     fields = Fields(document, (), "the persona", problems)
-    persona = Persona(
-        id=fields.read_text("id"),
-        name=fields.read_text("name"),
-        role=fields.read_text("role"),
-        domain=fields.read_text("domain"),
-        team_size=fields.read_int("team_size"),
-        profile=fields.read_text("profile"),
-        communication_style=fields.read_text("communication_style"),
-        company=fields.read_optional_text("company"),
-        institution=fields.read_optional_text("institution"),
-        epoch=fields.read_optional_date("epoch"),
-        projects=tuple(_parse_project(part) for part in fields.read_parts("projects", "project")),
-        principal=_parse_principal(fields.read_part("principal", "the principal")),
-        cast=tuple(_parse_cast_member(part) for part in fields.read_parts("cast", "cast member")),
-        sessions=_parse_sessions(fields),
-        shared_knowledge=fields.read_texts("sharedKnowledge"),
+    persona = fields.read_record(
+        Persona,
+        principal=_parse_principal,
+        cast=lambda each: tuple(map(_parse_cast_member, each.read_parts("cast", "cast member"))),
+        sessions=_parse_sessions,
+        projects=lambda each: tuple(map(_parse_project, each.read_parts("projects", "project"))),
     )
     return persona if fields.is_sound else None
 
 
 def _parse_project(fields: Fields) -> Project:
-    return Project(
-        id=fields.read_text("id"),
-        name=fields.read_text("name"),
-        description=fields.read_optional_text("description") or "",
+    return fields.read_record(
+        Project, description=lambda each: each.read_optional_text("description") or ""
     )
 
 
-def _parse_principal(fields: Fields | None) -> Principal | None:
-    if fields is None:
-        return None
-    return Principal(
-        name=fields.read_text("name"),
-        role=fields.read_text("role"),
-        profile=fields.read_optional_text("profile"),
-    )
+def _parse_principal(persona: Fields) -> Principal | None:
+    fields = persona.read_part("principal", "the principal")
+    return None if fields is None else fields.read_record(Principal)
 
 
 def _parse_cast_member(fields: Fields) -> CastMember:
-    name = fields.read_text("name")
-    usual = "agent" if name.startswith("@") else "human"
-    kind = fields.read_optional_choice("kind", ("human", "agent")) or usual
-    return CastMember(name=name, role=fields.read_text("role"), kind=kind)
+    member = fields.read_record(
+        CastMember, kind=lambda each: each.read_optional_choice("kind", ("human", "agent")) or ""
+    )
+    usual = "agent" if member.name.startswith("@") else "human"
+    return member if member.kind else member.replace(kind=usual)
 
 
 def _parse_sessions(persona: Fields) -> tuple[Session, ...]:
     found: dict[str, Session] = {}
     for fields in persona.read_parts("sessions", "session"):
-        session = Session(
-            id=fields.read_text("id"),
-            kind=fields.read_choice("kind", ("1to1", "group")),
-            participants=fields.read_texts("participants"),
-            isolated=fields.read_flag("isolated"),
-            shared=fields.read_flag("shared"),
-            first_day=fields.read_optional_int("firstDay"),
-            last_day=fields.read_optional_int("lastDay"),
-            sensitive_topics=fields.read_texts("sensitive_topics"),
+        session = fields.read_record(
+            Session, kind=lambda each: each.read_choice("kind", ("1to1", "group"))
         )
         if session.id in found:
             fields.note(f"two sessions are named {session.id}; rename one", "id")
@@ -312,25 +289,15 @@ def _parse_arcs(story: Fields, warnings: list[str]) -> list[Arc]:
 
 
 def _parse_arc(fields: Fields, warnings: list[str]) -> Arc | None:
-    arc = Arc(
-        id=fields.read_text("id"),
-        type=fields.read_choice("type", ARC_TYPES),
-        title=fields.read_text("title"),
-        description=fields.read_text("description"),
-        start_day=_parse_day(fields, "startDay"),
-        end_day=_parse_day(fields, "endDay"),
-        directives=tuple(
-            Directive(day=part.read_int("day"), event=part.read_text("event"))
-            for part in fields.read_parts("directives", f"directive of {fields.subject},")
+    arc = fields.read_record(
+        Arc,
+        type=lambda each: each.read_choice("type", ARC_TYPES),
+        start_day=lambda each: _parse_day(each, "startDay"),
+        end_day=lambda each: _parse_day(each, "endDay"),
+        directives=lambda each: tuple(
+            part.read_record(Directive)
+            for part in each.read_parts("directives", f"directive of {each.subject},")
         ),
-        primary_session=fields.read_optional_text("primarySession"),
-        referenced_sessions=fields.read_texts("referencedSessions"),
-        participants=fields.read_texts("participants"),
-        forbidden_sessions=fields.read_texts("forbiddenSessions"),
-        wrong_day=fields.read_optional_int("wrongDay"),
-        corrected_day=fields.read_optional_int("correctedDay"),
-        wrong_belief=fields.read_optional_text("wrongBelief"),
-        corrected_belief=fields.read_optional_text("correctedBelief"),
     )
     if not fields.is_sound:
         return None

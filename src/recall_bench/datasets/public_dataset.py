@@ -120,6 +120,24 @@ def load_file_by_file(
     return LazyScenarios(ends[-1], build_row)
 
 
+def list_json_files(
+    data: Path, what: str, inner: Iterable[str], pattern: str = "*.json"
+) -> list[Path]:
+    """List the JSON files of a dataset: the one given, or those in the first of these folders.
+
+    Without such a folder, those in `data`. UsageError, which says to name `what`, without any.
+    """
+    if data.is_file():
+        return [data]
+    if not data.is_dir():
+        raise UsageError(f"there is no {data}; name {what} or a file of it")
+    folder = next((data / name for name in inner if (data / name).is_dir()), data)
+    files = sorted(folder.glob(pattern), key=lambda path: path.relative_to(folder).parts)
+    if not files:
+        raise UsageError(f"{data} holds no JSON file; name {what}")
+    return files
+
+
 def build_dialogue(name: str, *, day: int, at: StoryTime, turns: Iterable[Turn]) -> Episode:
     """Build an episode of turns; its text is a paragraph `speaker: text` per turn."""
     turns = tuple(turns)

@@ -111,14 +111,7 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
         fields.note("the file has no list named calls; add it")
     found = ToolDay(
         day=day,
-        calls=tuple(
-            ToolCall(
-                session=call.read_text("session"),
-                tool=call.read_text("tool"),
-                content=call.read_text("content"),
-            )
-            for call in fields.read_parts("calls", "call")
-        ),
+        calls=tuple(call.read_record(ToolCall) for call in fields.read_parts("calls", "call")),
         dated=fields.read_optional_date("date"),
         day_of_week=fields.read_optional_text("day_of_week"),
         persona=fields.read_optional_text("persona"),

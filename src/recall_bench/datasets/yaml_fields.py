@@ -5,13 +5,17 @@ A method that finds a fault adds it to the problems and returns an empty value o
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
-from typing import cast
+from typing import TypeVar, cast
+
+import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed, Problems
 from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.yaml12 import Document, Key
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 class Fields:
@@ -171,6 +175,17 @@ class Fields:
             self.document, (*self.path, key), noun, self._read_list(key), self.problems
         )
 
+    def read_record(self, shape: type[Shape], /, **special: Callable[["Fields"], object]) -> Shape:
+        """Read every field of a record, by its type or by a function of these fields."""
+        return shape(
+            **{
+                field.name: special[field.name](self)
+                if field.name in special
+                else _READERS[field.type](self, field.encode_name)
+                for field in msgspec.structs.fields(shape)
+            }
+        )
+
     def _is_given(self, key: str) -> bool:
         if self._values.get(key) is not None:
             return True
@@ -186,6 +201,19 @@ class Fields:
             return cast("list[object]", value or [])
         self.note(f"{key} of {self.subject} is {describe_value(value)}; write a list", key)
         return []
+
+
+_READERS: dict[object, Callable[[Fields, str], object]] = {
+    str: Fields.read_text,
+    str | None: Fields.read_optional_text,
+    int: Fields.read_int,
+    int | None: Fields.read_optional_int,
+    bool: Fields.read_flag,
+    date | None: Fields.read_optional_date,
+    tuple[str, ...]: Fields.read_texts,
+    tuple[int, ...]: Fields.read_ints,
+}
+"""The reader of a key, by the type of its field."""
 
 
 def read_mappings(

@@ -1,17 +1,16 @@
 """`questions.yaml` as the verifier reads it: the public keys, and those of the simulator."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.yaml_fields import Fields, describe_value, raise_problems, read_mappings
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceClaim:
+class EvidenceClaim(Record, frozen=True, kw_only=True):
     """One piece of evidence as the question cites it."""
 
     day: int
@@ -23,8 +22,12 @@ class EvidenceClaim:
         return f"day {self.day}, session {self.session}, characters {self.start}–{self.end}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionClaims:
+class QuestionClaims(
+    Record,
+    frozen=True,
+    kw_only=True,
+    rename={"session": "query_session", "disclosure": "expected_disclosure"},
+):
     """A question and everything claimed about it."""
 
     id: str
@@ -84,34 +87,15 @@ def _read_question(fields: Fields, derive: object) -> QuestionClaims:
         fields.note(
             f"derive of {fields.subject} is {describe_value(derive)}; write a mapping", "derive"
         )
-    relevant = fields.read_ints("relevant_days")
-    asked_from = fields.read_optional_int("answerable_from")
-    return QuestionClaims(
-        id=fields.read_text("id"),
-        question=fields.read_text("question"),
-        answer=fields.read_text("answer"),
-        category=fields.read_text("category"),
-        relevant_days=relevant,
-        session=fields.read_optional_text("query_session") or PRINCIPAL,
-        disclosure=fields.read_optional_text("expected_disclosure"),
-        irrelevant_after=fields.read_optional_int("irrelevant_after"),
-        answerable_from=max(relevant, default=1) if asked_from is None else asked_from,
-        changes_on=fields.read_optional_int("changes_on"),
-        aliases=fields.read_texts("aliases"),
-        atoms=fields.read_texts("atoms"),
-        stale=fields.read_texts("stale"),
-        distractors=fields.read_texts("distractors"),
-        evidence=tuple(_read_evidence(part) for part in fields.read_parts("evidence", "evidence")),
-        canaries=fields.read_texts("canaries"),
-        withheld=fields.read_texts("withheld"),
-        derive=derive if isinstance(derive, dict) else None,
+    claims = fields.read_record(
+        QuestionClaims,
+        session=lambda each: each.read_optional_text("query_session") or PRINCIPAL,
+        answerable_from=lambda each: each.read_optional_int("answerable_from") or 0,
+        evidence=lambda each: tuple(
+            part.read_record(EvidenceClaim) for part in each.read_parts("evidence", "evidence")
+        ),
+        derive=lambda _: derive if isinstance(derive, dict) else None,
     )
-
-
-def _read_evidence(fields: Fields) -> EvidenceClaim:
-    return EvidenceClaim(
-        day=fields.read_int("day"),
-        session=fields.read_text("session"),
-        start=fields.read_int("start"),
-        end=fields.read_int("end"),
-    )
+    if fields.has("answerable_from"):
+        return claims
+    return claims.replace(answerable_from=max(claims.relevant_days, default=1))
