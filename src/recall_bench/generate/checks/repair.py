@@ -78,7 +78,7 @@ def _repair_boundary(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
 
 def _repair_dates(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionRepair]:
     texts = {"question": asked.item.text, "answer": asked.reference}
-    changes = {
+    changes: dict[str, object] = {
         key: found for key, text in texts.items() if (found := replace_day_numbers(corpus, text))
     }
     if changes:
