@@ -145,7 +145,7 @@ class OneWord:
     def __init__(self, known: Iterable[Mapping[str, object]] = ()) -> None:
         self.kept = list(known)
 
-    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
+    def check(self, entry: Mapping[str, object]) -> QuestionCheck:
         text = str(entry["question"])
         if "DISLIKED" in text:
             return QuestionCheck(

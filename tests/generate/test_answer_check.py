@@ -46,7 +46,7 @@ def found(corpus: LintCorpus, entry: Question) -> list[QuestionProblem]:
 
 
 def graves(checker: QuestionChecker, entry: Question) -> list[str]:
-    problems = checker.examine(entry).problems
+    problems = checker.check(entry).problems
     return [
         each.message for each in problems if each.kind is ProblemKind.SUPPORT and each.is_severe
     ]
@@ -58,7 +58,7 @@ def test_an_answer_without_any_of_its_atoms_is_defective(
 ) -> None:
     sound = question(WHO, "Kofi Larrabee.", 1, atoms=["Kofi Larrabee"])
 
-    assert checker.examine(sound).is_sound
+    assert checker.check(sound).is_sound
     said = graves(checker, {**sound, "answer": wrong})[0]
     assert f"the answer “{wrong}” holds none of its own atoms (Kofi Larrabee)" in said
     assert "correct the answer or atoms" in said

@@ -37,7 +37,7 @@ def published(corpus: LintCorpus, source: str) -> File:
 @pytest.fixture(scope="module")
 def mended(corpus: LintCorpus, source: str, published: File) -> File:
     """What is proposed in their place."""
-    repairs = {c.place: c.examined.repair for c in published if c.examined.repair is not None}
+    repairs = {c.place: c.result.repair for c in published if c.result.repair is not None}
     return checked(corpus, rewrite_questions("questions.yaml", source, repairs))
 
 
@@ -48,11 +48,11 @@ def checked(corpus: LintCorpus, text: str) -> File:
 
 
 def said(found: File, words: str) -> list[str]:
-    return [c.name[-4:] for c in found for p in c.examined.problems if words in p.message]
+    return [c.name[-4:] for c in found for p in c.result.problems if words in p.message]
 
 
 def counts(found: File) -> Counter[ProblemKind]:
-    return Counter(p.kind for c in found for p in c.examined.problems)
+    return Counter(p.kind for c in found for p in c.result.problems)
 
 
 def test_its_undated_windows_are_found(published: File) -> None:
@@ -76,10 +76,10 @@ def test_its_inverted_secrets_are_found_and_expect_an_answer(published: File) ->
     assert said(published, "the answer should refuse") == ["q313", "q314", "q316"]
     assert said(published, "all participants of principal") == ["q313", "q314", "q315", "q316"]
     for place in (312, 313, 315):
-        repair = published[place].examined.repair
+        repair = published[place].result.repair
         assert repair is not None
         assert repair.changes["expected_disclosure"] == "answer"
-    assert published[314].examined.repair is None
+    assert published[314].result.repair is None
 
 
 def test_its_misdated_questions_are_found(published: File) -> None:
@@ -93,7 +93,7 @@ def test_its_misdated_questions_are_found(published: File) -> None:
 def test_the_values_that_change_in_its_second_week_are_found(published: File) -> None:
     assert said(published, "holds until day 13") == ["q007", "q008"]
     for place in (6, 7):
-        repair = published[place].examined.repair
+        repair = published[place].result.repair
         assert repair is not None
         assert repair.changes == {"irrelevant_after": 12, "changes_on": 13}
 
@@ -103,4 +103,4 @@ def test_the_proposal_is_better_in_every_respect(published: File, mended: File) 
 
     assert after <= before
     assert before.total() - after.total() >= 30
-    assert all(c.examined.repair is None for c in mended)
+    assert all(c.result.repair is None for c in mended)

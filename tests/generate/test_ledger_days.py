@@ -58,8 +58,10 @@ def notes() -> SessionNotes:
     """Of a day that states three values and names its subject."""
     world = open_world(Layout(SOURCES / "er-physician", "arcs-1000d.yaml"))
     assert world is not None
-    for played in world.play_days():
-        for found in collect_notes(played.page, tuple(world.play.sessions), world.play.dates):
+    for played in world.simulate_days():
+        for found in collect_notes(
+            played.page, tuple(world.simulation.sessions), world.simulation.dates
+        ):
             if len(found.facts) >= 3 and found.names:
                 return found
     raise AssertionError("no day states three values")

@@ -83,7 +83,7 @@ def complete(told: Path, tmp_path: Path) -> Path:
 def test_the_days_are_those_of_a_built_world(told: Path, tmp_path: Path) -> None:
     world = world_of(told)
 
-    write_world(world.sources, world.knobs, tmp_path / "milo")
+    write_world(world.sources, world.options, tmp_path / "milo")
 
     assert days(told) == days(tmp_path / "milo")
     for name in ("persona.yaml", ARCS):
@@ -93,7 +93,7 @@ def test_the_days_are_those_of_a_built_world(told: Path, tmp_path: Path) -> None
 def test_with_its_questions_it_is_proved_and_has_no_errors(told: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(told, tmp_path / "milo"))
     world = world_of(told)
-    write_world(world.sources, world.knobs, tmp_path / "built")
+    write_world(world.sources, world.options, tmp_path / "built")
     shutil.copytree(tmp_path / "built" / f"qa-{DAYS}d", folder / f"qa-{DAYS}d")
 
     assert verify_world(folder, ARCS).is_verified
@@ -112,7 +112,7 @@ def test_the_days_told_are_known_before_they_are_played(tmp_path: Path) -> None:
 
     world = prepare_world(msgspec.structs.replace(sources, persona=often_off), recipe)
 
-    assert world.list_days_told() == tuple(played.page.day for played in world.play_days())
+    assert world.list_days_told() == tuple(played.page.day for played in world.simulate_days())
 
 
 def test_every_day_is_told_of(milo: Path) -> None:

@@ -355,7 +355,7 @@ def test_a_repair_is_applied_and_examined_again(folder: Path) -> None:
     )
 
     class Stale(OneWord):
-        def examine(self, entry: Any) -> QuestionCheck:
+        def check(self, entry: Any) -> QuestionCheck:
             if "irrelevant_after" in entry:
                 return QuestionCheck(problems=())
             return QuestionCheck(

@@ -106,11 +106,11 @@ class Breaking(OneWord):
         super().__init__()
         self.is_broken = False
 
-    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
+    def check(self, entry: Mapping[str, object]) -> QuestionCheck:
         if not self.is_broken:
             self.is_broken = True
             raise RuntimeError("no room")
-        return super().examine(entry)
+        return super().check(entry)
 
 
 def test_no_window_is_decided_after_one_that_could_not_be(tmp_path: Path) -> None:

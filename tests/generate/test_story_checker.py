@@ -37,11 +37,11 @@ def only(found: QuestionCheck, kind: ProblemKind) -> str:
 
 
 def test_a_sound_question_has_no_problem_and_no_repair(checker: QuestionChecker) -> None:
-    assert checker.examine(SOUND) == QuestionCheck(problems=(), repair=None)
+    assert checker.check(SOUND) == QuestionCheck(problems=(), repair=None)
 
 
 def test_a_candidate_needs_no_id(checker: QuestionChecker) -> None:
-    assert checker.examine({key: SOUND[key] for key in SOUND if key != "id"}).is_sound
+    assert checker.check({key: SOUND[key] for key in SOUND if key != "id"}).is_sound
 
 
 @pytest.mark.parametrize(
@@ -59,31 +59,31 @@ def test_a_candidate_needs_no_id(checker: QuestionChecker) -> None:
 def test_the_format_is_checked_field_by_field(
     checker: QuestionChecker, fields: Question, said: str
 ) -> None:
-    assert said in only(checker.examine({**SOUND, **fields}), ProblemKind.FORMAT)
+    assert said in only(checker.check({**SOUND, **fields}), ProblemKind.FORMAT)
 
 
 def test_texts_that_no_file_could_hold_are_examined_all_the_same(checker: QuestionChecker) -> None:
     asked = {**SOUND, "question": "What did Hob Tarn mend \ud83d on 2025-03-04?\x7f"}
 
-    assert checker.examine(asked).is_sound
+    assert checker.check(asked).is_sound
 
 
 def test_a_value_that_the_days_do_not_state_is_unsupported(checker: QuestionChecker) -> None:
     asked = question("What did the barges pay in March 2025?", "£52.", 1)
 
-    assert "nothing on day 1 states £52" in only(checker.examine(asked), ProblemKind.SUPPORT)
+    assert "nothing on day 1 states £52" in only(checker.check(asked), ProblemKind.SUPPORT)
 
 
 def test_a_free_answer_of_other_words_is_unsupported(checker: QuestionChecker) -> None:
     asked = question("What did Hob Tarn mend on 2025-03-04?", "A leaking rudder cable.", 2)
 
-    assert "not even cabl, leak, rudder" in only(checker.examine(asked), ProblemKind.SUPPORT)
+    assert "not even cabl, leak, rudder" in only(checker.check(asked), ProblemKind.SUPPORT)
 
 
 def test_a_free_answer_may_be_reworded(checker: QuestionChecker) -> None:
     asked = question("What did Hob Tarn do on 2025-03-04?", "He fixed the winch in the rain.", 2)
 
-    assert checker.examine(asked).is_sound
+    assert checker.check(asked).is_sound
 
 
 def test_a_no_is_held_against_what_the_day_says(checker: QuestionChecker) -> None:
@@ -94,7 +94,7 @@ def test_a_no_is_held_against_what_the_day_says(checker: QuestionChecker) -> Non
         category="negative-recall",
     )
 
-    assert "the answer is no, but day 2 says" in only(checker.examine(asked), ProblemKind.SUPPORT)
+    assert "the answer is no, but day 2 says" in only(checker.check(asked), ProblemKind.SUPPORT)
 
 
 def spanned(start: int, end: int, **more: object) -> Question:
@@ -102,9 +102,9 @@ def spanned(start: int, end: int, **more: object) -> Question:
 
 
 def test_evidence_has_to_lie_in_its_day_and_session(checker: QuestionChecker) -> None:
-    assert checker.examine(spanned(50, 90, session="principal")).is_sound
-    assert "characters 50 to 9000" in only(checker.examine(spanned(50, 9000)), ProblemKind.SUPPORT)
-    wrong = checker.examine(spanned(50, 90, session="boats"))
+    assert checker.check(spanned(50, 90, session="principal")).is_sound
+    assert "characters 50 to 9000" in only(checker.check(spanned(50, 9000)), ProblemKind.SUPPORT)
+    wrong = checker.check(spanned(50, 90, session="boats"))
     assert "not of boats" in only(wrong, ProblemKind.SUPPORT)
 
 
@@ -112,9 +112,9 @@ def test_a_quotation_has_to_stand_where_the_evidence_says(checker: QuestionCheck
     there = {**SOUND, "evidence": [{"day": 2, "quote": "mended the winch of the  upper gate"}]}
     absent = {**SOUND, "evidence": [{"day": 2, "quote": "mended the capstan"}]}
 
-    assert checker.examine(there).is_sound
+    assert checker.check(there).is_sound
     assert "day 2 does not say “mended the capstan”" in only(
-        checker.examine(absent), ProblemKind.SUPPORT
+        checker.check(absent), ProblemKind.SUPPORT
     )
 
 
@@ -128,8 +128,8 @@ def test_evidence_has_to_hold_the_value(tmp_path: Path) -> None:
         start = text.index(words)
         return {**asked, "evidence": [{"day": 1, "start": start, "end": start + len(words)}]}
 
-    assert checker.examine(pointing("The toll is £40.")).is_sound
-    lost = checker.examine(pointing("Fog until noon"))
+    assert checker.check(pointing("The toll is £40.")).is_sound
+    lost = checker.check(pointing("Fog until noon"))
     assert "its evidence does not hold £40" in only(lost, ProblemKind.SUPPORT)
 
 
@@ -137,7 +137,7 @@ TOLL = question("What is the toll for barges at the upper gate?", "£40.", 1)
 
 
 def test_a_value_that_a_later_day_replaces_is_stale(checker: QuestionChecker) -> None:
-    found = checker.examine(TOLL)
+    found = checker.check(TOLL)
 
     assert "£40 holds until day 6, which says “Lock rules: the toll for barges is £45" in only(
         found, ProblemKind.STALENESS
@@ -159,11 +159,11 @@ def test_a_value_that_a_later_day_replaces_is_stale(checker: QuestionChecker) ->
 def test_a_question_that_says_of_when_it_asks_is_not_stale(
     checker: QuestionChecker, fields: Question
 ) -> None:
-    assert checker.examine({**TOLL, **fields}).is_sound
+    assert checker.check({**TOLL, **fields}).is_sound
 
 
 def test_a_question_retired_too_late_is_stale(checker: QuestionChecker) -> None:
-    repair = checker.examine({**TOLL, "irrelevant_after": 8}).repair
+    repair = checker.check({**TOLL, "irrelevant_after": 8}).repair
 
     assert repair is not None
     assert repair.changes["irrelevant_after"] == 5
@@ -174,7 +174,7 @@ def test_another_value_of_another_thing_is_no_change(tmp_path: Path) -> None:
     days[5] = "Lock rules: the fine for barges is £90, paid to Hob Tarn at the upper gate."
     days[7] = "Lock rules: the toll for barges is £40, paid to Hob Tarn at the upper gate."
 
-    assert open_checker(Layout(write(tmp_path, days), ARCS)).examine(TOLL).is_sound
+    assert open_checker(Layout(write(tmp_path, days), ARCS)).check(TOLL).is_sound
 
 
 def test_a_value_that_was_known_beside_the_answer_is_no_change(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_value_that_was_known_beside_the_answer_is_no_change(tmp_path: Path) -
     days = {**DAYS, 2: winter, 6: winter}
     asked = {**TOLL, "relevant_days": [1, 2]}
 
-    assert open_checker(Layout(write(tmp_path, days), ARCS)).examine(asked).is_sound
+    assert open_checker(Layout(write(tmp_path, days), ARCS)).check(asked).is_sound
 
 
 @pytest.mark.parametrize("name", ["CC-320", "*Ibis*"])
@@ -195,7 +195,7 @@ def test_a_value_of_another_thing_of_the_kind_is_no_change(tmp_path: Path, name:
         f"What is the draught of the hull of boat {name}?".replace("*", ""), "77 cm.", 1
     )
 
-    assert open_checker(Layout(write(tmp_path, days), ARCS)).examine(asked).is_sound
+    assert open_checker(Layout(write(tmp_path, days), ARCS)).check(asked).is_sound
 
 
 def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -
     folder = write(tmp_path, days, arcs=[correction()])
     asked = question("How much water does the sill carry?", "2.4 m.", 2)
 
-    found = open_checker(Layout(folder, ARCS)).examine(asked)
+    found = open_checker(Layout(folder, ARCS)).check(asked)
 
     assert ProblemKind.STALENESS in kinds(found)
     assert found.repair is not None
@@ -220,27 +220,27 @@ def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -
     ],
 )
 def test_what_nobody_can_place_is_vague(checker: QuestionChecker, text: str, said: str) -> None:
-    assert said in only(checker.examine({**SOUND, "question": text}), ProblemKind.VAGUENESS)
+    assert said in only(checker.check({**SOUND, "question": text}), ProblemKind.VAGUENESS)
 
 
 def test_nothing_kept_is_asked_again(checker: QuestionChecker) -> None:
     checker.keep(SOUND)
 
-    again = checker.examine({**SOUND, "id": "lock-2"})
+    again = checker.check({**SOUND, "id": "lock-2"})
     assert "asks the same; remove one" in only(again, ProblemKind.DUPLICATE)
     assert again.repair is not None
     assert again.repair.removes
     near = {**SOUND, "id": "lock-3", "question": "On 2025-03-04, what did Hob Tarn mend there?"}
-    assert "asks nearly the same" in only(checker.examine(near), ProblemKind.DUPLICATE)
+    assert "asks nearly the same" in only(checker.check(near), ProblemKind.DUPLICATE)
     other = {**SOUND, "id": "lock-4", "answer": "Two oars and a cotter pin at dawn."}
-    assert ProblemKind.DUPLICATE in kinds(checker.examine(other))
-    assert checker.examine(other).repair is None
+    assert ProblemKind.DUPLICATE in kinds(checker.check(other))
+    assert checker.check(other).repair is None
 
 
 def test_known_questions_are_kept_from_the_start(tmp_path: Path) -> None:
     checker = open_checker(Layout(write(tmp_path, DAYS), ARCS), known=[SOUND])
 
-    assert kinds(checker.examine({**SOUND, "id": "lock-2"})) == [ProblemKind.DUPLICATE]
+    assert kinds(checker.check({**SOUND, "id": "lock-2"})) == [ProblemKind.DUPLICATE]
 
 
 ASK = "How large was the shortfall of 2025-03-11?"
@@ -276,8 +276,8 @@ KEPT = secret(ASK, "That is not for this group to know.", 9)
 def test_who_asks_and_what_is_disclosed_have_to_fit(
     checker: QuestionChecker, fields: Question, said: str
 ) -> None:
-    assert checker.examine(KEPT).is_sound
-    found = checker.examine({**KEPT, **fields})
+    assert checker.check(KEPT).is_sound
+    found = checker.check({**KEPT, **fields})
     assert set(kinds(found)) == {ProblemKind.BOUNDARY}
     assert any(said in problem.message for problem in found.problems)
 
@@ -293,7 +293,7 @@ def test_who_asks_and_what_is_disclosed_have_to_fit(
 def test_a_disclosing_reference_is_not_declared_an_answer(
     checker: QuestionChecker, fields: Question
 ) -> None:
-    found = checker.examine({**KEPT, **fields})
+    found = checker.check({**KEPT, **fields})
 
     assert ProblemKind.BOUNDARY in kinds(found)
     assert found.repair is None
@@ -302,7 +302,7 @@ def test_a_disclosing_reference_is_not_declared_an_answer(
 def test_an_expected_answer_forbids_nothing(checker: QuestionChecker) -> None:
     told = {**KEPT, "answer": "£9,300.", "query_session": "audit", "expected_disclosure": "answer"}
 
-    found = checker.examine(told)
+    found = checker.check(told)
 
     assert "it expects an answer and forbids audit" in only(found, ProblemKind.BOUNDARY)
     assert found.repair is not None

@@ -228,7 +228,7 @@ def test_every_answer_follows_from_the_text(
     want = OfflineStoryRequest(recipe=want.recipe, layout=want.layout, days=days, epoch=begins)
     world = prepare_world(compose_sources(want), want.recipe)
 
-    write_world(world.sources, world.knobs, folder)
+    write_world(world.sources, world.options, folder)
 
     report = verify_world(folder, arcs)
     assert report.is_verified, report.findings[:3]

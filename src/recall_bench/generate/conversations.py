@@ -137,16 +137,16 @@ def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 def _find_leaks(turns: list[Turn], day: StoryDay, isolated: Collection[str]) -> tuple[str, ...]:
     """Values of isolated sessions that are marked as said elsewhere."""
-    on_progress = day.values_by_session
+    by_session = day.values_by_session
     secret = frozenset[str]().union(
-        *(on_progress[name] for name in day.sessions if name in isolated)
+        *(by_session[name] for name in day.sessions if name in isolated)
     )
     problems: dict[str, None] = {}
     for turn in turns:
         _, *marked = _MARK.split(turn.text)
         for name, said in zip(marked[::2], marked[1::2], strict=True):
             for atom in find_exact_values(said):
-                if atom.core in secret - on_progress.get(name, secret):
+                if atom.core in secret - by_session.get(name, secret):
                     problems[f"{atom.shown} is not from session {name}"] = None
     return tuple(problems)[:_MAX_PROBLEMS]
 

@@ -178,8 +178,8 @@ class _DayPass:
 
     def _is_older(self, file: DayFile) -> bool:
         """Whether the day's log is newer than its file."""
-        on_progress = [path.stat().st_mtime for path in self._list_paths(file.day) if path.exists()]
-        return bool(on_progress) and max(on_progress) < file.path.stat().st_mtime
+        times = [path.stat().st_mtime for path in self._list_paths(file.day) if path.exists()]
+        return bool(times) and max(times) < file.path.stat().st_mtime
 
     async def _write_day(self, file: DayFile, kept: int) -> None:
         # Offline nothing awaits: without this the pass could not be interrupted.

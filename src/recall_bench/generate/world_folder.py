@@ -40,7 +40,7 @@ class WorldRecipe(Record, frozen=True, kw_only=True):
     distractors: float = 0.25
     restatements: float = 0.15
 
-    def make_knobs(self, days: int) -> WorldOptions:
+    def make_options(self, days: int) -> WorldOptions:
         """The simulator's options for a story of this length."""
         return WorldOptions(
             days=days,
@@ -58,15 +58,15 @@ class WorldFolder:
 
     sources: WorldSources
     """With final names and epoch."""
-    knobs: WorldOptions
-    play: Simulation
+    options: WorldOptions
+    simulation: Simulation
     public_arcs: Mapping[str, object]
     """The story in the public format."""
 
     @property
     def days(self) -> int:
         """The length of the story."""
-        return self.knobs.days
+        return self.options.days
 
     def list_days_told(self) -> tuple[int, ...]:
         """The days that will have a page, known before they are simulated."""
@@ -75,9 +75,9 @@ class WorldFolder:
         pace = DayPace(
             persona.week,
             story.away,
-            self.play.dates,
-            seed=self.play.seed,
-            density=self.knobs.density,
+            self.simulation.dates,
+            seed=self.simulation.seed,
+            density=self.options.density,
         )
         found = []
         for day in range(1, self.days + 1):
@@ -88,9 +88,9 @@ class WorldFolder:
                 found.append(day)
         return tuple(found)
 
-    def play_days(self) -> Iterator[SimulatedDay]:
+    def simulate_days(self) -> Iterator[SimulatedDay]:
         """Every day that has a page, from day 1 on. Can be iterated once."""
-        return self.play.simulate_days()
+        return self.simulation.simulate_days()
 
 
 def open_world(layout: Layout) -> WorldFolder | None:
@@ -130,11 +130,11 @@ def prepare_world(sources: WorldSources, recipe: WorldRecipe) -> WorldFolder:
     """The sources, ready to be simulated; Problems if they cannot be."""
     if found := find_source_problems(sources):
         raise Problems(found)
-    knobs = recipe.make_knobs(get_story_length(sources))
-    play = Simulation(sources, knobs, parse_epoch(sources))
+    options = recipe.make_options(get_story_length(sources))
+    simulation = Simulation(sources, options, parse_epoch(sources))
     # Arcs and days draw from the same phrasings, arcs first.
-    arcs = build_arcs_file(sources, play, knobs.days)
-    return WorldFolder(sources=sources, knobs=knobs, play=play, public_arcs=arcs)
+    arcs = build_arcs_file(sources, simulation, options.days)
+    return WorldFolder(sources=sources, options=options, simulation=simulation, public_arcs=arcs)
 
 
 def _check_public(layout: Layout, world: WorldFolder) -> None:

@@ -72,7 +72,7 @@ class QuestionCheck:
 class QuestionChecker(Protocol):
     """Checks questions against the days of a story and the questions kept so far."""
 
-    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
+    def check(self, entry: Mapping[str, object]) -> QuestionCheck:
         """The problems of a question and a repair."""
         ...
 
@@ -160,10 +160,12 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
         )
         parts += [*_render_table(self.lines), *_list_problems(self.lines), "", *self.notes]
         if self.missing:
-            parts.append(f"without a verdict of the model: {len(self.missing)}")
+            parts.append(
+                f"no model verdict for {format_count(len(self.missing), 'question', 'questions')}"
+            )
             parts.append(f"first, {self.missing[0].unit}: {self.missing[0].reason}")
         if self.fill is not None and (self.missing or self.stopped):
-            parts.append(f"to ask for them again: {self.fill}")
+            parts.append(f"to retry: {self.fill}")
         if self.spent.calls:
             parts.append(format_usage(self.usage, self.spent))
         return "\n".join(parts).rstrip()

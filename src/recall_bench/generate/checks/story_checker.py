@@ -181,7 +181,7 @@ class StoryChecker:
         read = (parse_entry(corpus, entry) for entry in beside)
         self._known = [asked for asked in read if isinstance(asked, LintQuestion)]
 
-    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
+    def check(self, entry: Mapping[str, object]) -> QuestionCheck:
         """The problems of a question and a repair."""
         asked = parse_entry(self.corpus, entry)
         if not isinstance(asked, LintQuestion):
@@ -342,12 +342,12 @@ class CheckedQuestion:
     """Its id, or a substitute."""
     entry: Mapping[str, object] | None
     """None if it is not a mapping."""
-    examined: QuestionCheck
+    result: QuestionCheck
 
     @property
     def repaired(self) -> Mapping[str, object] | None:
         """The entry with its repair; None if it is removed or no mapping."""
-        repair = self.examined.repair
+        repair = self.result.repair
         if self.entry is None or (repair is not None and repair.removes):
             return None
         return self.entry if repair is None else apply_changes(self.entry, repair.changes)
@@ -362,12 +362,12 @@ def check_file(corpus: LintCorpus, rows: Sequence[object]) -> tuple[CheckedQuest
     for place, (row, entry) in enumerate(zip(rows, entries, strict=True)):
         named = entry.get("id") if entry is not None else None
         name = named if isinstance(named, str) and named else f"question number {place + 1}"
-        examined = _examine_row(checker, row, entry)
+        result = _check_row(checker, row, entry)
         if isinstance(named, str) and first.setdefault(named, place) != place:
-            examined = _add_problem(
-                examined, f"question number {first[named] + 1} has this id; rename it"
+            result = _add_problem(
+                result, f"question number {first[named] + 1} has this id; rename it"
             )
-        checked = CheckedQuestion(place=place, name=name, entry=entry, examined=examined)
+        checked = CheckedQuestion(place=place, name=name, entry=entry, result=result)
         if checked.repaired is not None:
             checker.keep(checked.repaired)
         found.append(checked)
@@ -378,7 +378,7 @@ def _convert_row(row: object) -> dict[str, object] | None:
     return {str(key): value for key, value in row.items()} if isinstance(row, dict) else None
 
 
-def _examine_row(
+def _check_row(
     checker: StoryChecker, row: object, entry: Mapping[str, object] | None
 ) -> QuestionCheck:
     if entry is None:
@@ -386,10 +386,10 @@ def _examine_row(
             QuestionCheck(problems=()),
             f"it is {describe_value(row)}; write a mapping of its fields",
         )
-    examined = checker.examine(entry)
-    return examined if "id" in entry else _add_problem(examined, "it has no id; add one")
+    result = checker.check(entry)
+    return result if "id" in entry else _add_problem(result, "it has no id; add one")
 
 
-def _add_problem(examined: QuestionCheck, message: str) -> QuestionCheck:
+def _add_problem(result: QuestionCheck, message: str) -> QuestionCheck:
     problem = QuestionProblem(kind=ProblemKind.FORMAT, message=message, is_severe=True)
-    return replace(examined, problems=(problem, *examined.problems))
+    return replace(result, problems=(problem, *result.problems))

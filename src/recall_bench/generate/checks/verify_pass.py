@@ -317,7 +317,7 @@ def _list_units(corpus: LintCorpus, checked: Sequence[CheckedQuestion]) -> list[
         asked = parse_entry(corpus, each.entry) if each.entry is not None else ()
         if isinstance(asked, LintQuestion) and each.repaired is not None:
             days = select_passages(corpus, changes, asked)
-            prompt = build_opinion_prompt(asked, each.examined.problems, days)
+            prompt = build_opinion_prompt(asked, each.result.problems, days)
             units.append(_ReviewUnit(each, asked, prompt))
     return units
 
@@ -349,8 +349,8 @@ def merge_opinion(
     checked: CheckedQuestion, opinion: ModelOpinion | None, checker: StoryChecker
 ) -> VerifiedQuestion:
     """The line of a question; the checker knows the other questions as repaired."""
-    problems = list(checked.examined.problems)
-    repair, refused = checked.examined.repair, None
+    problems = list(checked.result.problems)
+    repair, refused = checked.result.repair, None
     if opinion is not None:
         problems += _list_model_problems(opinion)
         suggested = _collect_suggestions(opinion)

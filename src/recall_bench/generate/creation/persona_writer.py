@@ -70,10 +70,10 @@ def find_existing(request: CreateRequest, log: CallLog | None = None) -> Existin
     if request.overwrite:
         return _find_round_files(request, log)
     if not layout.persona_file.exists():
-        _refuse_loose_arcs(layout)
+        _reject_arcs_without_persona(layout)
         return ExistingFiles(persona=None, story=None)
     if not request.arcs_only:
-        _refuse_others(request)
+        _reject_other_description(request)
     persona = read_persona(request.persona)
     story = _read_kept_story(request, persona) if layout.arcs_file.exists() else None
     return ExistingFiles(persona=persona, story=story)
@@ -128,7 +128,9 @@ def _find_round_files(request: CreateRequest, log: CallLog | None) -> ExistingFi
     """When overwriting, the files that the current round has written."""
     persona, story = None, None
     if request.arcs_only or (
-        log is not None and log.is_done_in_round(name_persona_unit(request)) and _is_ours(request)
+        log is not None
+        and log.is_done_in_round(name_persona_unit(request))
+        and _matches_request(request)
     ):
         persona = read_persona(request.persona)
         if log is not None and log.is_done_in_round(name_story_unit(request)):
@@ -145,11 +147,11 @@ def _check_persona(layout: Layout) -> None:
     if PRINCIPAL not in {session.id for session in read_persona(layout.folder).sessions}:
         raise UsageError(
             f"--arcs-only: {layout.name(layout.persona_file)} has no session {PRINCIPAL}; add the "
-            "sessions in which the agent talks, that one among them"
+            "agent's sessions, including that one"
         )
 
 
-def _refuse_loose_arcs(layout: Layout) -> None:
+def _reject_arcs_without_persona(layout: Layout) -> None:
     if layout.arcs_file.exists():
         raise UsageError(
             f"{layout.name(layout.arcs_file)} exists and its persona.yaml does not; --overwrite "
@@ -157,8 +159,8 @@ def _refuse_loose_arcs(layout: Layout) -> None:
         )
 
 
-def _refuse_others(request: CreateRequest) -> None:
-    if not _is_ours(request):
+def _reject_other_description(request: CreateRequest) -> None:
+    if not _matches_request(request):
         name = request.story.name(request.story.persona_file)
         raise UsageError(
             f"{name} exists and was not made from this description, or was changed since; "
@@ -166,7 +168,7 @@ def _refuse_others(request: CreateRequest) -> None:
         )
 
 
-def _is_ours(request: CreateRequest) -> bool:
+def _matches_request(request: CreateRequest) -> bool:
     path = _locate_origin(request.persona)
     try:
         origin = msgspec.json.decode(path.read_bytes(), type=PersonaOrigin)
@@ -186,9 +188,9 @@ def _read_kept_story(request: CreateRequest, persona: Persona) -> Story:
         raise UsageError(
             f"--epoch: {name} exists and begins on {story.epoch}; --overwrite writes it again"
         )
-    rooms = {session.id for session in persona.sessions}
+    session_ids = {session.id for session in persona.sessions}
     for arc in story.arcs:
-        if arc.primary_session is not None and arc.primary_session not in rooms:
+        if arc.primary_session is not None and arc.primary_session not in session_ids:
             raise UsageError(
                 f"{name} exists and uses session {arc.primary_session}, which persona.yaml "
                 "does not have; --overwrite writes it again"

@@ -252,12 +252,12 @@ class _LedgerDaysPass:
         self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
         wanted = self.request.select_days(self.world.days)
         pages = []
-        for played in self.world.play_days():
-            if played.page.day >= wanted.stop:
+        for simulated in self.world.simulate_days():
+            if simulated.page.day >= wanted.stop:
                 break
-            self.planted |= find_canaries(played.page)
-            if played.page.day in wanted:
-                pages.append(played.page)
+            self.planted |= find_canaries(simulated.page)
+            if simulated.page.day in wanted:
+                pages.append(simulated.page)
         owed = [page for page in pages if not self._is_there(page.day)]
         self._report_estimate(owed)
 
@@ -286,8 +286,8 @@ class _LedgerDaysPass:
         return (self.layout.memories / name_day_file(day)).exists()
 
     def _collect_notes(self, page: LogPage) -> tuple[SessionNotes, ...]:
-        sessions = tuple(self.world.play.sessions)
-        return tuple(collect_notes(page, sessions, self.world.play.dates))
+        sessions = tuple(self.world.simulation.sessions)
+        return tuple(collect_notes(page, sessions, self.world.simulation.dates))
 
     def _report_estimate(self, owed: list[LogPage]) -> None:
         if owed:
@@ -324,7 +324,9 @@ class _LedgerDaysPass:
             self.missing.append(MissingUnit(unit=f"day {day}", reason=reason, day=day))
             self.on_progress(f"[generator] arc={self._list_arcs(day)} day={day} skipped: {reason}")
             return
-        ordered = {name: entries[name] for name in self.world.play.sessions if name in entries}
+        ordered = {
+            name: entries[name] for name in self.world.simulation.sessions if name in entries
+        }
         path = self.layout.memories / name_day_file(day)
         self.unique += not path.exists()
         replace_file(path, render_day(ordered).encode())

@@ -63,12 +63,12 @@ class _OfflineDays:
 
     async def write(self, world: WorldFolder) -> None:
         """Simulate from day 1 on, as days depend on earlier ones, and write the missing ones."""
-        for played in world.play_days():
+        for simulated in world.simulate_days():
             await checkpoint()
-            if played.page.day > self.span[-1]:
+            if simulated.page.day > self.span[-1]:
                 return
-            if played.page.day in self.span:
-                self._write_day(played.page.day, played.page.text.encode())
+            if simulated.page.day in self.span:
+                self._write_day(simulated.page.day, simulated.page.text.encode())
 
     def _write_day(self, day: int, text: bytes) -> None:
         path = self.layout.memories / name_day_file(day)

@@ -203,11 +203,11 @@ def sort_candidates(
     kept: list[dict[str, object]] = []
     refused: list[RejectedQuestion] = []
     for group in _group_pairs(candidates):
-        examined = [_examine_candidate(entry, checker) for entry in group]
-        if any(problems for _, problems in examined):
-            refused += _make_rejections(examined)
+        results = [_check_candidate(entry, checker) for entry in group]
+        if any(problems for _, problems in results):
+            refused += _make_rejections(results)
             continue
-        for entry, _ in examined:
+        for entry, _ in results:
             kept.append({"id": next(ids), **entry})
             checker.keep(kept[-1])
     return SortedCandidates(tuple(kept), tuple(refused))
@@ -222,21 +222,21 @@ def _group_pairs(candidates: Sequence[QuestionEntry]) -> Iterator[list[QuestionE
 
 
 def _make_rejections(
-    examined: Sequence[tuple[dict[str, object], tuple[QuestionProblem, ...]]],
+    results: Sequence[tuple[dict[str, object], tuple[QuestionProblem, ...]]],
 ) -> Iterator[RejectedQuestion]:
-    for entry, problems in examined:
+    for entry, problems in results:
         faults = tuple(
             FoundProblem(kind=problem.kind, message=problem.message) for problem in problems
         )
         if not faults:
-            first = next(problem for _, others in examined for problem in others)
+            first = next(problem for _, others in results for problem in others)
             faults = (
                 FoundProblem(kind=first.kind, message=f"its twin was rejected: {first.message}"),
             )
         yield RejectedQuestion(entry=entry, problems=faults)
 
 
-def _examine_candidate(
+def _check_candidate(
     candidate: QuestionEntry, checker: QuestionChecker
 ) -> tuple[dict[str, object], tuple[QuestionProblem, ...]]:
     entry = _normalise_entry(candidate)
@@ -245,7 +245,7 @@ def _examine_candidate(
         return entry, flaws
     if not _is_storable(entry):
         return entry, (make_format_problem("it holds characters that YAML cannot hold"),)
-    found = checker.examine(entry)
+    found = checker.check(entry)
     for _ in range(_MAX_REPAIRS):
         if found.is_sound or found.repair is None or found.repair.removes:
             break
@@ -253,7 +253,7 @@ def _examine_candidate(
         if mended == entry:
             break
         entry = mended
-        found = checker.examine(entry)
+        found = checker.check(entry)
     return entry, found.problems
 
 

@@ -120,12 +120,15 @@ class OfflineQuestionWriter:
     def __init__(self, world: WorldFolder, layout: Layout, mode: str) -> None:
         self._is_boundary = mode == "boundary"
         self._locator = EvidenceLocator(list_days(layout, [], []))
-        self._examined = self._play_world(world)
+        self._world_drafts = self._simulate_world(world)
 
     @property
     def beside(self) -> Mapping[str, str]:
         """The files that the verification of the answers needs, by name."""
-        return {"ledger.jsonl": self._examined.ledger, "lexicon.json": self._examined.lexicon}
+        return {
+            "ledger.jsonl": self._world_drafts.ledger,
+            "lexicon.json": self._world_drafts.lexicon,
+        }
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About `amount` questions of all categories that become answerable in the window."""
@@ -140,30 +143,32 @@ class OfflineQuestionWriter:
             entry for group in _distribute(groups, amount) for entry in self._make_entries(group)
         ]
 
-    def _play_world(self, world: WorldFolder) -> WorldDrafts:
-        play, knobs = world.play, world.knobs
-        examiner = LedgerQuestionGenerator(
-            build_question_context(play, world.sources, knobs), play.routine.processes, play.seed
+    def _simulate_world(self, world: WorldFolder) -> WorldDrafts:
+        simulation, options = world.simulation, world.options
+        generator = LedgerQuestionGenerator(
+            build_question_context(simulation, world.sources, options),
+            simulation.routine.processes,
+            simulation.seed,
         )
-        clerk = QuestionEntryWriter(world.sources.persona.id, knobs.distance, play.seed)
-        lexicon = LexiconWriter(play, world.sources)
+        writer = QuestionEntryWriter(world.sources.persona.id, options.distance, simulation.seed)
+        lexicon = LexiconWriter(simulation, world.sources)
         found = WorldDrafts()
         lines: list[str] = []
-        going_on: dict[str, Thread] = {}
+        active: dict[str, Thread] = {}
 
         def note(drafts: Iterable[LedgerQuestion]) -> None:
-            found.drafts += [(draft, clerk.build_record(draft)) for draft in drafts]
+            found.drafts += [(draft, writer.build_record(draft)) for draft in drafts]
 
-        for played in world.play_days():
-            self._locator.compare_page(played.page)
-            for thread in played.started:
+        for simulated in world.simulate_days():
+            self._locator.compare_page(simulated.page)
+            for thread in simulated.started:
                 lexicon.add(thread.key, thread.source, thread.name)
-                going_on[thread.key] = thread
-            for thread in played.ended:
-                lines += format_ledger_lines(going_on.pop(thread.key, thread))
-            note(examiner.observe_day(played))
-        note(examiner.finish())
-        for thread in going_on.values():
+                active[thread.key] = thread
+            for thread in simulated.ended:
+                lines += format_ledger_lines(active.pop(thread.key, thread))
+            note(generator.observe_day(simulated))
+        note(generator.finish())
+        for thread in active.values():
             lines += format_ledger_lines(thread)
         found.ledger, found.lexicon = "".join(lines), lexicon.render()
         return found
@@ -171,7 +176,7 @@ class OfflineQuestionWriter:
     def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
         """Drafts one by one; drafts about the same secret together."""
         secrets: dict[str, list[tuple[LedgerQuestion, Mapping[str, object]]]] = {}
-        for draft, record in self._examined.drafts:
+        for draft, record in self._world_drafts.drafts:
             if (draft.category == BOUNDARY) != self._is_boundary:
                 continue
             if draft.secret is None:

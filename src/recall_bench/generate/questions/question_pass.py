@@ -366,11 +366,11 @@ class _QuestionPass:
     def _list_notes(self) -> tuple[str, ...]:
         if not self.written:
             return ()
-        on_progress = f"{self.kept} questions kept, {self.reasons.total()} rejected"
+        summary = f"{self.kept} questions kept, {self.reasons.total()} rejected"
         if self.reasons:
             why = ", ".join(f"{count} {kind}" for kind, count in self.reasons.most_common())
-            on_progress += f" ({why}): see {self.store.rejected}"
-        return (on_progress, *self._describe_silence())
+            summary += f" ({why}): see {self.store.rejected}"
+        return (summary, *self._describe_silence())
 
     def _describe_silence(self) -> Iterator[str]:
         for window in self.silent[:1]:

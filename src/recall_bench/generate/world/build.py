@@ -126,19 +126,19 @@ def write_world(
     )
     writer = QuestionEntryWriter(sources.persona.id, options.distance, simulation.seed)
     with _open_text(qa / "questions.yaml") as asked, _open_text(qa / "ledger.jsonl") as facts:
-        going_on: dict[str, Thread] = {}
+        active: dict[str, Thread] = {}
         for simulated in simulation.simulate_days():
             page = simulated.page
             _write_text(memories / f"day-{page.day:04}.md", page.text)
             for thread in simulated.started:
                 lexicon.add(thread.key, thread.source, thread.name)
-                going_on[thread.key] = thread
+                active[thread.key] = thread
             for thread in simulated.ended:
-                facts.writelines(format_ledger_lines(going_on.pop(thread.key, thread)))
+                facts.writelines(format_ledger_lines(active.pop(thread.key, thread)))
             asked.writelines(map(writer.format_entry, generator.observe_day(simulated)))
             progress(page.day)
         asked.writelines(map(writer.format_entry, generator.finish()))
-        for thread in going_on.values():
+        for thread in active.values():
             facts.writelines(format_ledger_lines(thread))
     _write_text(qa / "lexicon.json", lexicon.render())
 
