@@ -39,14 +39,14 @@ def test_a_missing_day_on_which_something_happens_is_a_gap(folder: Path) -> None
     )
 
 
-def test_a_gap_may_be_meant_by_whoever_runs(folder: Path) -> None:
+def test_a_flag_allows_gaps(folder: Path) -> None:
     span_the_quiet_day(folder)
 
     assert problems(folder, allow_gaps=True) == []
     assert len(load_persona(folder, arcs=STORY, allow_gaps=True).episodes) == 5
 
 
-def test_a_gap_may_be_meant_by_whoever_wrote_the_story(folder: Path) -> None:
+def test_a_story_allows_gaps(folder: Path) -> None:
     span_the_quiet_day(folder)
     edit(folder / STORY, "maxConcurrent: 4", "gaps: true")
 

@@ -268,7 +268,7 @@ def test_a_correction_never_leaks_early_and_the_old_value_survives_only_as_old(
 
 
 @loop_over(SECRETS)
-def test_a_secret_is_told_in_its_own_session_only(session: str) -> None:
+def test_a_secret_is_stated_in_its_own_session_only(session: str) -> None:
     secret = re.compile(rf"(?<!\w)(?:{SECRETS[session]})", re.IGNORECASE)
     told = {name for day in DAYS for name, text in sections(day).items() if secret.search(text)}
     outsiders = [item for item in ITEMS if session in item.get("forbidden_sessions", ())]

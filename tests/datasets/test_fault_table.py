@@ -98,7 +98,9 @@ def test_an_item_that_is_a_bare_string_or_null(folder: Path, questions: Path, it
         ("[9999]", "needs day 9999"),
     ],
 )
-def test_relevant_days_nobody_lived(folder: Path, questions: Path, days: str, words: str) -> None:
+def test_relevant_days_that_do_not_exist(
+    folder: Path, questions: Path, days: str, words: str
+) -> None:
     edit(questions, "relevant_days: [5]", f"relevant_days: {days}")
 
     (problem,) = told(folder)

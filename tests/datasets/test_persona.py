@@ -44,7 +44,7 @@ def test_a_day_is_dated_from_the_epoch_and_gaps_do_not_count(folder: Path) -> No
     assert episodes[3].at == datetime(2026, 2, 5)
 
 
-def test_a_day_is_told_to_the_byte(folder: Path) -> None:
+def test_a_day_is_unchanged_to_the_byte(folder: Path) -> None:
     written = "\ufeff---\r\ntype: daily\r\n---\r\n\r\n# é\n\n  trailing  \r"
     write_day(folder, 2, written)
 

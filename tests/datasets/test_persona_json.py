@@ -278,7 +278,7 @@ def change(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         (change("questions", 0, "source_session", to=""), "no session is named ''"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_file_and_place(
+def test_a_problem_is_reported_with_its_file_and_place(
     tmp_path: Path, broken: Callable[[dict[str, Any]], None], told: str
 ) -> None:
     persona = deepcopy(MARTA)
@@ -292,7 +292,7 @@ def test_what_is_wrong_is_told_with_its_file_and_place(
     assert told in str(raised.value)
 
 
-def test_a_missing_field_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_missing_field_is_reported_with_its_place(tmp_path: Path) -> None:
     persona = deepcopy(MARTA)
     del persona["sessions"][1]["date"]
 

@@ -56,7 +56,7 @@ def test_every_message_is_a_turn_or_states_the_persona_or_comes_after_the_cut(
     assert [len(messages) - 20 - 1 for messages in contexts] == turns
 
 
-def test_sessions_begin_where_the_persona_is_stated_and_nobody_is_told_it(
+def test_the_persona_separates_sessions_and_is_not_ingested(
     sample: Sequence[Scenario],
 ) -> None:
     assert [len(scenario.episodes) for scenario in sample] == [20, 20]

@@ -158,7 +158,7 @@ def test_a_strange_key_is_a_warning_said_once() -> None:
     assert warnings == ["qa, line 5: the key reviewer is unknown and ignored, here and in 2 more"]
 
 
-def test_a_session_nobody_declared_is_a_warning() -> None:
+def test_an_undeclared_session_is_a_warning() -> None:
     _, problems, warnings = read(changed("[lender]", "[lendr]"))
 
     assert problems == []

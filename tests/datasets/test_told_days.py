@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("calendar", Calendar)
-def test_they_are_what_a_run_is_told(folder: Path, calendar: Calendar) -> None:
+def test_they_are_the_days_of_a_run(folder: Path, calendar: Calendar) -> None:
     arcs = list_stories(folder)[0]
     card = inspect_persona(folder, arcs=arcs, calendar=calendar).card
     assert card is not None

@@ -65,7 +65,7 @@ def test_an_outsider_is_refused_and_an_insider_answered(folder: Path) -> None:
     assert {probe["category"], twin["category"]} == {"information-boundary"}
 
 
-def test_who_knows_a_part_is_told_that_part_and_no_more(folder: Path) -> None:
+def test_a_session_that_knows_a_part_gets_that_part_only(folder: Path) -> None:
     partial = {
         "question": "Which plank goes, and what does the lender offer?",
         "answer": "Plank number 3; the rest is confidential.",

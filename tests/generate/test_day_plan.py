@@ -175,7 +175,7 @@ def test_the_principal_comes_first_and_the_others_as_declared() -> None:
     ]
 
 
-def test_an_arc_is_told_nowhere_while_its_session_is_closed() -> None:
+def test_an_arc_has_no_entry_while_its_session_is_closed() -> None:
     rooms = (Session(id="crew", kind="group", first_day=8, last_day=12), PERSONA.sessions[1])
     told = arc(1, 19, referenced_sessions=("principal",), directives=on(2, 9))
     plan = plan_story(PERSONA, story(told, sessions=rooms))
@@ -233,7 +233,7 @@ def test_a_persona_without_sessions_talks_to_its_principal() -> None:
     assert {told.session.id for each in plan.days for told in each.session_plans} == {"principal"}
 
 
-def test_a_session_that_nobody_declared_is_said_before_anything_is_asked() -> None:
+def test_an_undeclared_session_is_reported_before_any_call() -> None:
     with pytest.raises(Problems, match=r"b: its primarySession is cellar, which persona\.yaml"):
         plan_story(PERSONA, story(arc(1, 3), arc(1, 3, name="b", primary_session="cellar")))
 

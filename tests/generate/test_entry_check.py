@@ -108,7 +108,7 @@ def test_an_entry_is_neither_a_line_nor_a_book() -> None:
 @pytest.mark.parametrize(
     "words", ["On day 12 we met.", "The checkpoint is near.", "As an AI language model I note it."]
 )
-def test_nobody_in_a_story_numbers_its_days_or_speaks_of_a_test(words: str) -> None:
+def test_day_numbers_and_words_of_the_benchmark_are_rejected(words: str) -> None:
     assert "nobody in the story would" in problems(f"{PLAIN}{words}")[0]
 
 

@@ -56,7 +56,7 @@ def test_a_rejected_reply_is_shown_with_its_problem(tmp_path: Path) -> None:
     assert model.asked[1].user.startswith(PROMPT.user)
 
 
-def test_after_so_many_it_is_given_up_and_a_later_run_goes_on_with_the_mending(
+def test_after_the_last_attempt_it_gives_up_and_a_later_run_continues(
     tmp_path: Path,
 ) -> None:
     found, model = outcome(tmp_path / "log", lambda _: "eight")

@@ -90,7 +90,7 @@ def test_the_days_are_those_of_a_built_world(told: Path, tmp_path: Path) -> None
         assert (told / name).read_bytes() == (tmp_path / "milo" / name).read_bytes()
 
 
-def test_with_its_questions_it_is_proved_and_has_no_errors(told: Path, tmp_path: Path) -> None:
+def test_with_its_questions_it_is_verified_and_has_no_errors(told: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(told, tmp_path / "milo"))
     world = world_of(told)
     write_world(world.sources, world.options, tmp_path / "built")
@@ -115,7 +115,7 @@ def test_the_days_told_are_known_before_they_are_played(tmp_path: Path) -> None:
     assert world.list_days_told() == tuple(played.page.day for played in world.simulate_days())
 
 
-def test_every_day_is_told_of(milo: Path) -> None:
+def test_progress_is_reported_for_every_day(milo: Path) -> None:
     said: list[str] = []
 
     found = write(milo, said.append)
@@ -169,7 +169,7 @@ def test_a_day_half_written_by_a_killed_run_goes(milo: Path, told: Path) -> None
     assert digest_folder(milo) == digest_folder(told)
 
 
-def test_a_day_of_somebody_else_is_kept_and_named(complete: Path, told: Path) -> None:
+def test_an_edited_day_is_kept_and_listed(complete: Path, told: Path) -> None:
     milo = complete
     (milo / f"memories-{DAYS}d" / "day-0003.md").write_text("# session: principal\n\nMine.\n")
 
@@ -201,7 +201,7 @@ def test_a_folder_of_sources_is_its_own_world(tmp_path: Path) -> None:
     assert days(folder) == days(built)
 
 
-def test_a_persona_of_somebody_else_cannot_be_played(tmp_path: Path) -> None:
+def test_a_persona_that_was_not_simulated_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "persona.yaml").write_text("id: ada\n")
     (tmp_path / "ada" / "arcs-9d.yaml").write_text("arcs: []\n")

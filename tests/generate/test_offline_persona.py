@@ -225,7 +225,7 @@ def test_what_a_killed_run_left_half_written_goes(rosa: Path, made: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["persona.yaml", "arcs-14d.yaml", "world/notes.txt"])
-def test_what_somebody_else_wrote_is_refused(name: str, tmp_path: Path) -> None:
+def test_files_from_another_source_are_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "ada" / name
     path.parent.mkdir(parents=True)
     path.write_text("mine: true\n")
@@ -236,7 +236,7 @@ def test_what_somebody_else_wrote_is_refused(name: str, tmp_path: Path) -> None:
     assert [each for each in (tmp_path / "ada").rglob("*") if each.is_file()] == [path]
 
 
-def test_a_world_folder_of_somebody_else_is_never_replaced(tmp_path: Path) -> None:
+def test_a_world_folder_from_another_source_is_never_replaced(tmp_path: Path) -> None:
     notes = tmp_path / "ada" / "world" / "notes.txt"
     notes.parent.mkdir(parents=True)
     notes.write_text("mine")

@@ -61,7 +61,7 @@ def test_what_is_missing_is_named_with_the_command_that_fills_it() -> None:
     assert "to fill them: recall-bench generate --persona p" in found.in_words
 
 
-def test_money_is_told_for_this_run_and_for_all() -> None:
+def test_the_cost_of_this_run_and_of_all_runs_is_printed() -> None:
     usage = Usage(calls=2, input_tokens=2000, output_tokens=10, cost_usd=0.5, cached=3)
     words = generated(usage=usage, spent=usage + Usage(calls=1, unpriced=1)).in_words
 

@@ -197,7 +197,7 @@ def test_no_more_is_spent_than_allowed(folder: Path) -> None:
     assert create(folder, Scripted(STORY), max_cost_usd=1.0).exit_code == 0
 
 
-def test_somebody_elses_persona_is_refused(folder: Path) -> None:
+def test_a_persona_from_another_description_is_rejected(folder: Path) -> None:
     folder.mkdir()
     (folder / "persona.yaml").write_text("name: Mine\n")
     model = Scripted(PERSONA, STORY)
@@ -384,12 +384,12 @@ def test_arcs_that_tell_of_other_rooms_are_not_passed_off(folder: Path) -> None:
         create(folder, Scripted())
 
 
-def test_a_persona_nobody_can_tell_of_is_refused(folder: Path) -> None:
+def test_a_persona_without_a_principal_session_is_rejected(folder: Path) -> None:
     folder.mkdir()
     raw = {key: part for key, part in PERSONA.items() if key != "sessions"}
     (folder / "persona.yaml").write_text(json.dumps({"id": "boats", **raw}))
 
-    with pytest.raises(UsageError, match="has no session principal; add the sessions"):
+    with pytest.raises(UsageError, match="has no session principal; add the agent's sessions"):
         create(folder, Scripted(), arcs_only=True)
 
     (folder / "persona.yaml").write_text("name: [")

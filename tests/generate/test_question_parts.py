@@ -46,11 +46,11 @@ def spans(told: list[int], interval: int, span: range) -> list[tuple[int, int, i
     return [(w.number, w.first, w.last) for w in list_windows(told, interval, span)]
 
 
-def test_checkpoints_are_every_so_many_days_and_the_last_day_told() -> None:
+def test_checkpoints_are_at_every_interval_and_on_the_last_day() -> None:
     assert spans(list(range(1, 17)), 7, range(1, 17)) == [(1, 1, 7), (2, 8, 14), (3, 15, 16)]
 
 
-def test_windows_in_which_nothing_is_told_are_none() -> None:
+def test_windows_without_a_log_are_left_out() -> None:
     assert spans([2, 3, 16], 7, range(1, 17)) == [(1, 1, 7), (3, 15, 16)]
 
 

@@ -346,7 +346,7 @@ def test_two_runs_at_once_are_refused(folder: Path) -> None:
         asked(folder)
 
 
-def test_a_repair_is_applied_and_examined_again(folder: Path) -> None:
+def test_a_repair_is_applied_and_checked_again(folder: Path) -> None:
     from recall_bench.generate.checks.check_result import (
         ProblemKind,
         QuestionCheck,

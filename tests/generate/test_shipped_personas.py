@@ -93,7 +93,7 @@ def _least(category: str) -> int:
 
 
 @pytest.mark.parametrize("name", PERSONAS)
-def test_another_seed_is_proved_as_well(name: str, tmp_path: Path) -> None:
+def test_another_seed_is_verified_as_well(name: str, tmp_path: Path) -> None:
     folder = build_folder(
         read_sources(SOURCES / name, DEFAULT_ARCS), WorldOptions(days=120, seed=7), tmp_path
     )

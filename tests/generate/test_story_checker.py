@@ -62,7 +62,7 @@ def test_the_format_is_checked_field_by_field(
     assert said in only(checker.check({**SOUND, **fields}), ProblemKind.FORMAT)
 
 
-def test_texts_that_no_file_could_hold_are_examined_all_the_same(checker: QuestionChecker) -> None:
+def test_texts_that_no_file_could_hold_are_checked_too(checker: QuestionChecker) -> None:
     asked = {**SOUND, "question": "What did Hob Tarn mend \ud83d on 2025-03-04?\x7f"}
 
     assert checker.check(asked).is_sound
@@ -219,7 +219,9 @@ def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -
         ("What happened?", "it names nothing by which somebody could tell what is meant"),
     ],
 )
-def test_what_nobody_can_place_is_vague(checker: QuestionChecker, text: str, said: str) -> None:
+def test_a_question_without_a_subject_is_vague(
+    checker: QuestionChecker, text: str, said: str
+) -> None:
     assert said in only(checker.check({**SOUND, "question": text}), ProblemKind.VAGUENESS)
 
 

@@ -90,7 +90,7 @@ def test_a_fortnight_is_enough_for_a_secret(trade: str) -> None:
 
 
 @pytest.mark.parametrize("trade", TRADES)
-def test_the_whole_story_is_told_as_authored(trade: str) -> None:
+def test_the_whole_story_is_as_authored(trade: str) -> None:
     story = authored(trade).story_file
 
     found = {arc["id"]: arc for arc in fit_story(story, 1000)["arcs"]}

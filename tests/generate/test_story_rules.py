@@ -209,7 +209,7 @@ def test_a_belief_is_held_for_a_day_at_least() -> None:
     assert of_arc(1000, "correction", wrongDay=day - 1) == ()
 
 
-def test_a_number_is_told_with_what_it_counts() -> None:
+def test_a_number_keeps_its_unit() -> None:
     beliefs = {"wrongBelief": "It takes 9 hours", "correctedBelief": "It takes 12 hours"}
 
     assert of_arc(1000, "correction", title="A job for 12 people", **beliefs) == ()
@@ -251,7 +251,7 @@ def test_a_value_that_both_beliefs_share_gives_nothing_away() -> None:
     assert of_arc(1000, "correction", title="What 12 weeks cost", **beliefs) == ()
 
 
-def test_too_much_at_once_is_told_with_its_days() -> None:
+def test_too_many_concurrent_arcs_are_reported_with_their_days() -> None:
     def crowd(raw: dict[str, Any]) -> None:
         raw["arcs"].append(made_personas.arc("incident", "one-more", (100, 120)))
 
@@ -362,7 +362,7 @@ def test_too_few_directives_are_counted() -> None:
     )
 
 
-def test_a_story_without_a_secret_is_told_where_to_put_one() -> None:
+def test_a_story_without_a_secret_is_reported_with_its_isolated_sessions() -> None:
     def without_secrets(raw: dict[str, Any]) -> None:
         for arc in raw["arcs"]:
             arc["primarySession"] = "yard"

@@ -47,7 +47,7 @@ def test_a_file_arrives_whole_and_leaves_nothing_beside_it(server: Server, targe
     assert fetched(FILE, target, f"{server.url}/a") == BODY
 
 
-def test_the_watch_is_told_how_far_it_is(server: Server, target: Path, watch: Listener) -> None:
+def test_the_number_of_bytes_is_reported(server: Server, target: Path, watch: Listener) -> None:
     server.files["/a"] = Served(BODY)
 
     fetch_file(FILE, [f"{server.url}/a"], target, watch, dataset="talks")
@@ -116,7 +116,7 @@ def test_wrong_bytes_are_refused_and_not_kept(server: Server, target: Path) -> N
     assert list(target.parent.iterdir()) == []
 
 
-def test_every_place_is_tried_and_each_failure_is_told(
+def test_every_address_is_tried_and_each_failure_is_reported(
     server: Server, target: Path, watch: Listener
 ) -> None:
     server.files["/wrong"] = Served(BODY[:-1] + b"!")
@@ -229,7 +229,7 @@ def test_an_unpinned_part_of_a_changed_file_is_begun_anew(
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"weak"'])
-def test_an_unpinned_part_nobody_vouches_for_is_begun_anew(
+def test_an_unpinned_part_without_a_strong_etag_is_downloaded_again(
     etag: str | None, server: Server, target: Path, part: Path
 ) -> None:
     server.files["/cut"] = Served(b"old bytes", etag=etag, cut_after=4, takes_ranges=False)
@@ -288,7 +288,7 @@ def test_a_file_sent_packed_is_refused(server: Server, target: Path) -> None:
         fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
 
-def test_nobody_at_the_address_is_told_in_words(target: Path) -> None:
+def test_an_unreachable_address_is_reported_in_words(target: Path) -> None:
     with pytest.raises(DownloadFailed, match=r"127.0.0.1:1 cannot be reached \(Connection refused"):
         fetch_file(FILE, ["http://127.0.0.1:1/a"], target, Listener(), dataset="talks")
 
@@ -305,7 +305,7 @@ def test_a_silent_server_is_not_waited_for_for_ever(
     gate.set()
 
 
-def test_a_certificate_that_is_not_accepted_is_told_with_what_to_do() -> None:
+def test_a_rejected_certificate_is_reported_with_a_remedy() -> None:
     error = ssl.SSLCertVerificationError(1, "failed")
     error.verify_message = "self-signed certificate"
 
@@ -324,7 +324,7 @@ def test_proxies_of_the_environment_are_used(
     assert fetched(FILE, target, "http://elsewhere.invalid/a") == BODY
 
 
-def test_no_room_is_told_before_anything_is_fetched(
+def test_a_full_disk_is_reported_before_the_download(
     server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.files["/a"] = Served(BODY)

@@ -125,7 +125,7 @@ def test_a_cache_that_may_only_be_read_is_read(
     assert find_download("one") == path
 
 
-def test_a_broken_record_is_told_with_what_to_do(cache: Path) -> None:
+def test_a_broken_record_is_reported_with_a_remedy(cache: Path) -> None:
     put(cache / "one/talks.json", BODY)
     put(cache / "one.receipts.json", b"{")
 
@@ -153,7 +153,7 @@ def test_a_packed_file_is_known_by_what_it_holds(tmp_path: Path) -> None:
     assert check_pin("one", put(tmp_path / "mine", gzip.compress(b"x"))) is False
 
 
-def test_a_torn_packed_file_is_told(tmp_path: Path) -> None:
+def test_a_torn_gzip_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Malformed, match="cannot be unpacked"):
         check_pin("one", put(tmp_path / "mine.gz", gzip.compress(BODY)[:-20]))
 
@@ -181,7 +181,7 @@ def test_a_file_of_several_is_known_with_those_beside_it(tmp_path: Path, publish
     assert check_pin("pair", put(tmp_path / "other.csv", b"4")) is False
 
 
-def test_where_there_is_no_pin_nobody_can_tell(tmp_path: Path) -> None:
+def test_without_a_pin_it_is_unknown(tmp_path: Path) -> None:
     path = put(tmp_path / "x.json", b"1")
 
     assert check_pin("unpinned", path) is None

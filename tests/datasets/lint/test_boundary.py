@@ -100,7 +100,7 @@ def test_nothing_is_secret_from_those_who_sat_there(tmp_path: Path) -> None:
     assert "audit" in message
 
 
-def test_a_secret_nobody_may_know_tests_forgetting(tmp_path: Path) -> None:
+def test_a_secret_without_a_twin_is_found(tmp_path: Path) -> None:
     assert len(messages(tmp_path, "boundary-no-twin", KEPT)) == 1
 
 

@@ -74,7 +74,7 @@ def test_if_it_has_none_there_is_nothing_to_file_under(tmp_path: Path) -> None:
     assert found(folder, "no-session-heading") == ()
 
 
-def test_sessions_nobody_declared_or_closed_by_then_are_found(tmp_path: Path) -> None:
+def test_undeclared_and_closed_sessions_are_found(tmp_path: Path) -> None:
     sessions = [*SESSIONS[:2], {**SESSIONS[2], "lastDay": 1}]
     strange = "# session: harbour\n\nRain.\n\n# session: audit\n\nSun."
 

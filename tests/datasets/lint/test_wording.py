@@ -21,7 +21,7 @@ def count(tmp_path: Path, code: str, text: str, *, day: str = "Rain.", answer: s
         "Who came across the week?",
     ],
 )
-def test_a_period_nobody_named_is_found(tmp_path: Path, text: str) -> None:
+def test_an_unnamed_period_is_found(tmp_path: Path, text: str) -> None:
     assert count(tmp_path, "unnamed-period", text) == 1
 
 

@@ -275,7 +275,7 @@ def test_what_another_test_in_the_folder_asks_is_not_asked_again(tmp_path: Path)
     assert said(tmp_path)[0][0] != prompt
 
 
-def test_a_test_that_nobody_can_read_is_said_before_anything_is_written(tmp_path: Path) -> None:
+def test_an_unreadable_test_is_reported_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "broken.bench").write_text("no sections", "utf-8")
 

@@ -75,7 +75,7 @@ def test_a_sentence_is_claimed_or_quoted(sentence: str, found: list[tuple[str, s
     assert pieces(sentence) == found
 
 
-def test_what_somebody_known_by_name_did_is_a_claim() -> None:
+def test_an_action_of_a_named_person_is_a_claim() -> None:
     text = "Odile enrolled in a pottery class."
 
     assert pieces(text)[0] == ("quote", "Odile enrolled in a pottery class")

@@ -27,7 +27,7 @@ WRONG = {
 }
 
 
-def test_the_hand_written_world_is_proved(corpus: Corpus) -> None:
+def test_the_hand_written_world_is_verified(corpus: Corpus) -> None:
     report = corpus.prove()
 
     assert report.findings == ()

@@ -147,7 +147,7 @@ def test_the_open_half_of_an_answer_does_not_give_away_the_other(corpus: Corpus)
     assert ("leak", "question partly") in corpus.found()
 
 
-def test_the_open_half_is_told_where_the_asker_may_read_it(corpus: Corpus) -> None:
+def test_the_open_half_is_stated_where_the_asker_may_read_it(corpus: Corpus) -> None:
     corpus.move(7, session="deal")
     corpus.only("partly")
 
@@ -166,7 +166,7 @@ def test_who_asks_is_who_derive_says(corpus: Corpus) -> None:
     assert corpus.found() == [("boundary", "question secret")]
 
 
-def test_a_secret_nobody_told_yet_cannot_be_withheld(corpus: Corpus) -> None:
+def test_a_secret_that_was_not_stated_yet_cannot_be_withheld(corpus: Corpus) -> None:
     corpus.only("secret", answerable_from=9)
 
     assert ("unstated", "question secret") in corpus.found()
@@ -243,7 +243,7 @@ def test_a_canary_is_written_before_it_is_asked_for(corpus: Corpus) -> None:
     assert corpus.found() == [("canary", "question secret")]
 
 
-def test_a_canary_nobody_wrote_is_found(corpus: Corpus) -> None:
+def test_a_canary_that_no_day_contains_is_found(corpus: Corpus) -> None:
     corpus.only("secret", canaries=["HERON-1A2B"])
 
     assert corpus.found() == [("canary", "question secret")]

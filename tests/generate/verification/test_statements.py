@@ -218,7 +218,7 @@ def test_an_ambiguous_sentence_after_the_last_asking_is_no_finding(corpus: Corpu
     assert corpus.found() == []
 
 
-def test_an_ambiguous_sentence_nobody_asks_about_is_no_finding(corpus: Corpus) -> None:
+def test_an_ambiguous_sentence_without_a_question_is_no_finding(corpus: Corpus) -> None:
     corpus.tell(35, "oncall", "RB-4103", "It was assigned to Priya, then assigned to Okafor.")
 
     assert corpus.found() == []

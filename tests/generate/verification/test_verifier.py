@@ -65,7 +65,7 @@ def shifted_text(corpus: Corpus) -> None:
         (shifted_text, ("evidence", "question p99")),
     ],
 )
-def test_a_mutated_world_is_not_proved(
+def test_a_mutated_world_is_not_verified(
     corpus: Corpus, mutation: Mutation, found: tuple[str, str]
 ) -> None:
     mutation(corpus)
@@ -153,7 +153,7 @@ def test_one_name_for_two_is_found(corpus: Corpus) -> None:
     assert [code for code, _ in corpus.found()] == ["lexicon", "lexicon"]
 
 
-def test_a_world_without_a_lexicon_cannot_be_proved(corpus: Corpus) -> None:
+def test_a_world_without_a_lexicon_cannot_be_verified(corpus: Corpus) -> None:
     corpus.write()
     (corpus.folder / "qa-40d" / "lexicon.json").unlink()
 

@@ -48,7 +48,7 @@ def test_another_seed_changes_names_values_and_dates(built: Build) -> None:
     assert len(shared) < len(read_questions(ours)) / 3
 
 
-def test_nobody_writes_while_away(built: Build) -> None:
+def test_there_is_no_log_while_away(built: Build) -> None:
     assert not {43, 44, 45} & set(read_days(built()))
 
 

@@ -58,7 +58,7 @@ def test_no_order_can_be_told_from_the_question(asked: list[dict[str, Any]]) -> 
         assert len(set(sources)) == len(sources)
 
 
-def test_a_question_can_be_asked_once_its_evidence_is_told(asked: list[dict[str, Any]]) -> None:
+def test_a_question_can_be_asked_once_its_evidence_is_stated(asked: list[dict[str, Any]]) -> None:
     for q in asked:
         assert q["answerable_from"] >= max(q["relevant_days"])
         assert {span["day"] for span in q["evidence"]} == set(q["relevant_days"])

@@ -32,7 +32,7 @@ def told(source: str, **words: str) -> str:
     return AlternativePicker(0).render(parse_template(source), Words(words)).text
 
 
-def test_one_of_the_alternatives_is_told() -> None:
+def test_one_of_the_alternatives_is_rendered() -> None:
     assert told("The [cat|dog] sat.") in {"The cat sat.", "The dog sat."}
 
 

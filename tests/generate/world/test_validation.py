@@ -64,7 +64,7 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
         read_sources(folder, "arcs-60d.yaml")
 
 
-def test_a_key_nobody_knows_is_a_slip_with_a_line(tmp_path: Path) -> None:
+def test_an_unknown_key_is_reported_with_its_line(tmp_path: Path) -> None:
     folder = tmp_path / "bakery"
     copytree(BAKERY, folder)
     text = (folder / "routine.yaml").read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_key_nobody_knows_is_a_slip_with_a_line(tmp_path: Path) -> None:
         ("routine.yaml", "category: group-session-attribution", "category: group"),
     ],
 )
-def test_a_word_nobody_knows_is_refused_with_its_line(
+def test_an_unknown_value_is_rejected_with_its_line(
     tmp_path: Path, file: str, old: str, new: str
 ) -> None:
     folder = tmp_path / "bakery"
