@@ -125,7 +125,7 @@ class NeverCloses(ScriptedMemory):
 
 
 async def test_a_memory_that_does_not_close_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_context, "CLOSING_S", 0.01)
+    monkeypatch.setattr(check_context, "CLOSE_TIMEOUT_S", 0.01)
 
     outcome, message = await result(Custom(lambda: NeverCloses(everything)), "asking")
 

@@ -85,6 +85,17 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
             left.unlink(missing_ok=True)
 
 
+def open_cache(folder: Path, what: str) -> Path:
+    """Make the folder of a cache; UsageError, which names its content, if that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{what} cannot be kept in {folder} ({error.strerror or error}); name another folder"
+        ) from error
+    return folder
+
+
 def write_shared_file(path: Path, content: bytes) -> None:
     """Write a small file atomically to a folder that several machines may write to.
 

@@ -5,10 +5,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, NotRequired, TypedDict, Unpack
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
@@ -16,7 +16,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 TERMINATE_GRACE_S = 1.0
 """How long a program may take to end after SIGTERM."""
 
-DRAIN_S = 1.0
+DRAIN_TIMEOUT_S = 1.0
 """How long the pipes of a program that ended may stay open: its own children may hold them."""
 
 LINE_LIMIT = 256 * 1024 * 1024
@@ -87,67 +87,58 @@ class BlockingChildProcess:
         self._guard.release()
 
 
-async def start_process(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environ: Mapping[str, str],
-    stdin: Channel = PIPE,
-    stdout: Channel = PIPE,
-    stderr: Channel = PIPE,
-) -> ChildProcess:
-    """Start a program without a shell, in this folder and with exactly this environment.
+class ProcessOptions(TypedDict):
+    """Where and how a program is started; a channel that is not given is a pipe."""
+
+    folder: Path
+    environ: Mapping[str, str]
+    """Exactly this environment."""
+    stdin: NotRequired[Channel]
+    stdout: NotRequired[Channel]
+    stderr: NotRequired[Channel]
+
+
+async def start_process(command: Sequence[str], **options: Unpack[ProcessOptions]) -> ChildProcess:
+    """Start a program without a shell.
 
     OSError if it cannot be started. On Windows the group ends with `end`, but not when we die.
     """
-    guard = _GroupGuard()
-    try:
+    with _guard_group() as guard:
         # Shielded: a caller cancelled while the program starts could not end it.
         with anyio.CancelScope(shield=True):
-            process = await anyio.open_process(
-                command,
-                cwd=folder,
-                env=environ,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=sys.platform != "win32",
-                creationflags=_get_creation_flags(),
-            )
-    except BaseException:
-        guard.release()
-        raise
-    guard.watch(process.pid)
+            process = await anyio.open_process(command, **_build_arguments(options))
+        guard.watch(process.pid)
     return ChildProcess(process, guard)
 
 
 def start_blocking_process(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environ: Mapping[str, str],
-    stdin: Channel = PIPE,
-    stdout: Channel = PIPE,
-    stderr: Channel = PIPE,
+    command: Sequence[str], **options: Unpack[ProcessOptions]
 ) -> BlockingChildProcess:
     """Do what `start_process` does, in a thread without an event loop."""
+    with _guard_group() as guard:
+        process = subprocess.Popen(command, **_build_arguments(options))  # noqa: S603
+        guard.watch(process.pid)
+    return BlockingChildProcess(process, guard)
+
+
+def _build_arguments(options: ProcessOptions) -> dict[str, Any]:
+    return {
+        "cwd": options["folder"],
+        "env": options["environ"],
+        **{name: options.get(name, PIPE) for name in ("stdin", "stdout", "stderr")},
+        "start_new_session": sys.platform != "win32",
+        "creationflags": _get_creation_flags(),
+    }
+
+
+@contextmanager
+def _guard_group() -> Iterator["_GroupGuard"]:
     guard = _GroupGuard()
     try:
-        process = subprocess.Popen(  # noqa: S603 - running it is the purpose
-            command,
-            cwd=folder,
-            env=environ,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=sys.platform != "win32",
-            creationflags=_get_creation_flags(),
-        )
+        yield guard
     except BaseException:
         guard.release()
         raise
-    guard.watch(process.pid)
-    return BlockingChildProcess(process, guard)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +178,7 @@ async def run_process(
                 pipes.start_soon(_collect_output, process.stdout, out, output_limit)
                 pipes.start_soon(collect_stderr, process.stderr, stderr)
                 await process.wait()
-                pipes.cancel_scope.deadline = anyio.current_time() + DRAIN_S
+                pipes.cancel_scope.deadline = anyio.current_time() + DRAIN_TIMEOUT_S
     finally:
         await child.end(grace_s=grace_s)
     code = None if limit.cancelled_caught else process.returncode

@@ -119,6 +119,17 @@ def locate_error(error: BaseException) -> str:
     return place
 
 
+def require_libraries(what: str, extra: str, *modules: str) -> None:
+    """Import the modules; UsageError, which says how to install them, if one is missing."""
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except ImportError as missing:
+        raise UsageError(
+            f"{what} needs libraries that are not installed: pip install 'recall-bench[{extra}]'"
+        ) from missing
+
+
 def is_async_call(function: object) -> bool:
     """Whether calling it returns a coroutine: an `async` function, or an object with such a call."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import msgspec
 
-from recall_bench.core.atomic_file import write_shared_file
-from recall_bench.core.errors import JudgeGone, UnreadableVerdict, UsageError
+from recall_bench.core.atomic_file import open_cache, write_shared_file
+from recall_bench.core.errors import JudgeGone, UnreadableVerdict
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
 from recall_bench.models.model import Prompt
@@ -124,14 +124,7 @@ class VerdictCache:
     """A folder of verdicts that several processes may share; entries are written atomically."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(
-                f"verdicts cannot be stored in {folder} ({error.strerror or error}); "
-                "name another folder"
-            ) from error
+        self._folder = open_cache(folder, "verdicts")
 
     def find(self, key: str) -> Verdict | None:
         """The cached verdict; None if there is none or the file is damaged."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.core.usage import Usage
+from recall_bench.core.user_code import require_libraries
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
 from recall_bench.models.faults import truncate_line
 from recall_bench.models.model_spec import parse_spec
@@ -127,12 +128,7 @@ class ServedEmbedder(LazyDimensions):
     """Calls an OpenAI-compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
-        try:
-            import httpx  # noqa: F401 - missed here rather than at the first request
-        except ImportError as missing:
-            raise UsageError(
-                f"{server.spec.name}: needs httpx; pip install 'recall-bench[http]'"
-            ) from missing
+        require_libraries(f"{server.spec.name}:", "http", "httpx")
         self._server = server
         self._timeout_s = timeout_s
         self._lock = threading.Lock()

@@ -17,8 +17,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from recall_bench.core.atomic_file import write_shared_file
-from recall_bench.core.errors import UsageError
+from recall_bench.core.atomic_file import open_cache, write_shared_file
 from recall_bench.core.usage import Usage
 from recall_bench.models.embedders import Embedder, Embeddings, LazyDimensions
 
@@ -66,15 +65,8 @@ class EmbeddingCache:
     """A folder of vectors that many processes may share. Entries appear whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = open_cache(folder, "vectors")
         self._is_full = False
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(
-                f"vectors cannot be kept in {folder} ({error.strerror or error}); "
-                "name another folder"
-            ) from error
 
     def find(self, key: str) -> CachedVector | None:
         """Return the vector, to the bit; None if there is none, or it was damaged."""

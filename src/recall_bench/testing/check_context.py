@@ -145,7 +145,7 @@ def _format_claim(claim: bool | None) -> str:
 
 T = TypeVar("T")
 
-CLOSING_S = 10.0
+CLOSE_TIMEOUT_S = 10.0
 """How long a memory may take to close after its check."""
 
 _INVISIBLE = dict.fromkeys(
@@ -265,11 +265,11 @@ class CheckContext:
     async def close(self) -> None:
         """Close the open memories; ContractBroken if that takes too long."""
         while self._open:
-            with anyio.move_on_after(CLOSING_S, shield=True) as scope:
+            with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True) as scope:
                 await self._open[-1].close()
             if scope.cancelled_caught:
                 raise ContractBroken(
-                    f"expected a memory to close, but it had not after {CLOSING_S:.0f} s; "
+                    f"expected a memory to close, but it had not after {CLOSE_TIMEOUT_S:.0f} s; "
                     "see what close or teardown waits for"
                 )
 

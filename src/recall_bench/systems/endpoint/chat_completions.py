@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
 from recall_bench.core.usage import Usage
+from recall_bench.core.user_code import require_libraries
 from recall_bench.models.compatible_server import CompatibleServer, resolve_server
 from recall_bench.models.faults import truncate_line
 from recall_bench.models.model import Finish, Model, Prompt, Reply
@@ -210,10 +211,7 @@ def open_chat(
     server = resolve_server(spec, environ)
     if server is None:
         return PromptChat(open_model(spec, environ), spec, timeout_s)
-    try:
-        import httpx  # noqa: F401 - missed here rather than at the first request
-    except ImportError as missing:
-        raise UsageError(f"{spec.name}: needs httpx; pip install 'recall-bench[http]'") from missing
+    require_libraries(f"{spec.name}:", "http", "httpx")
     return ChatProxy(server, timeout_s)
 
 

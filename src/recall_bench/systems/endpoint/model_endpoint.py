@@ -19,6 +19,7 @@ from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, get_worker_limit
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage, UsageMeter
+from recall_bench.core.user_code import require_libraries
 from recall_bench.models import static_embedding
 from recall_bench.models.embedders import Embedder, Embeddings
 from recall_bench.models.embedding_cache import MemoryCachedEmbedder
@@ -104,16 +105,9 @@ class ModelEndpoint:
         """
         if self._serving is not None:
             return
-        try:
-            from recall_bench.systems.endpoint.endpoint_server import (
-                EndpointApplication,
-                ServerThread,
-            )
-        except ImportError as missing:
-            raise UsageError(
-                "the model endpoint needs packages that are not installed; "
-                "pip install 'recall-bench[http]'"
-            ) from missing
+        require_libraries("the model endpoint", "http", "starlette", "uvicorn")
+        from recall_bench.systems.endpoint.endpoint_server import EndpointApplication, ServerThread
+
         try:
             self._embedder.embed(["ready"])
         except ModelFault as fault:

@@ -12,13 +12,13 @@ other side left out take the defaults of `wire`.
 import math
 import os
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from recall_bench.core.errors import NotAnAnswer, UsageError
+from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.transports import wire
 
 SERVICE_V1 = "recall.bench.MemoryBenchService"
@@ -53,11 +53,7 @@ def require_grpc(what: str) -> None:
     """UsageError if gRPC is not installed; it says what needs it and how to install it."""
     # Otherwise gRPC writes a line to stderr whenever a server goes away.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    try:
-        for library in ("grpc", "google.protobuf"):
-            import_module(library)
-    except ImportError as error:
-        raise UsageError(f"{what} needs the gRPC libraries: install recall-bench[grpc]") from error
+    require_libraries(what, "grpc", "grpc", "google.protobuf")
 
 
 @cache

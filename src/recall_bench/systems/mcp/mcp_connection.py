@@ -42,8 +42,8 @@ SILENCE_GRACE_S = 5.0
 """How long a server may take to list its tools after a call that took too long."""
 
 _LOSS_TIMEOUT_S = 1.0
-_CLOSE_LIMIT_S = 10.0
-_CONNECT_S = 30.0
+_SESSION_CLOSE_TIMEOUT_S = 10.0
+_CONNECT_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,9 @@ class HttpEndpoint:
 
         headers = {name: os.environ[variable] for name, variable in self._headers.items()}
         # The run limits how long an answer may take.
-        patience = httpx2.Timeout(_CONNECT_S, read=None)
+        timeout = httpx2.Timeout(_CONNECT_TIMEOUT_S, read=None)
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=patience, trust_env=False) as client,
+            httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False) as client,
             streamable_http_client(self._url, http_client=client) as streams,
         ):
             yield streams
@@ -320,7 +320,7 @@ class McpConnection:
         with anyio.CancelScope(shield=True):
             if self._session is None:
                 life.cancel()
-            await asyncio.wait({life}, timeout=_CLOSE_LIMIT_S)
+            await asyncio.wait({life}, timeout=_SESSION_CLOSE_TIMEOUT_S)
             await _cancel_task(life)
 
     def _build_late_error(self, timeout_s: float) -> SystemGone:

@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders, copy_folder
 from recall_bench.core.memory import UNDECLARED, Memory, MemorySystem, SystemCard
+from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.mcp.mcp_connection import (
     SILENCE_GRACE_S,
     HttpEndpoint,
@@ -53,12 +53,7 @@ async def start_mcp_system(path: Path, *, grace_s: float = SILENCE_GRACE_S) -> "
 
 def require_mcp() -> None:
     """Import the SDK, which takes a second, before anything is timed; UsageError without it."""
-    try:
-        import_module("mcp.client.session")
-    except ImportError as error:
-        raise UsageError(
-            "an MCP server needs one more library: pip install 'recall-bench[mcp]'"
-        ) from error
+    require_libraries("an MCP server", "mcp", "mcp.client.session")
 
 
 class McpSystem:
@@ -252,8 +247,6 @@ _REFERENCE_PACKAGE = Path("node_modules", "@modelcontextprotocol", "server-memor
 
 def build_reference_server(config: Mapping[str, object]) -> MemorySystem:
     """The system, or UsageError that says what is missing. The one setting is `k`."""
-    from recall_bench.systems.mcp.server_map import read_server_map
-
     require_mcp()
     package = _find_package()
     node = shutil.which("node")

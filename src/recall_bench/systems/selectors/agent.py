@@ -286,9 +286,9 @@ class RecallChooser:
 
     async def _ask_model(self, prompt: "Prompt", turn: int) -> "Reply":
         model = self._agent.models[turn - 1]
-        limit_s = self._agent.settings.call_timeout_s
+        timeout_s = self._agent.settings.call_timeout_s
         try:
-            with anyio.move_on_after(limit_s):
+            with anyio.move_on_after(timeout_s):
                 return await model.complete(prompt)
         except ModelBusy as error:
             raise SystemBusy(f"pass {turn}: {error}", error.retry_after_s) from error
@@ -296,4 +296,4 @@ class RecallChooser:
             raise SystemGone(f"pass {turn}: {error}") from error
         except ModelFault as error:
             raise SystemFault(f"pass {turn}: {error}") from error
-        raise SystemTimeout(f"pass {turn}: {model.name} gave no reply within {limit_s:g} s")
+        raise SystemTimeout(f"pass {turn}: {model.name} gave no reply within {timeout_s:g} s")

@@ -246,8 +246,8 @@ def build_command_selector(
     options = read_options(program.name, config, CommandOptions)
     if not folder.is_dir():
         raise UsageError(f"{program.name}: there is no folder {folder} to run it in")
-    limit_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
-    return CommandSelector(program, options, folder=folder, timeout_s=limit_s)
+    program_timeout_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
+    return CommandSelector(program, options, folder=folder, timeout_s=program_timeout_s)
 
 
 class CommandSelector(WithoutResources):

@@ -6,7 +6,6 @@ import os
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.servers.host import SystemHost, encode_fault
 from recall_bench.systems.transports.http_routes import (
     JSON,
@@ -37,7 +37,7 @@ DEFAULT_PORT = 8000
 _KEEPALIVE_S = 75
 """How long an idle connection is kept open."""
 
-_SHUTDOWN_S = 5
+_SHUTDOWN_TIMEOUT_S = 5
 """How long what cannot be cancelled may take after the server was stopped."""
 
 
@@ -50,7 +50,7 @@ async def serve_http(
     any free one. If RECALL_BENCH_HTTP_TOKEN is set, only requests with that token are served. The
     caller handles signals and closes the host.
     """
-    _require_http_libraries()
+    require_libraries("serving over HTTP", "http", "starlette", "uvicorn")
     taken = _bind_socket(address)
     application = _ServerApplication(host, os.environ.get(TOKEN_VARIABLE) or None)
     server, started, ended = _build_server(application)
@@ -70,16 +70,6 @@ async def serve_http(
         finally:
             application.stop()
             ended.set()
-
-
-def _require_http_libraries() -> None:
-    try:
-        for library in ("starlette", "uvicorn"):
-            import_module(library)
-    except ImportError as error:
-        raise UsageError(
-            "serving over HTTP needs more libraries: pip install 'recall-bench[http]'"
-        ) from error
 
 
 def parse_listen_address(address: str) -> tuple[str, int]:
@@ -157,7 +147,7 @@ def _build_server(
         server_header=False,
         date_header=False,
         timeout_keep_alive=_KEEPALIVE_S,
-        timeout_graceful_shutdown=_SHUTDOWN_S,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
     )
     return _EventServer(config), started, ended
 

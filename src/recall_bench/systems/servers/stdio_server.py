@@ -16,7 +16,7 @@ from recall_bench.systems.servers.host import SystemHost, encode_fault
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import Envelope, WireFault
 
-_DRAIN_LIMIT_S = 10.0
+_DRAIN_TIMEOUT_S = 10.0
 """How long open requests may take after the end of the input."""
 
 _PIECE = 1 << 16
@@ -59,7 +59,7 @@ async def serve_stdio(host: SystemHost, pipes: Pipes) -> None:
                 group.start_soon(_reply_to, host, _decode_envelope(line), replies)
         except UsageError as error:
             refused = error
-        group.cancel_scope.deadline = anyio.current_time() + _DRAIN_LIMIT_S
+        group.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT_S
     await replies.close()
     if refused is not None:
         raise refused
@@ -149,7 +149,7 @@ class _ReplyWriter:
     async def close(self) -> None:
         """Return once everything is written, or the reader is gone."""
         self._lines.put(None)
-        with anyio.move_on_after(_DRAIN_LIMIT_S):
+        with anyio.move_on_after(_DRAIN_TIMEOUT_S):
             await self._written.wait()
 
     def _write(self) -> None:

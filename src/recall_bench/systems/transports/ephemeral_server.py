@@ -31,7 +31,7 @@ PLACEHOLDERS = ("{port}", "{state_dir}", "{config}")
 LOOPBACK = "127.0.0.1"
 
 _PAUSE_S = 0.05
-_PROBE_S = 2.0
+_PROBE_TIMEOUT_S = 2.0
 _PORT_ATTEMPTS = 3
 """How many ports are tried if another program takes one first."""
 
@@ -232,7 +232,7 @@ class EphemeralServer:
         self._launch()
 
     def _is_healthy(self) -> bool:
-        connection = HTTPConnection(LOOPBACK, self.port, timeout=_PROBE_S)
+        connection = HTTPConnection(LOOPBACK, self.port, timeout=_PROBE_TIMEOUT_S)
         try:
             connection.request("GET", self._health, headers={"Connection": "close"})
             self._last_reply = f"status {(status := connection.getresponse().status)}"

@@ -4,7 +4,6 @@ import os
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path, PurePath
 from socket import gaierror
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +13,7 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.user_code import require_libraries
 from recall_bench.core.yaml12 import Document, read_document
 from recall_bench.systems.transports.ephemeral_server import START_TIMEOUT_S, EphemeralServer
 from recall_bench.systems.transports.http_routes import (
@@ -388,7 +388,7 @@ async def connect_http_system(
     target: str, *, timeout_s: float | None = None, ready_timeout_s: float = READY_TIMEOUT_S
 ) -> RemoteSystem:
     """The system at `http://host:port[/path]`, once it is ready."""
-    _require_httpx()
+    require_libraries("a system behind HTTP", "http", "httpx")
     address = parse_http_address(target)
     return await connect_remote_system(
         HttpTransport(address, timeout_s=timeout_s),
@@ -404,7 +404,7 @@ async def start_http_system(path: Path) -> RemoteSystem:
 
     It is started once to read its name, and again from scratch when a memory is opened.
     """
-    _require_httpx()
+    require_libraries("a system behind HTTP", "http", "httpx")
     spec = read_server_file(path)
     system = await connect_remote_system(
         StartedServerTransport(spec),
@@ -415,12 +415,3 @@ async def start_http_system(path: Path) -> RemoteSystem:
     )
     system.max_shards = spec.max_shards or system.max_shards
     return system
-
-
-def _require_httpx() -> None:
-    try:
-        import_module("httpx")
-    except ImportError as error:
-        raise UsageError(
-            "a system behind HTTP needs one more library: pip install 'recall-bench[http]'"
-        ) from error

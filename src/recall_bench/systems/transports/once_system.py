@@ -65,8 +65,8 @@ def build_once_system(
             "as arguments of the program"
         )
     at_once = _read_count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
-    limit_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
-    system = OnceSystem(program, max_concurrency=at_once, timeout_s=limit_s)
+    program_timeout_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
+    system = OnceSystem(program, max_concurrency=at_once, timeout_s=program_timeout_s)
     if (workers := config.get("max_shards")) is not None:
         system.max_shards = _read_count(workers, "max_shards", "workers at a time")
     return system
