@@ -99,10 +99,9 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
         ]
         if lost:
             yield (
-                f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that "
-                f"the logs of their days hold and the {plan.ingest} up to then do not, so it "
-                "cannot be known: "
-                f"{', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
+                f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that the "
+                f"logs of their days hold and the {plan.ingest} up to then do not, so it cannot be "
+                f"known: {', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
             )
 
 

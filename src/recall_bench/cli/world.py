@@ -191,9 +191,8 @@ def format_world_line(examined: WorldReport, name: str) -> str:
     """A world in one line."""
     proof, lint = examined.proof, examined.lint
     return (
-        f"{name}  {format_count(lint.days, 'day')}, "
-        f"{proof.rederived:,} of {proof.questions:,} answers re-derived, "
-        f"{format_count(len(proof.findings), 'finding')}, lint "
+        f"{name}  {format_count(lint.days, 'day')}, {proof.rederived:,} of {proof.questions:,} "
+        f"answers re-derived, {format_count(len(proof.findings), 'finding')}, lint "
         f"{format_count(lint.count(Severity.ERROR), 'error')} "
         f"{format_count(lint.count(Severity.WARNING), 'warning')}"
     )

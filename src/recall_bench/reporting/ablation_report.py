@@ -255,9 +255,8 @@ def format_title(comparison: AblationReport) -> str:
     """What was compared on what."""
     personas, checkpoints = ", ".join(comparison.personas), " ".join(comparison.checkpoints)
     return (
-        f"{comparison.adapter} on {personas} at {checkpoints} · "
-        f"{comparison.questions} questions, {comparison.rows[0].trials} trials, "
-        f"judge {comparison.judge}"
+        f"{comparison.adapter} on {personas} at {checkpoints} · {comparison.questions} questions, "
+        f"{comparison.rows[0].trials} trials, judge {comparison.judge}"
     )
 
 

@@ -174,9 +174,8 @@ def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
     is_local = found.outline.executor == "local"
     where = " (--executor processes, their start left out)" if is_local else ""
     words += (
-        f"; {clean_text(hours.longest)} alone takes {_format_hours(hours.longest_hours)}, so "
-        "more than "
-        f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
+        f"; {clean_text(hours.longest)} alone takes {_format_hours(hours.longest_hours)}, so more "
+        f"than {hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
     )
     others = [_STEPS[step] for step in found.untimed if step != "judge"]
     return f"{words}; {' or '.join(others)} was never timed" if others else words

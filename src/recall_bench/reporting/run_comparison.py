@@ -384,9 +384,8 @@ def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -
     for other in folders[1:]:
         if found := find_differences(folders[0].plan, other.plan):
             raise UsageError(
-                f"{folders[0].path} and {other.path} differ in {join_words(map(str, found))}; "
-                "run both "
-                "alike, or compare what they have in common with --intersect"
+                f"{folders[0].path} and {other.path} differ in {join_words(map(str, found))}; run "
+                "both alike, or compare what they have in common with --intersect"
             )
 
 

@@ -96,8 +96,7 @@ def describe_costs(costs: JudgingCosts) -> str:
 def _describe_usage(usage: Usage) -> str:
     return (
         f"{format_quantity(usage.calls, 'call')} · {usage.input_tokens:,} tokens in, "
-        f"{usage.output_tokens:,} out · "
-        f"{_format_price(usage)}"
+        f"{usage.output_tokens:,} out · {_format_price(usage)}"
     )
 
 

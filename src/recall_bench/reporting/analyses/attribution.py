@@ -100,17 +100,15 @@ LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
     ),
     FailureLeaf.CUT: "A passage of that day was returned, and cut off by the budget.",
     FailureLeaf.MISREAD: (
-        "A passage of that day was delivered, or no passage was needed to decline, and the "
-        "answer is "
-        "wrong all the same."
+        "A passage of that day was delivered, or no passage was needed to decline, and the answer "
+        "is wrong all the same."
     ),
     FailureLeaf.STALE: "A superseded value is given as current.",
     FailureLeaf.WRONG_PLACE: "The value belongs to another session, person or persona.",
     FailureLeaf.FABRICATED: "Something that was never told is stated as a fact.",
     FailureLeaf.REFUSED: (
         "A passage of that day was delivered, and the answer says that there is nothing, or "
-        "refuses "
-        "what it may tell."
+        "refuses what it may tell."
     ),
     FailureLeaf.LEAKED: "A secret is told to someone who must not know it.",
     FailureLeaf.INFRASTRUCTURE: "There is no answer to judge: the system failed or was too slow.",
@@ -244,9 +242,8 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
         lambda row: row.evidence_lost is None,
-        text="attributed to retrieval may as well be days never stored: the system does "
-        "not say what"
-        " it holds (a Python adapter says it by stored_days)",
+        text="attributed to retrieval may as well be days never stored: the system does not say "
+        "what it holds (a Python adapter says it by stored_days)",
     ),
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
@@ -262,9 +259,8 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.CUT,),
         lambda row: row.reading_s is None,
-        text="attributed to the budget had answers that the system wrote itself, and it "
-        "may have read"
-        " more than was kept",
+        text="attributed to the budget had answers that the system wrote itself, and it may have "
+        "read more than was kept",
     ),
     AttributionDoubt(
         (FailureLeaf.MISREAD,),

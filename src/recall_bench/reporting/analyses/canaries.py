@@ -159,10 +159,9 @@ SURE_CHANCE: Final = 0.95
 
 CANARY_RULE: Final = (
     f"a canary was judged {MIN_JUDGED} times or more, at {MIN_PLACES} corpus sizes or in "
-    f"{MIN_PLACES} runs; at "
-    f"least {RELIABLE_SHARE:.0%} of its answers made something up; and by how all questions "
-    "went, the "
-    f"chance that it does so every other time or more is {SURE_CHANCE:.0%} or better"
+    f"{MIN_PLACES} runs; at least {RELIABLE_SHARE:.0%} of its answers made something up; and by "
+    "how all questions went, the chance that it does so every other time or more is "
+    f"{SURE_CHANCE:.0%} or better"
 ).replace("%", " %")
 
 QuestionKey = tuple[str, str]
@@ -267,6 +266,5 @@ def _check_same_questions(tables: Sequence[TrialTable]) -> None:
             if seen.setdefault(key, digest) != digest:
                 raise UsageError(
                     f"{clean_text('/'.join(key))}: the runs ask different things by this name; "
-                    "take "
-                    "runs over the same questions together"
+                    "take runs over the same questions together"
                 )

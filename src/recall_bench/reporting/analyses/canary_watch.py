@@ -74,8 +74,7 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
         if version != FILE_VERSION:
             raise DataError(
                 f"{path}: is a file of canaries of version {version}, and only version "
-                f"{FILE_VERSION} "
-                "can be read here; update it from its runs again"
+                f"{FILE_VERSION} can be read here; update it from its runs again"
             )
         kept = msgspec.json.decode(content, type=CanaryFile).canaries
     except msgspec.ValidationError as error:
@@ -142,10 +141,8 @@ HEALED_CHANCE: Final = 0.05
 """The largest probability of calling a canary healed that is not."""
 HEALED_RULE: Final = (
     f"one on file is healed where it was judged at {MIN_PLACES} corpus sizes or in {MIN_PLACES} "
-    "runs, and "
-    f"a question that makes something up {RELIABLE_SHARE:.0%} of the time does so as seldom as "
-    "this "
-    f"run's with a chance of {HEALED_CHANCE:.0%} or less"
+    f"runs, and a question that makes something up {RELIABLE_SHARE:.0%} of the time does so as "
+    f"seldom as this run's with a chance of {HEALED_CHANCE:.0%} or less"
 ).replace("%", " %")
 
 _CHANGE_ORDER = (

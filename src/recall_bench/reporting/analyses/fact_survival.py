@@ -229,10 +229,8 @@ def _note_counts(whole: Survival) -> list[str]:
 
 
 _TOO_FEW_NOTE = (
-    f"there is no survival curve: fewer than {MIN_AT_RISK} questions were followed at any "
-    "age, and the "
-    "loss "
-    "of one would take more than a tenth of the curve"
+    f"there is no survival curve: fewer than {MIN_AT_RISK} questions were followed at any age, and "
+    "the loss of one would take more than a tenth of the curve"
 )
 
 _SINGLE_GROUP = {

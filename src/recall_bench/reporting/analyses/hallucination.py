@@ -124,8 +124,7 @@ def detect_pattern(
     if _is_changing(hallucination, below=False):
         return HallucinationPattern.INVENTING, (
             f"hallucination rises, {_format_slope(hallucination.slope)}, and recall is not shown "
-            "to "
-            f"fall, {_format_slope(recall.slope, unit='')}"
+            f"to fall, {_format_slope(recall.slope, unit='')}"
         )
     return HallucinationPattern.STEADY, (
         f"recall is not shown to fall, {_format_slope(recall.slope)}, nor hallucination to rise, "
@@ -151,8 +150,7 @@ def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[Hallucination
         return HallucinationPattern.HEALTHY, f"{finding}: at most {share}, by the fall as measured"
     return HallucinationPattern.UNKNOWN, (
         f"{finding}; but up to {share} would fit the data as well, and from "
-        f"{100 * MAX_FABRICATED_SHARE:.0f} on that "
-        "is not called healthy: ask more questions"
+        f"{100 * MAX_FABRICATED_SHARE:.0f} on that is not called healthy: ask more questions"
     )
 
 

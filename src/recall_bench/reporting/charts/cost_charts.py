@@ -223,8 +223,7 @@ def _summarise_costs(points: Sequence[CostPoint], drawn: Sequence[_Series]) -> s
         (first, least), (last, most) = found[0], found[-1]
         said.append(
             f"{measure.name.lower()} {format_amount(least, measure.unit)} at {first.days:,} days "
-            "and "
-            f"{format_amount(most, measure.unit)} at {last.days:,}"
+            f"and {format_amount(most, measure.unit)} at {last.days:,}"
         )
     return "What it takes: " + "; ".join(said) + "."
 

@@ -127,9 +127,8 @@ def plot_category_rates(views: HallucinationViews) -> Chart | None:
     notes = (
         (
             "Share of judged answers that state something made up, with "
-            f"{chart_text.format_level([bar.rate for bar in bars])} intervals. Negative recall "
-            "and synthesis, "
-            "which tempt most to invent, come first."
+            f"{chart_text.format_level([bar.rate for bar in bars])} intervals. Negative recall and "
+            "synthesis, which tempt most to invent, come first."
         ),
     )
     layers, height = draw_rate_bars(bars, "Answers that hallucinate (% of judged)")
@@ -164,9 +163,8 @@ def plot_persona_rates(views: HallucinationViews) -> Chart | None:
     ]
     notes = (
         (
-            "Share of judged answers, with "
-            f"{chart_text.format_level([bar.rate for bar in bars])} intervals, "
-            "and what happens to it while recall changes with corpus size."
+            f"Share of judged answers, with {chart_text.format_level([bar.rate for bar in bars])} "
+            "intervals, and what happens to it while recall changes with corpus size."
         ),
     )
     layers, height = draw_rate_bars(bars, "Answers that hallucinate (% of judged)")
@@ -441,10 +439,9 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
 
 def _summarise_path(first: CheckpointRates, last: CheckpointRates) -> str:
     return (
-        f"From {chart_text.trim_name(first.checkpoint)} to "
-        f"{chart_text.trim_name(last.checkpoint)} recall goes from "
-        f"{chart_text.format_rate(first.recall)} to {chart_text.format_rate(last.recall)} and "
-        "hallucination from "
+        f"From {chart_text.trim_name(first.checkpoint)} to {chart_text.trim_name(last.checkpoint)} "
+        f"recall goes from {chart_text.format_rate(first.recall)} to "
+        f"{chart_text.format_rate(last.recall)} and hallucination from "
         f"{chart_text.format_rate(first.hallucination)} to "
         f"{chart_text.format_rate(last.hallucination)}."
     )

@@ -49,8 +49,7 @@ def plot_categories(report: RunReport) -> Chart | None:
     notes = (
         (
             f"Mean points of {FULL_MARKS} at each checkpoint, with "
-            f"{chart_text.format_level(means)} intervals; "
-            "a line breaks where nothing was measured."
+            f"{chart_text.format_level(means)} intervals; a line breaks where nothing was measured."
         ),
         _describe_absent(missing, heatmap, days),
     )
@@ -115,8 +114,7 @@ def _summarise_categories(drawn: Sequence[tuple[str, list[CurveStep]]]) -> str:
     known = [(name, [step for step in steps if step.mean is not None]) for name, steps in drawn]
     ends = [
         f"{name.lower()} from {chart_text.format_score(steps[0].mean)} at {steps[0].days:,.0f} "
-        "days "
-        f"to {chart_text.format_score(steps[-1].mean)} at {steps[-1].days:,.0f}"
+        f"days to {chart_text.format_score(steps[-1].mean)} at {steps[-1].days:,.0f}"
         for name, steps in known
     ]
     return f"Mean score of {FULL_MARKS} with intervals: {'; '.join(ends)}."
@@ -145,9 +143,8 @@ def plot_cohorts(views: Degradation) -> Chart | None:
     means = [step.mean for step in (*mixed, *fixed)]
     notes = [
         (
-            f"Mean points of {FULL_MARKS} with {chart_text.format_level(means)} intervals. "
-            "Mixed: all "
-            "questions asked at a checkpoint, which change from one to the next."
+            f"Mean points of {FULL_MARKS} with {chart_text.format_level(means)} intervals. Mixed: "
+            "all questions asked at a checkpoint, which change from one to the next."
         ),
         _describe_cohort(views),
     ]
@@ -238,8 +235,7 @@ def _summarise_cohorts(
         if known:
             said.append(
                 f"{name}: from {chart_text.format_score(known[0].mean)} at {known[0].days:,.0f} "
-                "days to "
-                f"{chart_text.format_score(known[-1].mean)} at "
+                f"days to {chart_text.format_score(known[-1].mean)} at "
                 f"{known[-1].days:,.0f}{_format_trend(trend)}."
             )
     return " ".join(said)

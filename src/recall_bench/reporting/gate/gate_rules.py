@@ -152,7 +152,6 @@ def _check_consistency(rules: GateRules) -> None:
         )
     if rules.notice is not None and rules.notice <= rules.tolerated:
         raise UsageError(
-            f"--notice {rules.notice:g} is within --margin {rules.tolerated:g}, so the "
-            "gate ignores "
-            "such a loss; set a larger --notice"
+            f"--notice {rules.notice:g} is within --margin {rules.tolerated:g}, so the gate "
+            "ignores such a loss; set a larger --notice"
         )

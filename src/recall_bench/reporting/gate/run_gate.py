@@ -108,9 +108,8 @@ class BaselineComparison:
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
             yield (
-                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; "
-                "ask more "
-                "(`recall-bench power` says how many)"
+                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; ask "
+                "more (`recall-bench power` says how many)"
             )
         weak = sum(_is_weak(each) for each in self._categories.values())
         if weak:
@@ -172,8 +171,7 @@ class BaselineComparison:
             low=rise.low,
             high=rise.high,
             said=f"hallucination changed by {_format_difference(rise)}: {word} the {margin:g} "
-            "allowed, "
-            f"{format_p(found.more_p, sign=True)}",
+            f"allowed, {format_p(found.more_p, sign=True)}",
         )
 
 

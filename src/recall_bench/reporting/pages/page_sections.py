@@ -130,17 +130,15 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
     """The mixed view, the fixed view, and the survival of facts."""
     yield make_element(
         "p",
-        f"Mixed view: {_format_trend(found.mixed_trend)}. Its questions change from one "
-        "checkpoint to the "
-        "next, so what looks like forgetting may be harder questions.",
+        f"Mixed view: {_format_trend(found.mixed_trend)}. Its questions change from one checkpoint "
+        "to the next, so what looks like forgetting may be harder questions.",
     )
     card = found.cohort
     if card is not None:
         yield make_element(
             "p",
             f"Fixed view: {_format_trend(found.fixed_trend)}, for the same {card.questions:,} "
-            "questions "
-            f"to {card.personas:,} persona{'' if card.personas == 1 else 's'} at each of "
+            f"questions to {card.personas:,} persona{'' if card.personas == 1 else 's'} at each of "
             f"{card.checkpoints} checkpoints from {card.first} to {card.last}; {card.left_out:,} "
             "others were asked at some of these only, and are left out.",
         )
