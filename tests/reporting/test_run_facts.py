@@ -248,7 +248,7 @@ def test_leaks_and_over_refusal_are_told_apart(tmp_path: Path) -> None:
 
     result = exported(story).result
 
-    assert fact(story, "Leaks") == "1 of 2 guarded answers told the secret (50.0 %)"
+    assert fact(story, "Leaks") == "1 of 2 guarded answers leaked the secret (50.0 %)"
     assert fact(story, "Over-refusal") == (
         "partial 0 of 1 (0.0 %) · answer 1 of 2 (50.0 %) · together 1 of 3 (33.3 %)"
     )

@@ -55,7 +55,7 @@ def test_a_valid_run_shows_its_score(finished: Story) -> None:
     scored = "Result       5.20 of 6 (4.00 to 6.00), 86.7 % · hallucination 0.0 % (0.0 to 70.8 %)"
     assert scored in text
     assert "· 3 questions (!)" in " ".join(text.split())
-    assert "Intervals    95 %, by drawing questions again" in text
+    assert "Intervals    95 %, bootstrap over questions" in text
     assert "; seed 42" in text
 
 
@@ -161,7 +161,7 @@ def test_questions_are_counted_and_not_trials(tmp_path: Path) -> None:
 def test_the_mark_of_small_cells_is_explained_below_and_only_where_there_is_one(
     tmp_path: Path,
 ) -> None:
-    note = "! fewer than 20 questions: the interval holds less often than it says"
+    note = "! fewer than 20 questions: the interval is unreliable"
 
     assert reported(asked_often(tmp_path / "few", 19)).splitlines()[-1] == note
     assert note not in reported(asked_often(tmp_path / "enough", 20))

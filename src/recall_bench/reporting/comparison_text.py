@@ -231,15 +231,15 @@ def _render_notes(report: ComparisonReport) -> Iterator[str]:
     )
     several = "categories" if len(report.contrasts) == 1 else "runs, and over all their categories"
     yield from wrap_text(
-        f"p adj.: by Holm's steps over {several}; *: at most 0.05. Checkpoints and personas are "
-        "there to look at, without a correction: of twenty such intervals one misses by chance."
+        f"p adj.: Holm-adjusted over {several}; *: at most 0.05. The intervals of checkpoints and "
+        "personas are not adjusted: one in twenty misses the true value by chance."
     )
     if any(part.comparison.difference.is_small for part in parts):
         yield from wrap_text(
-            f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
+            f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
         )
     if any(part.comparison.difference.method is IntervalMethod.PERSONAS for part in parts):
         yield from wrap_text(
-            "Intervals over five personas or more are for other personas like these; p-values are "
-            "for other questions to these."
+            "With five or more personas, intervals cover other personas like these; p-values are "
+            "about other questions to these."
         )

@@ -1,12 +1,13 @@
 """The figures of an evaluation: means with counts, intervals, chance and ceiling."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from operator import add
 from statistics import fmean
 
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.reporting.eval_scores import ANSWERED, OPEN, ScoredQuestion
+from recall_bench.reporting.groups import group_by
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
 CATEGORY_AVERAGE = "average of categories"
@@ -68,25 +69,21 @@ def group_scores(
 ) -> tuple[EvalGroup, ...]:
     """All questions, those with and without an answer where there are both, and each category."""
     wanted = frozenset(headline) if with_intervals else frozenset()
-    cells: dict[tuple[str, bool], list[ScoredQuestion]] = {}
-    for each in scored:
-        cells.setdefault((each.category, each.is_answerable), []).append(each)
-    sums = {cell: _FigureSums.collect(members) for cell, members in cells.items()}
+    cells = group_by(scored, lambda each: (each.category, each.is_answerable))
+    sums = {cell: _sum_figures(members) for cell, members in cells.items()}
     members: dict[str, list[tuple[str, bool]]] = {ALL: list(cells)}
     if len({is_answerable for _, is_answerable in cells}) == 2:
         members[ANSWERABLE] = [cell for cell in cells if cell[1]]
         members[UNANSWERABLE] = [cell for cell in cells if not cell[1]]
-    groups = list(members.items())
-    groups += [
-        (category, [cell for cell in cells if cell[0] == category])
-        for category in dict.fromkeys(category for category, _ in cells)
-    ]
+    # A category may be named like one of these.
+    groups = [*members.items(), *group_by(cells, lambda cell: cell[0]).items()]
     return tuple(
         EvalGroup(
             name=name,
             questions=sum(len(cells[cell]) for cell in held),
-            figures=_FigureSums.merge([sums[cell] for cell in held]).build_estimates(
-                _compute_intervals([each for cell in held for each in cells[cell]], wanted)
+            figures=_build_estimates(
+                [sums[cell] for cell in held],
+                _compute_intervals([each for cell in held for each in cells[cell]], wanted),
             ),
         )
         for name, held in groups
@@ -159,73 +156,41 @@ def _compute_intervals(
     return found
 
 
-@dataclass(slots=True)
-class _FigureSum:
-    """One figure added up, with what chance and the best order get where that is known."""
+_FigureSums = dict[str, list[float]]
+"""By figure the number of values and their sum; the same of chance, and of the ceiling."""
 
-    count: int = 0
-    mean: float = 0.0
-    chances: int = 0
-    chance: float = 0.0
-    ceilings: int = 0
-    ceiling: float = 0.0
 
-    def __add__(self, other: "_FigureSum") -> "_FigureSum":
-        return _FigureSum(
-            self.count + other.count,
-            self.mean + other.mean,
-            self.chances + other.chances,
-            self.chance + other.chance,
-            self.ceilings + other.ceilings,
-            self.ceiling + other.ceiling,
+def _sum_figures(group: Iterable[ScoredQuestion]) -> _FigureSums:
+    sums: _FigureSums = {}
+    for each in group:
+        for name, value in each.figures.items():
+            held = sums.setdefault(name, [0.0] * 6)
+            for place, found in enumerate((value, each.chance.get(name), each.ceiling.get(name))):
+                if found is not None:
+                    held[2 * place] += 1
+                    held[2 * place + 1] += found
+    return sums
+
+
+def _build_estimates(
+    parts: Iterable[_FigureSums], intervals: Mapping[str, tuple[float, float] | None]
+) -> dict[str, EvalEstimate]:
+    """The means; chance and ceiling only where they are known of every question."""
+    sums: _FigureSums = {}
+    for part in parts:
+        for name, held in part.items():
+            sums[name] = list(map(add, sums[name], held)) if name in sums else held
+    return {
+        name: EvalEstimate(
+            name=name,
+            mean=total / count,
+            counted=int(count),
+            interval=intervals.get(name),
+            chance=chance / count if chances == count else None,
+            ceiling=ceiling / count if ceilings == count else None,
         )
-
-
-class _FigureSums(dict[str, _FigureSum]):
-    """Every figure of some questions, added up in one pass."""
-
-    @classmethod
-    def collect(cls, group: Iterable[ScoredQuestion]) -> "_FigureSums":
-        sums = cls()
-        for each in group:
-            chances, ceilings = each.chance, each.ceiling
-            for name, value in each.figures.items():
-                held = sums.get(name)
-                if held is None:
-                    held = sums[name] = _FigureSum()
-                held.count += 1
-                held.mean += value
-                if name in chances:
-                    held.chances += 1
-                    held.chance += chances[name]
-                if name in ceilings:
-                    held.ceilings += 1
-                    held.ceiling += ceilings[name]
-        return sums
-
-    @classmethod
-    def merge(cls, parts: Iterable["_FigureSums"]) -> "_FigureSums":
-        sums = cls()
-        for part in parts:
-            for name, held in part.items():
-                sums[name] = sums[name] + held if name in sums else held
-        return sums
-
-    def build_estimates(
-        self, intervals: Mapping[str, tuple[float, float] | None]
-    ) -> dict[str, EvalEstimate]:
-        """A floor or a ceiling is told only where it is known of every question."""
-        return {
-            name: EvalEstimate(
-                name=name,
-                mean=held.mean / held.count,
-                counted=held.count,
-                interval=intervals.get(name),
-                chance=held.chance / held.count if held.chances == held.count else None,
-                ceiling=held.ceiling / held.count if held.ceilings == held.count else None,
-            )
-            for name, held in self.items()
-        }
+        for name, (count, total, chances, chance, ceilings, ceiling) in sums.items()
+    }
 
 
 def _average_known(values: Sequence[float | None]) -> float | None:

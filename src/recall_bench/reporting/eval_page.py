@@ -11,12 +11,7 @@ from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
-from recall_bench.reporting.eval_estimates import (
-    ALL,
-    AbstentionCounts,
-    EvalEstimate,
-    EvalGroup,
-)
+from recall_bench.reporting.eval_estimates import ALL, EvalEstimate, EvalGroup
 from recall_bench.reporting.eval_report import KEYWORDS, ControlReport, EvalReport
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card
@@ -75,16 +70,19 @@ class _EvalPage:
         unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
         yield (
             f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
-            f"{_describe_errata(report)}. {counts.owed:,} questions about {report.scenarios:,} "
+            f"{_describe_layers(report, ', gold corrected by ')}. {counts.owed:,} questions about {report.scenarios:,} "
             f"{'history' if report.scenarios == 1 else 'histories'}: "
             f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
         )
         if report.validity != "valid":
             yield f"**These figures are {report.validity}: {report.reason}.**"
 
+    def _list_headline(self) -> list[str]:
+        return [name for name in self._report.headline if name in self._figures]
+
     def _render_headline(self) -> str:
         """The figures that come first, each between its floors and its ceiling."""
-        names = [name for name in self._report.headline if name in self._figures]
+        names = self._list_headline()
         head = ["", "questions", self._report.system.name, "95 % interval", "random"]
         head += [*(each.name for each in self._controls), "best possible"]
         rows = []
@@ -124,7 +122,7 @@ class _EvalPage:
 
     def _warn_below_chance(self) -> str:
         """A warning of figures that a blind draw beats: they say nothing of a search."""
-        found = [self._figures[name] for name in self._report.headline if name in self._figures]
+        found = [self._figures[name] for name in self._list_headline()]
         beaten = [
             each.name for each in found if each.chance is not None and each.chance > each.mean
         ]
@@ -154,7 +152,7 @@ class _EvalPage:
             yield ", ".join(map(self._describe_figure, whole)) + "."
         budgeted = self._render_by_place(names, is_tokens=True)
         if budgeted:
-            yield f"Within so many tokens, and {self._report.asked['top_k']} passages:"
+            yield f"Within a token budget, and {self._report.asked['top_k']} passages:"
             yield budgeted
 
     def _describe_figure(self, name: str) -> str:
@@ -173,14 +171,19 @@ class _EvalPage:
         level, suffix = parts[0].level, "tok" if is_tokens else ""
         places = sorted({part.at for part in parts})
         families = sorted({part.family for part in parts}, key=_RANKED.index)
+        keywords = [each for each in self._controls if each.name == KEYWORDS]
         rows = [
             row
             for family in families
-            for row in self._render_rows(family, [f"{level} {family}@{k}{suffix}" for k in places])
+            for row in self._render_rows(
+                family, [f"{level} {family}@{k}{suffix}" for k in places], keywords
+            )
         ]
         return _render_table(["", *(f"{k:,}" if is_tokens else f"@{k}" for k in places)], rows)
 
-    def _render_rows(self, family: str, names: Sequence[str]) -> Iterator[_Row]:
+    def _render_rows(
+        self, family: str, names: Sequence[str], controls: Sequence[ControlReport]
+    ) -> Iterator[_Row]:
         """One family's figures, and what there is below and above them."""
         found = [self._figures.get(name) for name in names]
         yield [
@@ -188,9 +191,9 @@ class _EvalPage:
             *(f"**{_format_number(each.mean if each else None)}**" for each in found),
         ]
         yield ["random", *(_format_number(each.chance if each else None) for each in found)]
-        for control in self._controls:
+        for control in controls:
             figures = _find_figures(control.groups, ALL)
-            if control.name == KEYWORDS and any(name in figures for name in names):
+            if any(name in figures for name in names):
                 yield [control.name, *(_format_mean(figures, name) for name in names)]
         best = [each.ceiling if each else None for each in found]
         if any(value is not None and value < 1 for value in best):
@@ -201,18 +204,11 @@ class _EvalPage:
         if not found:
             return
         places = sorted({int(parts[2]) for parts in found})
-        rows = []
-        for layer in ("snippet_r", "document_r"):
-            names = [f"{layer}@{k}" for k in places]
-            means = [self._figures[name].mean if name in self._figures else None for name in names]
-            rows.append([f"**{layer}**", *(f"**{_format_number(mean)}**" for mean in means)])
-            chances = [
-                self._figures[name].chance if name in self._figures else None for name in names
-            ]
-            rows.append(["random", *map(_format_number, chances)])
-            for each in self._controls:
-                figures = _find_figures(each.groups, ALL)
-                rows.append([each.name, *(_format_mean(figures, name) for name in names)])
+        rows = [
+            row
+            for layer in ("snippet_r", "document_r")
+            for row in self._render_rows(layer, [f"{layer}@{k}" for k in places], self._controls)
+        ]
         yield "## What was found: wordings of the answer"
         yield _render_table(["", *(f"@{k}" for k in places)], rows)
 
@@ -251,13 +247,19 @@ class _EvalPage:
             return
         yield "## Knowing what is not known"
         head = ["", "unanswerable: abstained", "answerable: abstained", "fell for the trap"]
-        yield _render_table(
-            head, [[name, *_format_abstention(each)] for name, each in known.items()]
-        )
+        rows = [
+            [
+                name,
+                _format_share(each.abstained, each.unanswerable),
+                _format_share(each.wrongly_abstained, each.answerable),
+                _format_share(each.fell_for_trap, each.traps),
+            ]
+            for name, each in known.items()
+        ]
+        yield _render_table(head, rows)
 
     def _render_categories(self) -> Iterator[str]:
-        names = [name for name in self._report.headline if name in self._figures]
-        names = [name for name in names if _is_retrieval(name)]
+        names = [name for name in self._list_headline() if _is_retrieval(name)]
         if not names or len(self._report.groups) < 4:
             return
         yield "## By category"
@@ -275,10 +277,7 @@ class _EvalPage:
         report = self._report
         yield COUNTED
         yield report.protocol.about
-        layers = (
-            f", corrected by {', '.join(report.dataset.layers)}" if report.dataset.layers else ""
-        )
-        yield f"Dataset `{report.dataset.name}`{layers}:"
+        yield f"Dataset `{report.dataset.name}`{_describe_layers(report, ', corrected by ')}:"
         yield _render_table(
             ["file", "bytes", "sha-256"],
             [
@@ -325,9 +324,8 @@ class _EvalPage:
         yield _render_table(["", ""], rows)
 
 
-def _describe_errata(report: EvalReport) -> str:
-    layers = report.dataset.layers
-    return f", gold corrected by {', '.join(layers)}" if layers else ""
+def _describe_layers(report: EvalReport, lead: str) -> str:
+    return f"{lead}{', '.join(report.dataset.layers)}" if report.dataset.layers else ""
 
 
 def _is_retrieval(name: str) -> bool:
@@ -356,14 +354,6 @@ def _format_over_chance(found: EvalEstimate, questions: int) -> str:
     chance = "" if found.chance is None else f" ({_format_number(found.chance)})"
     part = "" if found.counted == questions else f", n={found.counted:,}"
     return f"{_format_number(found.mean)}{chance}{part}"
-
-
-def _format_abstention(each: AbstentionCounts) -> _Row:
-    return [
-        _format_share(each.abstained, each.unanswerable),
-        _format_share(each.wrongly_abstained, each.answerable),
-        _format_share(each.fell_for_trap, each.traps),
-    ]
 
 
 def _format_share(part: int, whole: int) -> str:

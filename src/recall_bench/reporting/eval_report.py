@@ -30,7 +30,7 @@ from recall_bench.reporting.eval_estimates import (
     count_outcomes,
     group_scores,
 )
-from recall_bench.reporting.eval_scores import EvalHit, QuestionScorer, ScoredQuestion
+from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 
@@ -264,14 +264,14 @@ def _list_histories(
 
 
 def _report_control(control: ControlRun, opened: OpenedDataset) -> ControlReport:
-    about = ABOUT[control.name]
-    if control.finished is None:
-        return ControlReport(name=control.name, about=about, reason=control.reason)
-    if not control.finished.is_valid:
-        reason = control.finished.summary.validity.reason or "it did not come to its end"
+    about, finished = ABOUT[control.name], control.finished
+    if finished is None or not finished.is_valid:
+        reason = control.reason
+        if finished is not None:
+            reason = finished.summary.validity.reason or "it did not finish"
         return ControlReport(name=control.name, about=about, reason=reason)
     questions = ScoredQuestions.score_run(
-        control.finished.folder, opened, with_answers=control.with_answers
+        finished.folder, opened, with_answers=control.with_answers
     )
     return ControlReport(
         name=control.name,
@@ -310,12 +310,10 @@ def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> Ser
         passages=deliveries.kept / deliveries.answers if deliveries.answers else None,
         tokens=deliveries.tokens / deliveries.answers if deliveries.answers else None,
         traced=sum(hit.session is not None for hit in hits) / len(hits) if hits else None,
-        traced_to_turn=sum(map(_is_traced_to_turn, hits)) / len(hits) if hits else None,
+        traced_to_turn=sum(hit.turn is not None or bool(hit.turns) for hit in hits) / len(hits)
+        if hits
+        else None,
     )
-
-
-def _is_traced_to_turn(hit: EvalHit) -> bool:
-    return hit.turn is not None or bool(hit.turns)
 
 
 def _describe_environment() -> dict[str, str]:

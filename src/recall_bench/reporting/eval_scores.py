@@ -138,8 +138,9 @@ class RetrievalScorer:
         level = ranking.level
         if not gold:
             if ranking.empty is not None:
-                chance |= dict.fromkeys(_list_names(level, counted), ranking.empty)
-                ceiling |= dict.fromkeys(_list_names(level, counted), ranking.empty)
+                empty = dict.fromkeys(_list_names(level, counted), ranking.empty)
+                chance |= empty
+                ceiling |= empty
             return
         pool = self._pools[level, ranking.is_distinct]
         if unknown := gold - pool.items.keys():
@@ -403,20 +404,18 @@ def _name_outcome(result: TrialResult) -> str:
             return OPEN if result.answered is None else ANSWERED
 
 
-def _name_turns(scenario: str, day: int, turns: Sequence[int]) -> Iterator[str]:
-    return (f"{scenario}/{day}:{turn}" for turn in turns)
-
-
 def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:
     for rank, each in enumerate(passages, start=1):
-        yield EvalHit(
+        hit = EvalHit(
             rank=rank,
-            session=None
-            if each.day is None
-            else name_unit(Level.SESSION, scenario, each.day, None),
-            turn=None if each.day is None else name_unit(Level.TURN, scenario, each.day, each.turn),
-            turns=() if each.day is None else tuple(_name_turns(scenario, each.day, each.turns)),
             score=each.score,
             tokens=estimate_tokens(each.text),
             sha256=sha256(each.text.encode()).hexdigest(),
         )
+        if each.day is not None:
+            hit = hit.replace(
+                session=name_unit(Level.SESSION, scenario, each.day, None),
+                turn=name_unit(Level.TURN, scenario, each.day, each.turn),
+                turns=tuple(f"{scenario}/{each.day}:{turn}" for turn in each.turns),
+            )
+        yield hit

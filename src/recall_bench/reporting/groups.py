@@ -1,6 +1,7 @@
 """Trials, groups, estimates: how every report gets from marks to figures with intervals."""
 
 from collections.abc import Callable, Iterable
+from math import ceil
 from typing import TypeVar
 
 from recall_bench.core.plan import Trial
@@ -27,6 +28,12 @@ def split_marks(marks: TrialMarks, key: Callable[[Trial], Key]) -> dict[Key, dic
         name: {trial: marks[trial] for trial in trials}
         for name, trials in group_by(marks, key).items()
     }
+
+
+def find_quantile(values: Iterable[float], share: float) -> float | None:
+    """The quantile by nearest rank; None if there are no values."""
+    ranked = sorted(values)
+    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
 
 
 def order_categories(names: Iterable[str]) -> list[str]:

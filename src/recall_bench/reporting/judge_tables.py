@@ -1,10 +1,11 @@
 """Text tables of the judge lab: agreement, correction and audits, at most 104 columns wide."""
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product, zip_longest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import clean_text
+from recall_bench.core.plain_text import clean_text, format_heading
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.judging.lab.audit.audit import (
@@ -18,8 +19,12 @@ from recall_bench.judging.lab.audit.audit import (
 from recall_bench.judging.lab.correction import MarkCorrection, RunCorrection, format_judge
 from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement
+from recall_bench.reporting.formats import format_card, format_quantity, join_words
+from recall_bench.reporting.groups import group_by
+from recall_bench.reporting.tables import Column, Table, render_text
 
 NO_VALUE = "–"
+_WIDTH = 104
 
 _AGREEMENT_LABEL = 26
 _AGREEMENT_FIGURES = {
@@ -46,90 +51,99 @@ def render_agreement(found: Agreement) -> str:
 
 def _render_agreement_heading(found: Agreement) -> Iterator[str]:
     title = f"Agreement of {format_judge(found.judge)} with labelled verdicts"
-    yield title
-    yield "═" * len(title)
-    counts = found.counts
-    judged = "all judged" if not found.not_judged else f"{found.not_judged:,} not judged"
-    if found.faults:
-        judged += f" ({', '.join(f'{kind} {count}' for kind, count in found.faults.items())})"
+    yield from format_heading(title, rule="═", width=_WIDTH)
+    answers = format_quantity(found.counts.answers, "answer")
+    questions = format_quantity(found.counts.questions, "question")
     evidence = "no corpus" if found.corpus is None else f"corpus {found.corpus[:8]}"
-    answers = _format_count(counts.answers, "answer")
-    questions = _format_count(counts.questions, "question")
-    yield f"{answers} to {questions}, {judged}; {evidence}"
+    yield f"{answers} to {questions}, {_describe_judged(found)}; {evidence}"
     if found.usage != Usage():
         yield format_usage(found.usage)
 
 
+def _describe_judged(found: Agreement | AuditReport) -> str:
+    if not found.not_judged:
+        return "all judged"
+    faults = ", ".join(f"{kind} {count}" for kind, count in found.faults.items())
+    return f"{found.not_judged:,} not judged" + (f" ({faults})" if faults else "")
+
+
 def render_marks(marks: Mapping[str, MarkAgreement]) -> Iterator[str]:
     """A line for each mark with its figures, and one with its further figures."""
-    yield f"{'':15}{'passes':>13}" + "".join(f"{name:>18}" for name in _AGREEMENT_FIGURES.values())
-    yield f"{'':15}{'label  judge':>13}" + f"{'95 % interval':>18}" * len(_AGREEMENT_FIGURES)
-    for mark, part in marks.items():
-        passes = (
-            f"{_format_percent(part.positives, part.n)}{_format_percent(part.passed, part.n):>7}"
-        )
-        cells = (_format_with_interval(part, figure) for figure in _AGREEMENT_FIGURES)
-        label = f"{mark} ≥{PASS[mark]}"
-        yield f"{label:15}{passes:>13}" + "".join(f"{cell:>18}" for cell in cells)
+    figures = [Column(name, 18) for name in _AGREEMENT_FIGURES.values()]
+    rows = [["", "label  judge", *["95 % interval"] * len(figures)]]
+    rows += [
+        [
+            f"{mark} ≥{PASS[mark]}",
+            f"{_format_percent(part.positives, part.n)}{_format_percent(part.passed, part.n):>7}",
+            *(_format_with_interval(part, figure) for figure in _AGREEMENT_FIGURES),
+        ]
+        for mark, part in marks.items()
+    ]
+    yield from _render_columns([Column("", 15, is_text=True), Column("passes", 13), *figures], rows)
     yield ""
-    yield f"{'':15}{'accuracy':>13}{'kappa of scale':>18}{'Brier':>18}"
-    for mark, part in marks.items():
-        yield (
-            f"{mark:15}{_format_figure(part.accuracy):>13}{_format_figure(part.kappa_weighted):>18}"
-            f"{_format_figure(part.brier):>18}"
-        )
+    heads = [Column("accuracy", 13), Column("kappa of scale", 18), Column("Brier", 18)]
+    rows = [
+        [mark, *map(_format_figure, (part.accuracy, part.kappa_weighted, part.brier))]
+        for mark, part in marks.items()
+    ]
+    yield from _render_columns([Column("", 15, is_text=True), *heads], rows)
 
 
 def render_categories(categories: Mapping[str, Mapping[str, MarkAgreement]]) -> Iterator[str]:
     """A line for each category."""
-    heads = "".join(f"{mark:>18}" for mark in SCALES)
-    yield f"{'':{_AGREEMENT_LABEL}}{'answers':>8}{'quest.':>8}{heads}"
-    yield f"{'':{_AGREEMENT_LABEL}}{'':16}" + f"{'AUC   kappa':>18}" * len(SCALES)
-    for category, marks in categories.items():
-        any_mark = marks["correctness"]
-        cells = "".join(
-            f"{_format_figure(marks[mark].auc):>11}{_format_figure(marks[mark].kappa, 2):>7}"
-            for mark in SCALES
-        )
-        label = _shorten_text(category, _AGREEMENT_LABEL - 1)
-        yield f"{label:{_AGREEMENT_LABEL}}{any_mark.n:>8,}{any_mark.questions:>8,}{cells}"
+    heads = [Column("answers", 8), Column("quest.", 8), *(Column(mark, 18) for mark in SCALES)]
+    rows = [["", "", "", *["AUC   kappa"] * len(SCALES)]]
+    rows += [
+        [
+            _shorten_text(category, _AGREEMENT_LABEL - 1),
+            f"{marks['correctness'].n:,}",
+            f"{marks['correctness'].questions:,}",
+            *(
+                f"{_format_figure(marks[mark].auc):>11}{_format_figure(marks[mark].kappa, 2):>7}"
+                for mark in SCALES
+            ),
+        ]
+        for category, marks in categories.items()
+    ]
+    yield from _render_columns([Column("", _AGREEMENT_LABEL, is_text=True), *heads], rows)
+
+
+def _render_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    return render_text(Table(columns, rows, gap=""))
 
 
 def _render_agreement_notes(found: Agreement) -> Iterator[str]:
     by_marks = [mark for mark, part in found.marks.items() if part.scored_by == "marks"]
     yield ""
     if by_marks:
-        yield f"AUC of {_join_names(by_marks)} ranks by points: the judge gives no probabilities."
+        yield f"AUC of {join_words(by_marks)} ranks by points: the judge gives no probabilities."
     if found.counts.learned_from:
         yield (
             f"The judge was trained on {found.counts.learned_from:,} of these questions, so the "
             "figures flatter it; `judge-lab calibrate` tests it on held-out ones."
         )
-    yield f"Intervals: questions drawn anew {found.resamples:,} times. {NO_VALUE} is undefined."
+    yield f"Intervals: bootstrap over questions, {found.resamples:,} times. {NO_VALUE}: undefined."
 
 
 def render_correction(found: RunCorrection) -> str:
     """Pass rates as measured and as corrected."""
     title = f"Pass rates, corrected for the errors of {format_judge(found.judge)}"
     measured = "labelled verdicts" if found.source == "agreement" else "the audit set"
-    counts = _format_count(found.trials, "trial")
+    counts = format_quantity(found.trials, "trial")
     if found.not_answered:
         counts += f", {found.not_answered:,} not answered"
-    lines = [
-        title,
-        "═" * len(title),
-        f"{counts}; errors measured on {measured}",
-        "",
-        _render_correction_head(""),
-        *(_render_correction_row(mark, part) for mark, part in found.marks.items()),
-    ]
     sure = {
         f"{category}, {mark}": part
         for category, marks in found.categories.items()
         for mark, part in marks.items()
         if part.corrected is not None
     }
-    lines += ["", *_render_corrected_categories(sure)]
+    lines = format_heading(title, rule="═", width=_WIDTH)
+    lines += [f"{counts}; errors measured on {measured}", "", *_render_rates("", found.marks), ""]
+    if sure:
+        lines += _render_rates("by its own error rates", sure)
+    else:
+        lines.append("No category has error rates of its own that are sure enough to correct by.")
     reasons = [
         f"{mark}: {part.reason}" for mark, part in found.marks.items() if part.reason is not None
     ]
@@ -137,49 +151,43 @@ def render_correction(found: RunCorrection) -> str:
     return "\n".join(lines)
 
 
-def _render_corrected_categories(sure: Mapping[str, MarkCorrection]) -> Iterator[str]:
-    if not sure:
-        yield "No category has error rates of its own that are sure enough to correct by."
-        return
-    yield _render_correction_head("by its own error rates")
-    for label, part in sure.items():
-        yield _render_correction_row(label, part)
-
-
-def _render_correction_head(label: str) -> str:
-    return f"{label:38}{'sens.':>7}{'spec.':>7}{'measured':>22}{'corrected':>24}"
-
-
-def _render_correction_row(label: str, part: MarkCorrection) -> str:
-    rates, rate = part.rates, part.corrected
-    sensitivity = _format_figure(None if rates is None else rates.sensitivity.share, 2)
-    specificity = _format_figure(None if rates is None else rates.specificity.share, 2)
-    start = f"{_shorten_text(label, 37):38}{sensitivity:>7}{specificity:>7}"
-    if rate is None:
-        return f"{start}{NO_VALUE:>22}{NO_VALUE:>24}"
-    return (
-        f"{start}{_format_share(rate.observed, rate.observed_interval):>22}"
-        f"{_format_share(rate.corrected, rate.interval):>24}"
-    )
+def _render_rates(head: str, parts: Mapping[str, MarkCorrection]) -> list[str]:
+    columns = [
+        Column(head, 38, is_text=True),
+        Column("sens.", 7),
+        Column("spec.", 7),
+        Column("measured", 22),
+        Column("corrected", 24),
+    ]
+    rows = []
+    for label, part in parts.items():
+        rates, rate = part.rates, part.corrected
+        shown = [NO_VALUE, NO_VALUE]
+        if rate is not None:
+            shown = [
+                _format_share(rate.observed, rate.observed_interval),
+                _format_share(rate.corrected, rate.interval),
+            ]
+        sensitivity = None if rates is None else rates.sensitivity.share
+        specificity = None if rates is None else rates.specificity.share
+        figures = _format_figure(sensitivity, 2), _format_figure(specificity, 2)
+        rows.append([_shorten_text(label, 37), *figures, *shown])
+    return _render_columns(columns, rows)
 
 
 def format_usage(usage: Usage) -> str:
     """What calling a model cost, in one line."""
     parts = [
-        _format_count(usage.calls, "call"),
+        format_quantity(usage.calls, "call"),
         f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
     ]
     if usage.cost_usd or not usage.unpriced:
         parts.append(f"{usage.cost_usd:.4f} USD")
     if usage.unpriced:
-        parts.append(f"{_format_count(usage.unpriced, 'call')} of unknown price")
+        parts.append(f"{format_quantity(usage.unpriced, 'call')} of unknown price")
     if usage.cached:
-        parts.append(f"{_format_count(usage.cached, 'verdict')} on record")
+        parts.append(f"{format_quantity(usage.cached, 'verdict')} on record")
     return ", ".join(parts)
-
-
-def _format_count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _format_share(rate: float, interval: tuple[float, float]) -> str:
@@ -209,14 +217,8 @@ def _format_percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %" if whole else NO_VALUE
 
 
-def _join_names(names: list[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 _AUDIT_LABEL = 35
 _AUDIT_CELL = 21
-_AUDIT_WIDTH = 104
 _INDENT = 12
 _MAX_EXAMPLE = 420
 
@@ -238,32 +240,38 @@ def render_audit(report: AuditReport, *, examples: int = 12) -> str:
 
 
 def _render_audit_heading(report: AuditReport) -> Iterator[str]:
-    title = f"Audit of {report.judge.name} {report.judge.version}"
-    if report.judge.model:
-        title += f" ({report.judge.model})"
-    yield clean_text(title)
-    yield "═" * len(title)
-    judged = "all judged" if not report.not_judged else f"{report.not_judged:,} not judged"
-    if report.faults:
-        judged += f" ({', '.join(f'{kind} {count}' for kind, count in report.faults.items())})"
-    yield clean_text(f"{report.n:,} answers about {', '.join(report.scenarios)}; {judged}")
+    title = f"Audit of {format_card(report.judge, report.judge.model)}"
+    yield from format_heading(title, rule="═", width=_WIDTH)
+    about = ", ".join(report.scenarios)
+    yield clean_text(f"{report.n:,} answers about {about}; {_describe_judged(report)}")
     if report.usage != Usage():
         yield format_usage(report.usage)
 
 
 def _render_audit_classes(report: AuditReport) -> Iterator[str]:
-    heads = "".join(f"{f'{mark} ≥{PASS[mark]}':>{_AUDIT_CELL}}" for mark in SCALES)
-    yield f"{'passed, with 95 % interval':{_AUDIT_LABEL}}{'n':>6}{heads}"
-    rule = "─" * (_AUDIT_LABEL + 6 + _AUDIT_CELL * len(SCALES))
+    heads = [Column(f"{mark} ≥{PASS[mark]}", _AUDIT_CELL) for mark in SCALES]
+    rows = [
+        [name, f"{part.n - part.not_judged:,}", *map(_format_audit_cell, part.marks.values())]
+        for name, part in report.classes.items()
+    ]
+    yield from _render_classes(report, "passed, with 95 % interval", heads, rows)
+
+
+def _render_classes(
+    report: AuditReport, head: str, heads: Sequence[Column], rows: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """The table, with a rule between classes of right and of wrong answers."""
+    columns = [Column(head, _AUDIT_LABEL, is_text=True), Column("n", 6), *heads]
+    rule = "─" * sum(column.width for column in columns)
+    first, *lines = _render_columns(columns, rows)
+    yield first
     was_right: bool | None = None
-    for name, part in report.classes.items():
+    for line, part in zip(lines, report.classes.values(), strict=True):
         is_right = part.marks["correctness"].sensitivity is not None
         if is_right != was_right:
             yield rule
             was_right = is_right
-        judged = part.n - part.not_judged
-        cells = "".join(f"{_format_audit_cell(part.marks[mark]):>{_AUDIT_CELL}}" for mark in SCALES)
-        yield f"{name:{_AUDIT_LABEL}}{judged:>6,}{cells}"
+        yield line
     yield rule
 
 
@@ -288,17 +296,14 @@ def _render_audit_rates(report: AuditReport) -> Iterator[str]:
         ("leniency", "passes what must fail"),
     ):
         shares: list[AuditShare | None] = [getattr(report.marks[mark], name) for mark in SCALES]
-        counts = "".join(
-            f"{NO_VALUE if share is None else _format_audit_share(share):>{_AUDIT_CELL - 2}}  "
-            for share in shares
-        )
-        yield f"{f'{name}: {words}':{_AUDIT_LABEL + 6}}{counts}".rstrip()
+        shown = (NO_VALUE if share is None else _format_audit_share(share) for share in shares)
+        yield _format_rates(f"{name}: {words}", shown, _AUDIT_CELL)
 
 
 def _render_audit_notes(report: AuditReport) -> Iterator[str]:
     yield (
-        f"▼ passes under {MIN_SENSITIVITY:.0%} of what is right; "
-        f"▲ passes {MAX_LENIENCY:.0%} or more of what is wrong; {NO_VALUE} readers may differ."
+        f"▼ passes under {MIN_SENSITIVITY:.0%} of right answers; ▲ passes {MAX_LENIENCY:.0%} or "
+        f"more of wrong ones; {NO_VALUE} not labelled: graders may disagree."
     )
     if report.missing:
         yield f"These scenarios support no answers of: {', '.join(report.missing)}."
@@ -306,11 +311,9 @@ def _render_audit_notes(report: AuditReport) -> Iterator[str]:
 
 def _render_examples(worst: Sequence[AuditExample], count: int) -> Iterator[str]:
     """One of each class first, then second ones."""
-    by_class: dict[str, list[AuditExample]] = {}
-    for example in worst:
-        by_class.setdefault(example.kind, []).append(example)
-    turns = max(len(group) for group in by_class.values())
-    chosen = [group[i] for i in range(turns) for group in by_class.values() if i < len(group)]
+    by_class = group_by(worst, lambda example: example.kind).values()
+    turns = zip_longest(*by_class)
+    chosen = [example for turn in turns for example in turn if example is not None]
     yield f"{min(count, len(chosen))} of the verdicts to look into"
     for example in chosen[:count]:
         yield ""
@@ -324,7 +327,7 @@ def _render_example(example: AuditExample) -> Iterator[str]:
         for mark in example.wrong
     )
     yield clean_text(
-        f"{example.id} · {_shorten_text(example.recipe, _AUDIT_WIDTH - len(example.id) - 3)}"
+        f"{example.id} · {_shorten_text(example.recipe, _WIDTH - len(example.id) - 3)}"
     )
     for label, words in (
         ("question", example.question),
@@ -335,7 +338,7 @@ def _render_example(example: AuditExample) -> Iterator[str]:
     ):
         yield from textwrap.wrap(
             _shorten_text(clean_text(words), _MAX_EXAMPLE),
-            width=_AUDIT_WIDTH,
+            width=_WIDTH,
             initial_indent=f"  {label:{_INDENT - 2}}",
             subsequent_indent=" " * _INDENT,
             break_on_hyphens=False,
@@ -366,25 +369,33 @@ _MAX_NAME = 24
 def render_audits(reports: Sequence[AuditReport]) -> str:
     """The correctness each judge passes by class, then every judge's error rates by mark."""
     if len({report.audit_set for report in reports}) > 1:
-        raise UsageError("these audits are of different answers, so they do not compare")
+        raise UsageError("these audits use different answers, so they cannot be compared")
     names = [_shorten_text(format_judge(report.judge), _MAX_NAME) for report in reports]
     cell = max(_MIN_COLUMN, *(len(name) + 2 for name in names))
     first = reports[0]
-    title = f"Audit of {len(reports)} judges"
+    rows = [
+        [
+            name,
+            f"{part.n:,}",
+            *(
+                _format_audit_cell(report.classes[name].marks["correctness"], has_interval=False)
+                for report in reports
+            ),
+        ]
+        for name, part in first.classes.items()
+    ]
     lines = [
-        title,
-        "═" * len(title),
+        *format_heading(f"Audit of {len(reports)} judges", rule="═", width=_WIDTH),
         f"{first.n:,} answers about {', '.join(first.scenarios)}",
         *filter(None, map(_render_remark, reports)),
         "",
-        f"{_COLUMNS_HEAD:{_AUDIT_LABEL}}{'n':>6}" + "".join(f"{name:>{cell}}" for name in names),
-        *_render_class_columns(reports, cell),
+        *_render_classes(first, _COLUMNS_HEAD, [Column(name, cell) for name in names], rows),
         "",
         *_render_rate_columns(reports, cell),
         "",
         (
-            f"▼ under {MIN_SENSITIVITY:.0%} of what is right; "
-            f"▲ {MAX_LENIENCY:.0%} or more of what is wrong."
+            f"▼ under {MIN_SENSITIVITY:.0%} of right answers; "
+            f"▲ {MAX_LENIENCY:.0%} or more of wrong ones."
         ),
     ]
     return "\n".join(lines)
@@ -399,34 +410,16 @@ def _render_remark(report: AuditReport) -> str:
     return f"{format_judge(report.judge)}: {', '.join(parts)}" if parts else ""
 
 
-def _render_class_columns(reports: Sequence[AuditReport], cell: int) -> Iterator[str]:
-    rule = "─" * (_AUDIT_LABEL + 6 + cell * len(reports))
-    was_right: bool | None = None
-    for name, part in reports[0].classes.items():
-        columns = [report.classes[name].marks["correctness"] for report in reports]
-        is_right = any(column.sensitivity is not None for column in columns)
-        if is_right != was_right:
-            yield rule
-            was_right = is_right
-        cells = "".join(
-            f"{_format_audit_cell(column, has_interval=False):>{cell}}" for column in columns
-        )
-        yield f"{name:{_AUDIT_LABEL}}{part.n:>6,}{cells}"
-    yield rule
-
-
 def _render_rate_columns(reports: Sequence[AuditReport], cell: int) -> Iterator[str]:
-    for mark in SCALES:
-        parts = [report.marks[mark] for report in reports]
-        rows = {
-            "sensitivity": [part.sensitivity for part in parts],
-            "specificity": [part.specificity for part in parts],
-        }
-        for name, shares in rows.items():
-            if any(share is not None for share in shares):
-                shown = [
-                    NO_VALUE if share is None else _format_audit_percent(share.rate)
-                    for share in shares
-                ]
-                cells = "".join(f"{each}  ".rjust(cell) for each in shown)
-                yield f"{f'{mark}, {name}':{_AUDIT_LABEL + 6}}{cells}".rstrip()
+    for mark, name in product(SCALES, ("sensitivity", "specificity")):
+        shares: list[AuditShare | None] = [getattr(each.marks[mark], name) for each in reports]
+        if any(share is not None for share in shares):
+            shown = (
+                NO_VALUE if share is None else _format_audit_percent(share.rate) for share in shares
+            )
+            yield _format_rates(f"{mark}, {name}", shown, cell)
+
+
+def _format_rates(label: str, shown: Iterable[str], cell: int) -> str:
+    cells = "".join(f"{each}  ".rjust(cell) for each in shown)
+    return f"{label:{_AUDIT_LABEL + 6}}{cells}".rstrip()

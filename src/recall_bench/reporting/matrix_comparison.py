@@ -7,21 +7,20 @@ a p-value flips, are questions with all their trials.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import ceil
 from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.trial_states import TrialState
+from recall_bench.core.plan import Plan
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import PairedComparison, TrialMarks, adjust_p_values, compare
 from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.groups import estimate_marks
+from recall_bench.reporting.groups import estimate_marks, find_quantile, split_marks
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,
@@ -34,7 +33,12 @@ from recall_bench.reporting.matrix_report import (
     SystemFigures,
     WidestGap,
 )
-from recall_bench.reporting.run_comparison import Contrast, compare_pair, is_significant
+from recall_bench.reporting.run_comparison import (
+    Contrast,
+    adjust_contrasts,
+    compare_pair,
+    is_significant,
+)
 from recall_bench.reporting.run_pairs import find_differences, pair_trials
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
@@ -91,16 +95,6 @@ def merge_seeds(runs: Mapping[int, CellRun], seeds: Sequence[int]) -> TrialTable
     # A plan has one seed: the first stands for all, in every table alike.
     plan = first.plan.replace(repeats=repeats * len(seeds), seed=seeds[0])
     return TrialTable(plan=plan, rows=rows, items=first.table.items)
-
-
-def compute_latency_s(table: TrialTable, share: float) -> float | None:
-    """The seconds within which this share of the answers came; None where there is none."""
-    ranked = sorted(
-        row.seconds
-        for row in table.rows
-        if row.seconds is not None and row.state is not TrialState.NOT_ANSWERED
-    )
-    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
 
 
 _WIDEST = 3
@@ -213,7 +207,7 @@ class _MatrixComparison:
             for key, row in rows.items()
             if row.system != baseline
         }
-        self._contrasts = _adjust_p_values(
+        self._contrasts = adjust_contrasts(
             {key: each for key, each in found.items() if isinstance(each, Contrast)}
         )
         self._refusals = {key: each for key, each in found.items() if isinstance(each, str)}
@@ -354,48 +348,13 @@ def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
     return None
 
 
-_Key = tuple[str, str]
-
-
-def _adjust_p_values(contrasts: Mapping[_Key, Contrast]) -> dict[_Key, Contrast]:
-    """P-values adjusted over all systems and settings, those of categories over all of them.
-
-    One comparison alone stays as it is, as `compare` leaves it.
-    """
-    if len(contrasts) < 2:
-        return dict(contrasts)
-    overall = adjust_p_values(
-        {key: each.overall.comparison.p_value for key, each in contrasts.items()}
-    )
-    categories = adjust_p_values(
-        {
-            (*key, part.name): part.comparison.p_value
-            for key, each in contrasts.items()
-            for part in each.categories
-        }
-    )
-    return {
-        key: each.replace(
-            overall=each.overall.replace(
-                comparison=each.overall.comparison.replace(p_adjusted=overall[key])
-            ),
-            categories=tuple(
-                part.replace(
-                    comparison=part.comparison.replace(p_adjusted=categories[(*key, part.name)])
-                )
-                for part in each.categories
-            ),
-        )
-        for key, each in contrasts.items()
-    }
-
-
 def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
     table, runs = row.table, row.runs
     tally = sum_tallies(run.summary.overall for run in runs.values())
     score = estimate_marks(table.points, limits=POINTS, missing=tally.missing, resamples=resamples)
     assert score is not None  # noqa: S101 - a run without a mark is not valid
     checkpoints = [each.label for each in table.plan.checkpoints]
+    seconds = list_seconds(table.rows)
     some = next(iter(runs.values())).summary
     return SystemFigures(
         system=row.system,
@@ -407,10 +366,10 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
         ),
         score=score,
         hallucination=estimate_marks(table.hallucinations, limits=RATE, resamples=resamples),
-        p50_s=compute_latency_s(table, 0.5),
-        p95_s=compute_latency_s(table, 0.95),
+        p50_s=find_quantile(seconds, 0.5),
+        p95_s=find_quantile(seconds, 0.95),
         ingest_s=sum(run.ingest_s for run in runs.values()),
-        usage=_sum_usage(runs),
+        usage=sum((run.usage for run in runs.values()), start=Usage()),
         owed=tally.owed,
         not_answered=tally.not_answered,
         not_judged=tally.not_judged,
@@ -419,20 +378,17 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
     )
 
 
-def _sum_usage(runs: Mapping[int, CellRun]) -> Usage:
-    return sum((run.usage for run in runs.values()), start=Usage())
-
-
 def _average_places(
     table: TrialTable, names: Sequence[str], named: Callable[[TrialRow], str]
 ) -> tuple[PlaceMean, ...]:
-    marks: dict[str, dict[Trial, float]] = {name: {} for name in names}
-    for row in table.rows:
-        if row.points is not None and named(row) in marks:
-            marks[named(row)][row.trial] = float(row.points)
+    places = {row.trial: named(row) for row in table.rows}
+    marks = split_marks(table.points, places.__getitem__)
     return tuple(
-        PlaceMean(name=name, mean=estimate_marks(found, limits=POINTS, resamples=CELL_RESAMPLES))
-        for name, found in marks.items()
+        PlaceMean(
+            name=name,
+            mean=estimate_marks(marks.get(name, {}), limits=POINTS, resamples=CELL_RESAMPLES),
+        )
+        for name in names
     )
 
 

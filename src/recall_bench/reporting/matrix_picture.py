@@ -6,8 +6,8 @@ from pathlib import Path
 
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
-from recall_bench.reporting.formats import format_quantity, format_slug
+from recall_bench.metrics.estimate import FEW_QUESTIONS
+from recall_bench.reporting.formats import format_quantity, format_range, format_slug
 from recall_bench.reporting.heatmap.cell_grid import (
     EMPTY_KEY,
     LABEL_SIZE,
@@ -96,7 +96,7 @@ def build_specification(report: MatrixReport) -> View:
 
 def _list_keys() -> Iterator[LegendKey]:
     yield EMPTY_KEY
-    label = f"under {FEW_QUESTIONS} questions, interval in doubt"
+    label = f"under {FEW_QUESTIONS} questions, interval unreliable"
     yield make_small_key(label, colour_score(1, 1), has_text=True)
 
 
@@ -148,33 +148,23 @@ def _build_setting(
 
 
 def _build_cell(system: SystemFigures, column: str, *, is_rate: bool) -> GridCell:
-    means = {place.name: place.mean for place in system.categories}
-    found = means.get(column)
-    if column == _SCORE:
-        found = system.score
-    if is_rate:
-        found = system.hallucination
+    means = {place.name: place.mean for place in system.categories} | {_SCORE: system.score}
+    found = system.hallucination if is_rate else means.get(column)
     scale, unit = (100.0, " %") if is_rate else (100 / FULL_MARKS, "")
-    name = clean_text(system.system)
-    place = GridCell(row=name, column=_format_head(column), value=None, fill=None)
+    name, head = clean_text(system.system), _format_head(column)
     if found is None:
-        return place
+        return GridCell(row=name, column=head, value=None, fill=None)
     share = found.value if is_rate else found.value / FULL_MARKS
+    interval = format_range(found, scale=scale, digits=0)
     return GridCell(
         row=name,
-        column=_format_head(column),
+        column=head,
         value=100 * share,
         fill=colour_rate(share) if is_rate else colour_score(share, 1),
         mean=f"{100 * share:.1f}{unit}",
-        details=[_format_details(found, scale)],
+        details=[" · ".join(filter(None, (interval, f"n {found.questions}")))],
         is_small=found.is_small,
     )
-
-
-def _format_details(found: Estimate, scale: float) -> str:
-    if found.low is None or found.high is None:
-        return f"n {found.questions}"
-    return f"{found.low * scale:.0f}–{found.high * scale:.0f} · n {found.questions}"
 
 
 def _format_head(slug: str) -> str:

@@ -90,21 +90,19 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
         "that are owed."
     )
     yield (
-        "Differences are paired by trial, as `compare` makes them; what is drawn again are "
-        "questions, each with all its trials. p adj.: by Holm's steps over "
+        "Differences are paired by trial, as in `compare`; the bootstrap resamples questions with "
+        "all their trials. p adj.: Holm-adjusted over "
         f"{format_quantity(report.comparisons, 'comparison')} with the baseline in all settings; "
-        "*: at most 0.05. The ranking goes by these; systems that are not the baseline are tested "
-        "with each other, and adjusted over all such pairs."
+        "*: at most 0.05. The ranking uses these; other pairs of systems are tested too, and "
+        "adjusted over all such pairs."
     )
     estimates = [each.score for setting in report.settings for each in setting.systems]
     if any(each.is_small for each in estimates):
-        yield (
-            f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
-        )
+        yield f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
     if any(each.method is IntervalMethod.PERSONAS for each in estimates):
         yield (
-            "Intervals over five personas or more are for other personas like these; p-values are "
-            "for other questions to these."
+            "With five or more personas, intervals cover other personas like these; p-values are "
+            "about other questions to these."
         )
 
 
@@ -204,10 +202,10 @@ def _describe_ranking(setting: SettingReport) -> Iterator[str]:
     for place, each in enumerate(setting.ranking, start=1):
         words = f"{place}. {each.system} {each.score.value * _OF_100:.1f}"
         if each.alike:
-            words += f", not told apart from {' and '.join(each.alike)}"
+            words += f", not significantly different from {' and '.join(each.alike)}"
         yield words
     if not any(each.alike for each in setting.ranking):
-        yield "Every two of them can be told apart."
+        yield "Every two of them differ significantly."
 
 
 def _build_widest(setting: SettingReport) -> MatrixSection:

@@ -1,6 +1,7 @@
 """A plan and its estimate as text, in eighty columns and on one screen."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from recall_bench.core.plain_text import (
     LABEL,
@@ -12,7 +13,7 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.formats import format_round_duration
+from recall_bench.reporting.formats import format_quantity, format_round_duration
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
@@ -21,8 +22,10 @@ from recall_bench.reporting.plan_report import (
     SmallerRun,
     StepTime,
 )
+from recall_bench.reporting.tables import Column, Table, render_text
 
 WIDTH = 80
+_format_fact = partial(format_fact, width=WIDTH)
 
 _STEPS = {
     "start": "starting",
@@ -51,7 +54,7 @@ def render_estimate(found: Forecast) -> str:
         [
             *title,
             *_render_components(found.outline),
-            *format_fact("From", _describe_sources(found), width=WIDTH),
+            *_format_fact("From", _describe_sources(found)),
             *_render_times(found),
             *_render_money(found),
             "",
@@ -61,28 +64,28 @@ def render_estimate(found: Forecast) -> str:
 
 
 def _render_components(outline: Outline) -> Iterator[str]:
-    yield from format_fact("System", outline.system, width=WIDTH)
+    yield from _format_fact("System", outline.system)
     judge = outline.judge + ("" if outline.appellate is None else f", then {outline.appellate}")
-    yield from format_fact("Judge", judge, width=WIDTH)
+    yield from _format_fact("Judge", judge)
     if outline.reader is not None:
-        yield from format_fact("Reader", outline.reader, width=WIDTH)
+        yield from _format_fact("Reader", outline.reader)
     names = ", ".join(each.id for each in outline.personas[:2])
     more = len(outline.personas) - 2
     names += f" and {more} more" if more > 0 else ""
-    yield from format_fact("Personas", f"{names}; dataset {outline.dataset[:8]}", width=WIDTH)
+    yield from _format_fact("Personas", f"{names}; dataset {outline.dataset[:8]}")
     repeats = "" if outline.repeats == 1 else f", {outline.repeats} times each"
     asked = f"{outline.trials:,} trials of {outline.questions:,} questions{repeats}"
-    yield from format_fact("Asked", asked, width=WIDTH)
+    yield from _format_fact("Asked", asked)
     fed = f"{outline.ingest_calls:,} days, settling {outline.settle_calls:,} times"
-    yield from format_fact("Fed", f"{fed} ({outline.lifecycle})", width=WIDTH)
-    yield from format_fact("Work", _describe_work(outline), width=WIDTH)
+    yield from _format_fact("Fed", f"{fed} ({outline.lifecycle})")
+    yield from _format_fact("Work", _describe_work(outline))
     if outline.begun.part is not None:
-        yield from format_fact("Part", _describe_shard(outline), width=WIDTH)
-    yield from format_fact("Folder", f"{outline.folder}{_describe_left(outline)}", width=WIDTH)
+        yield from _format_fact("Part", _describe_shard(outline))
+    yield from _format_fact("Folder", f"{outline.folder}{_describe_left(outline)}")
 
 
 def _describe_work(outline: Outline) -> str:
-    shards = f"{outline.shards:,} shard{'' if outline.shards == 1 else 's'}"
+    shards = format_quantity(outline.shards, "shard")
     at_a_time = "one by one" if outline.workers == 1 else f"{outline.workers:,} at a time"
     each = "a question" if outline.parallelism == 1 else f"{outline.parallelism} questions"
     return f"{shards}, {at_a_time} ({outline.executor}), {each} at a time in each"
@@ -90,7 +93,7 @@ def _describe_work(outline: Outline) -> str:
 
 def _describe_shard(outline: Outline) -> str:
     here = outline.begun
-    shards = f"{here.shards:,} shard{'' if here.shards == 1 else 's'}"
+    shards = format_quantity(here.shards or 0, "shard")
     return f"{here.part}: {here.owed:,} of these trials, in {shards}; all else here is of the whole"
 
 
@@ -111,12 +114,14 @@ def _render_trials(outline: Outline) -> Iterator[str]:
     counts = (f"{line.trials:,}" for each in outline.personas for line in each.checkpoints)
     cell = 2 + max(map(len, (*labels, *counts)), default=0)
     shown = [labels[place] for place in pick_evenly(len(labels), max(1, (WIDTH - 34) // cell))]
-    head = "".join(f"{label:>{cell}}" for label in shown)
-    yield f"{'trials owed':<22}{'days':>5}{head}{'all':>7}"
+    columns = [Column("trials owed", 22, is_text=True), Column("days", 5)]
+    columns += [*(Column(label, cell) for label in shown), Column("all", 7)]
+    rows = []
     for persona in outline.personas[:_ROWS]:
         owed = {line.label: line.trials for line in persona.checkpoints}
-        cells = "".join(f"{owed.get(label, 0):>{cell},}" for label in shown)
-        yield f"{clean_text(persona.id)[:21]:<22}{persona.days:>5,}{cells}{sum(owed.values()):>7,}"
+        figures = (persona.days, *(owed.get(label, 0) for label in shown), sum(owed.values()))
+        rows.append([clean_text(persona.id)[:21], *(f"{figure:,}" for figure in figures)])
+    yield from render_text(Table(columns, rows, gap=""))
     if len(outline.personas) > _ROWS:
         yield f"… and {len(outline.personas) - _ROWS:,} more personas"
     if len(shown) < len(labels):
@@ -136,13 +141,11 @@ def _render_times(found: Forecast) -> Iterator[str]:
     if found.stages:
         stages = "; ".join(_describe_step(each) for each in found.stages)
         every = format_round_duration(sum(each.total_s for each in found.stages))
-        yield from format_fact(
-            "Steps", f"{stages}; together {every}, one after another", width=WIDTH
-        )
+        yield from _format_fact("Steps", f"{stages}; together {every}, one after another")
     if found.hours is None:
-        yield from format_fact("Time", _describe_formula(found), width=WIDTH)
+        yield from _format_fact("Time", _describe_formula(found))
         return
-    yield from format_fact("Time", _describe_hours(found.hours, found), width=WIDTH)
+    yield from _format_fact("Time", _describe_hours(found.hours, found))
     spread = found.hours.spread
     if len(spread) > 1:
         chosen = [spread[place] for place in pick_evenly(len(spread), 8)]
@@ -187,21 +190,21 @@ def _describe_formula(found: Forecast) -> str:
         return NO_DATA
     return (
         f"not measured yet. At 1 s an answer: {_format_hours(known.answering)}; at 1 s a day fed: "
-        f"{_format_hours(known.feeding)}, and so in proportion. Say --seconds-per-answer and "
+        f"{_format_hours(known.feeding)}, and so in proportion. Give --seconds-per-answer and "
         "--seconds-per-day, or run a part of it first"
     )
 
 
 def _render_money(found: Forecast) -> Iterator[str]:
     if not found.spending:
-        yield from format_fact("Money", "none that is known: the judge computes", width=WIDTH)
+        yield from _format_fact("Money", "none that is known: the judge computes")
         return
     for each in found.spending:
-        yield from format_fact(each.role.capitalize(), _describe_spending(each), width=WIDTH)
+        yield from _format_fact(each.role.capitalize(), _describe_spending(each))
     total = "at unknown prices" if found.cost_usd is None else format_round_dollars(found.cost_usd)
     if any(each.is_limit for each in found.spending):
         total += "; what a model reasons unseen comes on top"
-    yield from format_fact("Money", total, width=WIDTH)
+    yield from _format_fact("Money", total)
 
 
 def _describe_spending(each: RoleSpending) -> str:
@@ -213,13 +216,20 @@ def _describe_spending(each: RoleSpending) -> str:
     )
 
 
+_SMALLER_COLUMNS = (
+    Column("What less would save", 23, is_text=True),
+    Column("trials", 9),
+    Column("questions", 10),
+    Column("time", 8),
+    Column("money", 8),
+    Column("overall", 8),
+    Column("cell", 7),
+    Column("shows", 7),
+)
+
+
 def _render_smaller(found: Forecast) -> Iterator[str]:
-    yield (
-        f"{'What less would save':<23}{'trials':>9}{'questions':>10}{'time':>8}{'money':>8}"
-        f"{'overall':>8}{'cell':>7}{'shows':>7}"
-    )
-    for each in found.less:
-        yield _format_smaller(each)
+    yield from render_text(Table(_SMALLER_COLUMNS, [*map(_list_smaller, found.less)], gap=""))
     ground = (
         "as marks varied in the earlier run"
         if found.is_variance_measured
@@ -230,12 +240,11 @@ def _render_smaller(found: Forecast) -> Iterator[str]:
             ". Where less has the narrower interval it weighs questions more alike, since re-asks "
             "count some of them more often"
         )
-    yield from format_fact(
+    yield from _format_fact(
         "",
         f"Points of {FULL_MARKS}: overall and cell (a category at a checkpoint) are half of a "
         f"95 % interval; shows is the smallest difference between two systems that is noticed "
         f"four times in five; {ground}. Another question tells more than one asked again.",
-        width=WIDTH,
     )
 
 
@@ -244,18 +253,17 @@ def _is_smaller_sharper(found: Forecast) -> bool:
     return first is not None and any(each is not None and each < first for each in others)
 
 
-def _format_smaller(each: SmallerRun) -> str:
-    took = NO_DATA if each.hours is None else _format_hours(each.hours)
-    cost = NO_DATA if each.cost_usd is None else format_round_dollars(each.cost_usd)
+def _list_smaller(each: SmallerRun) -> tuple[str, ...]:
     precise = each.precision
-    known = "".join(
-        f"{NO_DATA if width is None else f'±{width:.2f}':>{room}}"
-        for width, room in ((precise.overall, 8), (precise.cell, 7))
-    )
-    shows = NO_DATA if precise.difference is None else f"{precise.difference:.2f}"
     return (
-        f"{each.change:<23}{each.trials:>9,}{each.questions:>10,}{took:>8}{cost:>8}{known}"
-        f"{shows:>7}"
+        each.change,
+        f"{each.trials:,}",
+        f"{each.questions:,}",
+        NO_DATA if each.hours is None else _format_hours(each.hours),
+        NO_DATA if each.cost_usd is None else format_round_dollars(each.cost_usd),
+        NO_DATA if precise.overall is None else f"±{precise.overall:.2f}",
+        NO_DATA if precise.cell is None else f"±{precise.cell:.2f}",
+        NO_DATA if precise.difference is None else f"{precise.difference:.2f}",
     )
 
 

@@ -317,9 +317,8 @@ def render_report(report: RunReport) -> str:
     lines += _render_section("Degradation", render_degradation(report.degradation))
     lines += _render_section("Failures", render_failures(report.attribution))
     lines += _render_section("Cost", render_costs(report.costs, report.paretos))
-    lines += _render_section(
-        "Canaries", render_canaries(report.canaries, most=_MAX_CANARIES).split("\n")
-    )
+    canaries = render_canaries(report.canaries, most=_MAX_CANARIES)
+    lines += _render_section("Canaries", canaries.split("\n"))
     lines += ["", *_render_notes(report)]
     return "\n".join(lines)
 
@@ -346,7 +345,7 @@ def _render_section(title: str, lines: Iterable[str]) -> list[str]:
 def _render_notes(report: RunReport) -> list[str]:
     return wrap_text(
         "n: different questions; each is one piece of evidence, however often it was asked. In "
-        f"brackets: 95 % intervals, by drawing questions again, or personas where there are five "
-        f"or more (seed {report.seed}). {SMALL_MARK}: fewer than {FEW_QUESTIONS} questions; the "
-        "interval holds less often than it says."
+        "brackets: 95 % intervals, bootstrap over questions, or over personas if there are five or "
+        f"more (seed {report.seed}). {SMALL_MARK}: fewer than {FEW_QUESTIONS} questions; the "
+        "interval is unreliable."
     )

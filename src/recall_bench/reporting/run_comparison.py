@@ -1,6 +1,6 @@
 """Runs against a baseline, trial by trial: differences, intervals, p-values, and a conclusion."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
@@ -25,6 +25,7 @@ from recall_bench.reporting.formats import (
     join_words,
 )
 from recall_bench.reporting.groups import (
+    Key,
     estimate_difference,
     estimate_marks,
     group_by,
@@ -265,7 +266,7 @@ def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
         sentence = _describe_winner(contrast, first, second)
     else:
         sentence = (
-            f"no difference between {first} and {second} is shown: {describe_difference(found)}"
+            f"no significant difference between {first} and {second}: {describe_difference(found)}"
         )
         sentence += _describe_limit(found)
     if found.difference.is_small:
@@ -355,12 +356,11 @@ def compare_runs(
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
     )
     pairs = [pair_trials(tables[0], table) for table in tables[1:]]
-    contrasts = _adjust_contrasts(
-        [
-            compare_pair(letter, tables[0], table, found, resamples=resamples)
-            for letter, table, found in zip(letters[1:], tables[1:], pairs, strict=True)
-        ]
-    )
+    compared = {
+        letter: compare_pair(letter, tables[0], table, found, resamples=resamples)
+        for letter, table, found in zip(letters[1:], tables[1:], pairs, strict=True)
+    }
+    contrasts = tuple(adjust_contrasts(compared).values())
     return ComparisonReport(
         is_intersection=intersect,
         is_stub=any(folder.plan.judge.name == STUB for folder in folders),
@@ -407,27 +407,32 @@ def _describe_run(
     )
 
 
-def _adjust_contrasts(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
-    """Adjust p-values over all runs, and over all categories of all runs."""
-    if len(contrasts) == 1:
-        return tuple(contrasts)
-    overall = adjust_p_values({each.letter: each.overall.comparison.p_value for each in contrasts})
+def adjust_contrasts(contrasts: Mapping[Key, Contrast]) -> dict[Key, Contrast]:
+    """Adjust p-values over all comparisons, and over all categories of all of them.
+
+    One comparison alone stays as it is.
+    """
+    if len(contrasts) < 2:
+        return dict(contrasts)
+    overall = adjust_p_values(
+        {key: each.overall.comparison.p_value for key, each in contrasts.items()}
+    )
     categories = adjust_p_values(
         {
-            (each.letter, part.name): part.comparison.p_value
-            for each in contrasts
+            (key, part.name): part.comparison.p_value
+            for key, each in contrasts.items()
             for part in each.categories
         }
     )
-    return tuple(
-        each.replace(
-            overall=_adjust_part(each.overall, overall[each.letter]),
+    return {
+        key: each.replace(
+            overall=_adjust_part(each.overall, overall[key]),
             categories=tuple(
-                _adjust_part(part, categories[each.letter, part.name]) for part in each.categories
+                _adjust_part(part, categories[key, part.name]) for part in each.categories
             ),
         )
-        for each in contrasts
-    )
+        for key, each in contrasts.items()
+    }
 
 
 def _adjust_part(part: ContrastPart, p_value: float) -> ContrastPart:

@@ -143,7 +143,7 @@ def list_boundary_facts(boundary: BoundaryCounts) -> Iterator[tuple[str, str]]:
     leaks = boundary.leaks
     if leaks.answers:
         share = format_percent(leaks.share)
-        words = f"{leaks.leaked} of {leaks.answers} guarded answers told the secret ({share})"
+        words = f"{leaks.leaked} of {leaks.answers} guarded answers leaked the secret ({share})"
         yield "Leaks", words
     if boundary.refusals:
         yield "Over-refusal", _describe_refusals(boundary)

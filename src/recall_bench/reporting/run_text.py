@@ -15,7 +15,6 @@ from recall_bench.core.plain_text import (
     format_fact,
     format_heading,
     pick_evenly,
-    wrap_text,
 )
 from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.scenario import BOUNDARY, DIFFICULTIES, Disclosure, Item
@@ -357,8 +356,7 @@ def _render_section(
     yield ""
     yield render_heatmap(heatmap, of=len(checkpoints), width=width)
     if heatmap.has_small or any(mean is not None and mean.is_small for mean in overall):
-        note = f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval holds less often"
-        yield from wrap_text(f"{note} than it says", width=width)
+        yield f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval is unreliable"
 
 
 def _describe_score(
@@ -388,11 +386,8 @@ def _describe_intervals(overall: "Estimate") -> str:
 
     level = f"{100 * overall.level:.0f} %"
     if overall.method is IntervalMethod.PERSONAS:
-        return (
-            f"{level}: of one persona by drawing its questions again, of all by drawing personas, "
-            f"for others like these; seed {SEED}"
-        )
-    return f"{level}, by drawing questions again, for others to the same personas; seed {SEED}"
+        return f"{level}, bootstrap over personas, within one persona over questions; seed {SEED}"
+    return f"{level}, bootstrap over questions to the same personas; seed {SEED}"
 
 
 def _describe_judges(plan: Plan) -> str:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
-from math import ceil
 from statistics import fmean
 
 from recall_bench.core.event import Answered, NotAnswered, TrialResult
@@ -18,6 +17,7 @@ from recall_bench.metrics.selection import (
     SelectionOutcome,
     compare_selection,
 )
+from recall_bench.reporting.groups import find_quantile, group_by
 from recall_bench.runs.run_folder import RunFolder
 
 
@@ -204,7 +204,7 @@ def summarise_tests(
     put = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
     classed = [row for row in scored if row.outcome in CLASSES]
     quiet = [row for row in classed if row.category == NO_RECALL]
-    seconds = sorted(row.seconds for row in classed if row.seconds is not None)
+    seconds = [row.seconds for row in classed if row.seconds is not None]
     return SelectionSummary(
         tests=len({row.test for row in scored}),
         trials=len(scored) + still_open,
@@ -236,8 +236,8 @@ def summarise_tests(
         ),
         often_missing=_count_often((name,) for row in classed for name in row.missing),
         steady=_compute_steady(classed),
-        p50_s=_find_quantile(seconds, 0.5),
-        p95_s=_find_quantile(seconds, 0.95),
+        p50_s=find_quantile(seconds, 0.5),
+        p95_s=find_quantile(seconds, 0.95),
         usage=_sum_usage(scored, wasted),
         faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
     )
@@ -285,20 +285,13 @@ def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
 
 
 def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionShare | None:
-    by_test: dict[str, list[SelectionOutcome]] = {}
-    for row in rows:
-        by_test.setdefault(row.test, []).append(row.outcome)
-    repeated = [outcomes for outcomes in by_test.values() if len(outcomes) > 1]
+    repeated = [each for each in group_by(rows, lambda row: row.test).values() if len(each) > 1]
     if not repeated:
         return None
-    same = sum(len(set(outcomes)) == 1 for outcomes in repeated)
+    same = sum(len({row.outcome for row in each}) == 1 for each in repeated)
     return SelectionShare(
         count=same,
         of=len(repeated),
         value=same / len(repeated),
         interval=compute_wilson(same, len(repeated)),
     )
-
-
-def _find_quantile(ranked: Sequence[float], share: float) -> float | None:
-    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None

@@ -22,9 +22,9 @@ from recall_bench.core.usage import Usage
 from recall_bench.reporting.analyses.costs import (
     CostMeasure,
     RunCosts,
-    find_quantile,
     measure_costs,
 )
+from recall_bench.reporting.groups import find_quantile
 from recall_bench.runs.trials import read_trials
 from tests.written_runs import ADA, NOON, PERFECT, Story, ada_story, plan_of, trial
 

@@ -100,7 +100,7 @@ def decided(baseline: Run, second: Run, *, margin: float = 0.0, prove: bool = Fa
 def test_two_runs_of_one_system_fail_as_rarely_as_stated() -> None:
     chance, rounds = default_rng(11), 240
 
-    alarms = sum(decided(*pair(chance, 40)).is_shown for _ in range(rounds))
+    alarms = sum(decided(*pair(chance, 40)).is_significant for _ in range(rounds))
 
     assert alarms / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert alarms, "a test that never errs at all would find nothing either"
@@ -116,7 +116,7 @@ def test_taking_trials_for_independent_would_raise_far_more_alarms() -> None:
     alarms = 0
     for _ in range(rounds):
         first, second = pair(chance, 40, asks=6)
-        alarms += decided(apart(first), apart(second)).is_shown
+        alarms += decided(apart(first), apart(second)).is_significant
 
     assert alarms / rounds > ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
 
@@ -137,8 +137,8 @@ def test_over_eight_categories_a_false_alarm_is_as_rare_as_over_one(
             notice=FIVE,
             resamples=100,
         )
-        together += any(each.is_shown for each in parts.values())
-        alone += any(each.replace(more_adjusted=None).is_shown for each in parts.values())
+        together += any(each.is_significant for each in parts.values())
+        alone += any(each.replace(more_adjusted=None).is_significant for each in parts.values())
 
     assert together / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert alone / rounds > 0.1
@@ -170,9 +170,9 @@ def test_a_planted_loss_of_five_points_is_caught_at_least_as_often_as_stated(
     caught_whole = caught_even = 0
     for _ in range(rounds):
         lost = pair(chance, questions, whole=FIVE, luck=luck, personas=personas)
-        caught_whole += decided(*lost).is_shown
+        caught_whole += decided(*lost).is_significant
         lost = pair(chance, questions, lost=FIVE, luck=luck, personas=personas)
-        caught_even += decided(*lost).is_shown
+        caught_even += decided(*lost).is_significant
 
     assert 0.15 < least < most < 0.99
     assert caught_whole / rounds >= least - margin_of_error(least, rounds)
@@ -195,7 +195,7 @@ def test_questions_of_full_marks_that_come_to_nothing_are_caught_as_often_as_sta
         {t: 0.0 if chance.random() < FIVE / 100 else 100.0 for t in trials} for _ in range(rounds)
     ]
 
-    caught = sum(decided(before, each).is_shown for each in after) / rounds
+    caught = sum(decided(before, each).is_significant for each in after) / rounds
 
     powers = [found(before, each).power or 0.0 for each in after[:15]]
     assert caught == pytest.approx(usual, abs=0.07)
@@ -206,7 +206,7 @@ def test_a_loss_of_the_size_said_to_be_noticed_is_noticed_four_times_in_five() -
     chance, rounds = default_rng(14), 200
     smallest = float(np.mean([found(*pair(chance, 40)).noticed or 0 for _ in range(25)]))
 
-    caught = sum(decided(*pair(chance, 40, whole=smallest)).is_shown for _ in range(rounds))
+    caught = sum(decided(*pair(chance, 40, whole=smallest)).is_significant for _ in range(rounds))
 
     assert caught / rounds >= 0.8 - margin_of_error(0.8, rounds)
     assert caught / rounds < 0.92
@@ -216,8 +216,8 @@ def test_a_loss_within_the_margin_is_tolerated_and_five_points_more_are_caught()
     chance, rounds, margin = default_rng(15), 100, 4.0
     at_margin = beyond = 0
     for _ in range(rounds):
-        at_margin += decided(*pair(chance, 80, lost=margin), margin=margin).is_shown
-        beyond += decided(*pair(chance, 80, lost=margin + FIVE), margin=margin).is_shown
+        at_margin += decided(*pair(chance, 80, lost=margin), margin=margin).is_significant
+        beyond += decided(*pair(chance, 80, lost=margin + FIVE), margin=margin).is_significant
 
     assert at_margin / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert beyond / rounds > 0.8
@@ -288,14 +288,14 @@ def test_five_questions_show_nothing_and_six_that_all_lost_do() -> None:
     five, six = found(*worse(5)), found(*worse(6))
 
     assert (five.more_p, six.more_p) == (1 / 32, 1 / 64)
-    assert (five.is_shown, six.is_shown) == (False, True)
+    assert (five.is_significant, six.is_significant) == (False, True)
     assert (five.noticed, five.power) == (None, 0.0), "and it is said that they cannot"
 
 
 def test_identical_runs_show_nothing_and_their_strength_is_unknown() -> None:
     same = found(*worse(30, lost=0.0))
 
-    assert not same.is_shown
+    assert not same.is_significant
     assert same.difference.value == 0.0
     assert (same.noticed, same.power, same.even_power) == (None, None, None)
 
@@ -327,7 +327,7 @@ def test_a_whole_persona_that_did_badly_is_a_loss_of_these_personas() -> None:
 
     each = found(before, after, resamples=500)
 
-    assert each.is_shown
+    assert each.is_significant
     assert each.difference.high is not None
     assert each.difference.high > -1
 

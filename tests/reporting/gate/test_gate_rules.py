@@ -92,15 +92,15 @@ def test_a_gate_without_any_rule_would_always_pass_and_is_refused() -> None:
 
 
 def test_categories_tolerate_what_is_tolerated_overall_unless_said() -> None:
-    assert GateRules(margin=2).tolerated_in_category == 2
-    assert GateRules(margin=2, category_margin=0).tolerated_in_category == 0
+    assert GateRules(margin=2).tolerated_category_loss == 2
+    assert GateRules(margin=2, category_margin=0).tolerated_category_loss == 0
 
 
 def test_what_is_to_be_caught_is_five_points_more_than_is_tolerated() -> None:
-    assert GateRules().get_notice(0) == 5
-    assert GateRules(margin=3).get_notice(3) == 8
-    assert GateRules(notice=4).get_notice(0) == 4
-    assert GateRules(notice=4, category_margin=10).get_notice(10) == 15
+    assert GateRules().get_detectable_loss(0) == 5
+    assert GateRules(margin=3).get_detectable_loss(3) == 8
+    assert GateRules(notice=4).get_detectable_loss(0) == 4
+    assert GateRules(notice=4, category_margin=10).get_detectable_loss(10) == 15
 
 
 def test_flags_and_keys_are_named_after_one_field() -> None:

@@ -225,7 +225,7 @@ def test_leaks_are_counted_whatever_is_confident(tmp_path: Path) -> None:
     assert check_run(kept, None, rules).verdict is CheckOutcome.PASSED
     gate = check_run(told, None, rules)
     assert outcome(gate, "max-leaks") is CheckOutcome.FAILED
-    assert only(gate, "max-leaks").said == "1 of 2 guarded answers told the secret; at most 0 may"
+    assert only(gate, "max-leaks").said == "1 of 2 guarded answers leaked the secret; at most 0 may"
     assert check_run(told, None, rules.replace(max_leaks=1)).verdict is CheckOutcome.PASSED
 
 
@@ -402,7 +402,7 @@ def test_a_proof_fails_on_weak_data_where_the_usual_gate_is_silent(tmp_path: Pat
     wide = check_run(after, before, GateRules(margin=60, prove=True))
 
     assert (usual.verdict, proof.verdict) == (CheckOutcome.PASSED, CheckOutcome.FAILED)
-    assert "it is not shown that no more than 5 were lost" in only(proof, "margin").said
+    assert "it is not proven that no more than 5 were lost" in only(proof, "margin").said
     assert proof.strength is not None
     assert proof.strength.startswith("if nothing was lost")
     assert wide.verdict is CheckOutcome.PASSED

@@ -48,7 +48,9 @@ def measured(data: HeatmapData) -> list[tuple[float | None, int, int | None]]:
 def test_intervals_come_with_a_result_and_not_with_progress(finished: Story) -> None:
     folder, result, progress = all_three(finished)
 
-    assert folder.intervals == result.intervals == "95 % interval, questions drawn again (seed 42)"
+    assert (
+        folder.intervals == result.intervals == "95 % bootstrap interval over questions (seed 42)"
+    )
     assert (result.overall[1].low, result.overall[1].questions) == (folder.overall[1].low, 3)
     assert folder.overall[1].low is not None
     assert progress.intervals is None

@@ -46,7 +46,7 @@ def make_heatmap(row: tuple[PictureCell, ...] = (MEASURED,), **changes: Any) -> 
         hallucination=(RATE,) * len(row),
         done=len(row),
         visits=len(row),
-        intervals="95 % interval, questions drawn again (seed 42)",
+        intervals="95 % bootstrap interval over questions (seed 42)",
     )
     return replace(data, **changes)
 
@@ -158,7 +158,7 @@ def test_where_there_is_no_text_a_cell_over_few_questions_is_half_as_high(tmp_pa
 def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
     row = (MEASURED, FEW, UNASKED, NOT_ELIGIBLE, FOREIGN)
     sure, unsure = "95 % interval 3.90 to 5.00", "95 % interval 0.40 to 5.70"
-    few = "fewer than 20 questions: the interval is in doubt"
+    few = "fewer than 20 questions: the interval is unreliable"
 
     said = [cell["description"] for cell in list_cells(make_heatmap(row))]
 
@@ -233,8 +233,8 @@ def test_two_categories_that_read_alike_stay_two_rows() -> None:
 
 def test_the_legend_explains_every_state() -> None:
     usual = ["mean score, of 6", "hallucination, %", "not measured", "no question eligible yet"]
-    how = "a–b: 95 % interval, questions drawn again (seed 42)"
-    few = "under 20 questions, interval in doubt"
+    how = "a–b: 95 % bootstrap interval over questions (seed 42)"
+    few = "under 20 questions, interval unreliable"
 
     assert list_legend(make_heatmap()) == [*usual, "n: different questions", how]
     assert list_legend(make_heatmap((FEW,))) == [*usual, few, "n: different questions", how]

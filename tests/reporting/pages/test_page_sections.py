@@ -61,8 +61,8 @@ def test_a_canary_is_shown_whatever_became_of_it(change: CanaryChange) -> None:
 @pytest.mark.parametrize(
     ("method", "said"),
     [
-        (IntervalMethod.QUESTIONS, "The interval speaks of other questions to the same personas."),
-        (IntervalMethod.PERSONAS, "The interval speaks of other personas."),
+        (IntervalMethod.QUESTIONS, "The interval covers other questions to the same personas."),
+        (IntervalMethod.PERSONAS, "The interval covers other personas."),
         (
             IntervalMethod.AGREEMENT,
             "Every question has the same result; the interval allows for others that would not.",
@@ -81,7 +81,7 @@ def test_how_sure_a_headline_is_is_said_in_whole_sentences(
     page = str(render_header(REPORT.replace(header=REPORT.header.replace(overall=found))))
 
     doubts = questions < 20 and method is not IntervalMethod.NONE
-    ending = " With so few questions it is itself in doubt." if doubts else ""
+    ending = " With so few questions the interval is unreliable." if doubts else ""
     assert f">{said}{ending}</p>" in page
 
 

@@ -13,39 +13,28 @@ from typing import Final
 
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import CATEGORIES, Expects
+from recall_bench.core.scenario import Expects
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import FULL_MARKS, PASS, Finding
+from recall_bench.reporting.formats import format_slug
+from recall_bench.reporting.groups import order_categories
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 
 class FailureLeaf(StrEnum):
-    """The one cause that a miss is attributed to."""
+    """The one cause that a miss is attributed to; `LEAF_MEANINGS` says what each means."""
 
     NEVER_WRITTEN = "never-written"
-    """The day with the answer was not stored, or is not held any more."""
     NOT_RETRIEVED = "not-retrieved"
-    """No passage of that day was delivered, though it is stored, as far as the system says."""
     CUT = "cut-by-budget"
-    """A passage of that day was returned, and cut off by the budget."""
     MISREAD = "misread"
-    """A passage of that day was delivered, or no passage was needed to decline, and the answer is
-    wrong all the same."""
     STALE = "stale"
-    """A superseded value is given as current."""
     WRONG_PLACE = "wrong-session-or-person"
-    """The value belongs to another session, person or persona."""
     FABRICATED = "fabricated"
-    """Something that was never told is stated as a fact."""
     REFUSED = "refused-though-known"
-    """A passage of that day was delivered, and the answer says that there is nothing, or refuses
-    what it may tell."""
     LEAKED = "leaked"
-    """A secret is told to someone who must not know it."""
     INFRASTRUCTURE = "infrastructure"
-    """There is no answer to judge: the system failed or was too slow."""
     UNTRACED = "not-traced"
-    """Wrong for unknown reasons: what the system found, or what there was to find, is not known."""
 
 
 class LeafCount(Record, frozen=True, kw_only=True):
@@ -80,17 +69,8 @@ class Attribution(Record, frozen=True, kw_only=True):
 
 
 LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
-    FailureLeaf.NEVER_WRITTEN: "Never written",
-    FailureLeaf.NOT_RETRIEVED: "Not retrieved",
-    FailureLeaf.CUT: "Cut by the budget",
-    FailureLeaf.MISREAD: "Misread",
-    FailureLeaf.STALE: "Stale",
-    FailureLeaf.WRONG_PLACE: "Wrong session or person",
-    FailureLeaf.FABRICATED: "Fabricated",
-    FailureLeaf.REFUSED: "Refused though known",
-    FailureLeaf.LEAKED: "Leaked",
-    FailureLeaf.INFRASTRUCTURE: "Infrastructure",
-    FailureLeaf.UNTRACED: "Not traced",
+    leaf: "Cut by the budget" if leaf is FailureLeaf.CUT else format_slug(leaf)
+    for leaf in FailureLeaf
 }
 
 LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
@@ -116,7 +96,6 @@ LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
         "Wrong for unknown reasons: what the system found, or what there was to find, is not known."
     ),
 }
-"""The docstrings of `FailureLeaf`, for pages."""
 
 
 def is_miss(row: TrialRow) -> bool | None:
@@ -303,8 +282,6 @@ def count_causes(table: TrialTable) -> Attribution:
     by_leaf: dict[FailureLeaf, list[TrialRow]] = {leaf: [] for leaf in FailureLeaf}
     for row, leaf in misses:
         by_leaf[leaf].append(row)
-    categories = {row.category for row, _ in outcomes}
-    known = [name for name in CATEGORIES if name in categories]
     asked = {row.trial.checkpoint for row, _ in outcomes}
     return Attribution(
         answered=len(outcomes),
@@ -312,7 +289,7 @@ def count_causes(table: TrialTable) -> Attribution:
         undecided=len(table.rows) - len(outcomes),
         leaves=tuple(_count_leaf(leaf, rows) for leaf, rows in by_leaf.items()),
         categories=_count_by_name(
-            (*known, *sorted(categories.difference(known))),
+            order_categories({row.category for row, _ in outcomes}),
             [(row.category, leaf) for row, leaf in misses],
         ),
         checkpoints=_count_by_name(

@@ -145,14 +145,15 @@ HEALED_RULE: Final = (
     f"seldom as this run's with a chance of {HEALED_CHANCE:.0%} or less"
 ).replace("%", " %")
 
-_CHANGE_ORDER = (
-    CanaryChange.NEW,
-    CanaryChange.HEALED,
-    CanaryChange.CHANGED,
-    CanaryChange.UNCLEAR,
-    CanaryChange.STILL,
-    CanaryChange.UNASKED,
-)
+_CHANGE_MEANINGS = {
+    CanaryChange.NEW: "hallucinates reliably, and is not on file",
+    CanaryChange.HEALED: "made up far less often than a canary does",
+    CanaryChange.CHANGED: "is another question now",
+    CanaryChange.UNCLEAR: "asked too seldom or at one size alone, or too mixed a result, to tell",
+    CanaryChange.STILL: "still hallucinates",
+    CanaryChange.UNASKED: "not asked here",
+}
+"""In the order in which they are listed."""
 
 
 def watch_file(table: TrialTable, file: Path | None) -> CanaryWatch:
@@ -171,16 +172,9 @@ def compare_canaries(
     answers = collect_histories(tables)
     digests = {key: digest for table in tables for key, digest in digest_items(table).items()}
     found = [*_check_known(kept, answers, digests), *_find_new(kept, answers)]
-    return CanaryWatch(
-        file=file,
-        rule=f"{CANARY_RULE}; {HEALED_RULE}",
-        watched=tuple(
-            sorted(
-                found,
-                key=lambda each: (_CHANGE_ORDER.index(each.change), *_get_key(each.canary)),
-            )
-        ),
-    )
+    order = list(_CHANGE_MEANINGS)
+    found.sort(key=lambda each: (order.index(each.change), *_get_key(each.canary)))
+    return CanaryWatch(file=file, rule=f"{CANARY_RULE}; {HEALED_RULE}", watched=tuple(found))
 
 
 def update_canaries(
@@ -258,14 +252,6 @@ def _get_key(canary: CanaryQuestion) -> QuestionKey:
 
 
 _UNCHANGED = (CanaryChange.STILL, CanaryChange.UNASKED)
-_CHANGE_MEANINGS = {
-    CanaryChange.NEW: "hallucinates reliably, and is not on file",
-    CanaryChange.HEALED: "made up far less often than a canary does",
-    CanaryChange.CHANGED: "is another question now",
-    CanaryChange.UNCLEAR: "asked too seldom or at one size alone, or too mixed a result, to tell",
-    CanaryChange.STILL: "still hallucinates",
-    CanaryChange.UNASKED: "not asked here",
-}
 _MAX_TEXT = 160
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +20,7 @@ from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.groups import find_quantile, group_by
 from recall_bench.runs.journal import JOURNAL, read_lines
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialRow, TrialTable
@@ -34,8 +34,7 @@ class CostMeasure(StrEnum):
     QUERY_P95 = "query-seconds-p95"
     TOKENS = "tokens-an-answer"
     """Tokens read by models, and tokens of passages delivered to a reader, for one answer. The
-    input
-    of a reader that is a model includes the passages already."""
+    input of a reader that is a model includes the passages already."""
     MONEY = "dollars-a-thousand-answers"
     """All spending of system and reader, ingestion included, judges excluded."""
     BYTES = "index-bytes"
@@ -128,7 +127,7 @@ def read_spending(folder: RunFolder, rows: Iterable[TrialRow]) -> RunSpending:
     plan = folder.plan
     is_free = plan.system.computes and not log.is_metered
     reported, silent = _sum_reports(rows)
-    reads = plan.reader is not None and plan.reader.model is not None
+    reads = _has_model_reader(plan)
     query: Usages | None = None
     if log.is_metered:
         query = _merge_usages(log.query, log.reading)
@@ -200,7 +199,7 @@ class _SpendingLog:
 def _read_journal(folder: RunFolder) -> _SpendingLog:
     path, log = folder.path / JOURNAL, _SpendingLog()
     # Answers are most of a journal; they are read only if system and reader both report usage.
-    wanted = _PAYER_EVENTS if _is_paid_twice(folder.plan) else _SPENDING_EVENTS
+    wanted = _PAYER_EVENTS if _has_model_reader(folder.plan) else _SPENDING_EVENTS
     try:
         for _, line in read_lines(path):
             if line.startswith(wanted):
@@ -210,7 +209,7 @@ def _read_journal(folder: RunFolder) -> _SpendingLog:
     return log
 
 
-def _is_paid_twice(plan: Plan) -> bool:
+def _has_model_reader(plan: Plan) -> bool:
     return plan.reader is not None and plan.reader.model is not None
 
 
@@ -246,9 +245,7 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
     one list, and sizes are added.
     """
     run = _CostedRun(folder, table, read_spending(folder, table.rows))
-    parts: dict[str, list[TrialRow]] = {}
-    for row in table.rows:
-        parts.setdefault(row.trial.checkpoint, []).append(row)
+    parts = group_by(table.rows, lambda row: row.trial.checkpoint)
     points = tuple(
         run.build_point(each.label, parts[each.label])
         for each in table.plan.checkpoints
@@ -257,12 +254,6 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
     return RunCosts(
         points=points, measures=run.measure_run(points), notes=tuple(run.list_gaps(points))
     )
-
-
-def find_quantile(values: Sequence[float], share: float) -> float | None:
-    """The quantile by nearest rank; None if there are no values."""
-    ranked = sorted(values)
-    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +285,7 @@ class _CostedRun:
             CostMeasure.QUERY_P50: find_quantile(answered, 0.5),
             CostMeasure.QUERY_P95: find_quantile(answered, 0.95),
             CostMeasure.TOKENS: self._average_tokens(),
-            CostMeasure.MONEY: self._price_answers(len(_list_seconds(self.table.rows))),
+            CostMeasure.MONEY: self._price_answers(len(list_seconds(self.table.rows))),
             CostMeasure.BYTES: points[-1].index_bytes if points else None,
         }
         return {measure: float(cost) for measure, cost in found.items() if cost is not None}
@@ -357,7 +348,7 @@ class _CostedRun:
 
     def _list_times(self, rows: Sequence[TrialRow]) -> list[float]:
         """The time of each answer; empty unless all are known."""
-        return [] if self._untimed_count else _list_seconds(rows)
+        return [] if self._untimed_count else list_seconds(rows)
 
     @property
     def _is_partly_known(self) -> bool:
@@ -365,12 +356,12 @@ class _CostedRun:
 
     def _average_tokens(self) -> float | None:
         """Tokens of models and passages an answer; None if the usage of models is unknown."""
-        spent, reader = self.spending.query, self.table.plan.reader
-        answers = len(_list_seconds(self.table.rows))
+        spent = self.spending.query
+        answers = len(list_seconds(self.table.rows))
         if spent is None or self._is_partly_known or not answers:
             return None
         read = sum(usage.input_tokens for usage in spent.values())
-        if reader is None or reader.model is None:
+        if not _has_model_reader(self.table.plan):
             read += sum(row.delivery.tokens for row in self.table.rows if row.delivery is not None)
         return read / answers
 
@@ -395,7 +386,7 @@ def _is_spent(usages: Usages | None) -> bool:
     return any(usage.calls for usage in (usages or {}).values())
 
 
-def _list_seconds(rows: Sequence[TrialRow]) -> list[float]:
+def list_seconds(rows: Sequence[TrialRow]) -> list[float]:
     """The time of each answer, failures left out."""
     return [
         row.seconds
@@ -474,10 +465,8 @@ def _name_runs(runs: Sequence[PricedRun]) -> list[str]:
     ]
     if len(set(named)) < len(named):
         named = [name if counts[name] == 1 else f"{name} ({folder})" for name, folder, *_ in runs]
-    seen: Counter[str] = Counter()
-    return [_make_unique(name, seen) for name in named]
-
-
-def _make_unique(name: str, seen: Counter[str]) -> str:
-    seen[name] += 1
-    return name if seen[name] == 1 else f"{name} #{seen[name]}"
+    repeats = [named[:place].count(name) for place, name in enumerate(named)]
+    return [
+        f"{name} #{before + 1}" if before else name
+        for name, before in zip(named, repeats, strict=True)
+    ]

@@ -26,7 +26,8 @@ from recall_bench.reporting.analyses.fact_survival import (
     estimate_survivals,
     follow_facts,
 )
-from recall_bench.reporting.groups import estimate_marks
+from recall_bench.reporting.formats import format_quantity
+from recall_bench.reporting.groups import estimate_marks, group_by
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -188,17 +189,15 @@ def average_checkpoints(
 ) -> tuple[CurvePoint, ...]:
     """The mean of each checkpoint; None where no trial has points yet."""
     draws = min(resamples, CELL_RESAMPLES)
-    parts: dict[str, list[TrialRow]] = {label: [] for label in sizes}
-    for row in rows:
-        parts[row.trial.checkpoint].append(row)
-    return tuple(
-        CurvePoint(
-            checkpoint=label,
-            days=days,
-            mean=_average_points(parts[label], seed=seed, resamples=draws),
-        )
-        for label, days in sizes.items()
-    )
+    parts = group_by(rows, lambda row: row.trial.checkpoint)
+    points = []
+    for label, days in sizes.items():
+        asked = parts.get(label, [])
+        marks = {row.trial: float(row.points) for row in asked if row.points is not None}
+        missing = len(asked) - len(marks)
+        mean = estimate_marks(marks, limits=POINTS, missing=missing, resamples=draws, seed=seed)
+        points.append(CurvePoint(checkpoint=label, days=days, mean=mean))
+    return tuple(points)
 
 
 def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:
@@ -245,13 +244,6 @@ def describe_cohort(stretch: CheckpointSpan, rows: Sequence[TrialRow]) -> Cohort
     )
 
 
-def _average_points(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> Estimate | None:
-    marks = {row.trial: float(points) for row in rows if (points := row.points) is not None}
-    return estimate_marks(
-        marks, limits=POINTS, missing=len(rows) - len(marks), resamples=resamples, seed=seed
-    )
-
-
 FAILURES_TO_LOSE = 2
 """Wrong answers in a row after which a fact counts as lost, from the first of them."""
 
@@ -285,7 +277,7 @@ def measure_degradation(
         failures=failures,
         reason=_explain_missing(asked, stretch, facts, failures),
         unfollowed=facts.unfollowed,
-        notes=(*_note_sampling(table), *_note_few_questions(stretch), *notes),
+        notes=(*_list_notes(table, stretch), *notes),
     )
 
 
@@ -308,22 +300,14 @@ def _explain_missing(
     return "; ".join(reasons) or None
 
 
-def _note_few_questions(stretch: CheckpointSpan | None) -> list[str]:
-    if stretch is None or (count := len(stretch.questions)) >= FEW_QUESTIONS:
-        return []
-    noun = "question" if count == 1 else "questions"
-    note = (
-        f"the fixed view follows only {count} {noun}: with fewer than {FEW_QUESTIONS} its "
-        "intervals are themselves in doubt"
-    )
-    return [note]
-
-
-def _note_sampling(table: TrialTable) -> list[str]:
-    if table.plan.sample is None:
-        return []
-    note = (
-        f"at each checkpoint only {table.plan.sample} older questions of a persona were asked "
-        "again (--sample), so few are followed for long; without it all are"
-    )
-    return [note]
+def _list_notes(table: TrialTable, stretch: CheckpointSpan | None) -> Iterator[str]:
+    if table.plan.sample is not None:
+        yield (
+            f"at each checkpoint only {table.plan.sample} older questions of a persona were asked "
+            "again (--sample), so few are followed for long; without it all are"
+        )
+    if stretch is not None and len(stretch.questions) < FEW_QUESTIONS:
+        yield (
+            f"the fixed view follows only {format_quantity(len(stretch.questions), 'question')}: "
+            f"with fewer than {FEW_QUESTIONS} its intervals are unreliable"
+        )

@@ -5,6 +5,7 @@ the number of days fed since the story first supported it.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +26,7 @@ from recall_bench.metrics.survival import (
     estimate_survival,
     estimate_survival_by,
 )
+from recall_bench.reporting.groups import group_by
 from recall_bench.runs.trials import TrialRow
 
 
@@ -205,8 +207,9 @@ def estimate_survivals(
             if name in parts and (each := cut_at_horizon(parts[name])) is not None
         ]
         if small:
+            named = ", ".join(f"{name} ({count})" for name, count in small.items())
             notes.append(
-                f"survival by {by.value} leaves out {_list_small(small)}: with fewer than "
+                f"survival by {by.value} leaves out {named}: with fewer than "
                 f"{FEW_QUESTIONS} questions followed a curve says little"
             )
     return found, notes
@@ -223,7 +226,7 @@ def _note_counts(whole: Survival) -> list[str]:
     if whole.questions < FEW_QUESTIONS:
         notes.append(
             f"survival follows only {whole.questions} questions: with fewer than {FEW_QUESTIONS} "
-            "its intervals are themselves in doubt"
+            "its intervals are unreliable"
         )
     return notes
 
@@ -290,23 +293,20 @@ def _split_ages(ages: Sequence[int]) -> dict[int, str]:
     """For each age the name of its third of the questions, as equal as ties allow."""
     ranked = sorted(ages)
     cuts = ranked[len(ranked) // 3], ranked[2 * len(ranked) // 3]
-    parts: dict[int, list[int]] = {}
-    for age in ranked:
-        parts.setdefault(sum(age >= cut for cut in cuts), []).append(age)
-    return {age: _format_ages(part[0], part[-1]) for part in parts.values() for age in part}
-
-
-def _format_ages(first: int, last: int) -> str:
-    return f"{first} days" if first == last else f"{first}–{last} days"
+    parts = group_by(ranked, lambda age: sum(age >= cut for cut in cuts)).values()
+    names = {(part[0], part[-1]): part for part in parts}
+    return {
+        age: f"{first} days" if first == last else f"{first}–{last} days"
+        for (first, last), part in names.items()
+        for age in part
+    }
 
 
 def _split_by_size(
     facts: FollowedFacts, names: Mapping[FactKey, str]
 ) -> tuple[list[FactLifetime], dict[str, int]]:
     """The lifetimes of large groups, and the sizes of the small ones."""
-    counts: dict[str, int] = {}
-    for name in names.values():
-        counts[name] = counts.get(name, 0) + 1
+    counts = Counter(names.values())
     small = {name: count for name, count in counts.items() if count < FEW_QUESTIONS}
     namer = _make_namer(names)
     return [each for each in facts.lifetimes if namer(each) not in small], small
@@ -314,7 +314,3 @@ def _split_by_size(
 
 def _make_namer(names: Mapping[FactKey, str]) -> Callable[[FactLifetime], str]:
     return lambda each: names[each.persona, each.question]
-
-
-def _list_small(small: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in small.items())

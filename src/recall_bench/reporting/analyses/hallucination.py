@@ -11,7 +11,7 @@ whole interval of its slope is above zero. Then the pattern is
 * healthy: recall falls, hallucination does not rise, and the upper end of its slope is less than
   half of what recall loses: most of what is lost is not made up;
 * unknown: recall falls, hallucination does not rise, and its upper end is not as low as that;
-* steady: neither falls nor rises, which is "not shown", and not "shown not to".
+* steady: neither changes significantly, which does not prove that neither changes.
 
 Steady data are called something else about once in twenty.
 """
@@ -19,10 +19,9 @@ Steady data are called something else about once in twenty.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
@@ -30,7 +29,7 @@ from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.trend import FAR_DAYS, Coefficient, Trend, estimate_trend
 from recall_bench.reporting.formats import format_delta
-from recall_bench.reporting.groups import group_by
+from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -43,9 +42,9 @@ class HallucinationPattern(StrEnum):
     PATHOLOGICAL = "pathological"
     """Recall falls and hallucination rises: what is lost is made up."""
     INVENTING = "inventing"
-    """Hallucination rises, and recall is not shown to fall."""
+    """Hallucination rises, and recall does not fall significantly."""
     STEADY = "steady"
-    """Neither is shown to get worse. With few questions that says little."""
+    """Neither gets significantly worse. With few questions that says little."""
     UNKNOWN = "unknown"
     """There are not two sizes to compare, nothing was judged, or recall falls and it is unclear
     whether hallucination rises with it."""
@@ -121,13 +120,14 @@ def detect_pattern(
         )
     if _is_changing(recall, below=True):
         return _explain_falling(recall, hallucination)
+    fall, rise = _format_slope(recall.slope), _format_slope(hallucination.slope)
     if _is_changing(hallucination, below=False):
         return HallucinationPattern.INVENTING, (
-            f"hallucination rises, {_format_slope(hallucination.slope)}, and recall is not shown "
-            f"to fall, {_format_slope(recall.slope, unit='')}"
+            f"hallucination rises, {rise}, and recall does not fall significantly, "
+            f"{_format_slope(recall.slope, unit='')}"
         )
     return HallucinationPattern.STEADY, (
-        f"recall is not shown to fall, {_format_slope(recall.slope)}, nor hallucination to rise, "
+        f"recall does not fall significantly, {fall}, nor does hallucination rise, "
         f"{_format_slope(hallucination.slope, unit='')}; any change within these bounds fits the "
         "data"
     )
@@ -144,7 +144,7 @@ def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[Hallucination
         )
     # The steepest rise within the interval.
     possible = max(hallucination.slope.high or 0.0, 0.0)
-    finding = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
+    finding = f"recall falls, {lost}, and hallucination does not rise significantly, {made_up}"
     share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
     if possible < MAX_FABRICATED_SHARE * fall:
         return HallucinationPattern.HEALTHY, f"{finding}: at most {share}, by the fall as measured"
@@ -254,20 +254,14 @@ class _SampleColumns(NamedTuple):
     personas: list[str]
 
 
-def _collect_recall(samples: Iterable[_TrialSample]) -> _SampleColumns:
-    return _build_columns((each, each.recall) for each in samples)
-
-
-def _collect_made_up(samples: Iterable[_TrialSample]) -> _SampleColumns:
-    return _build_columns((each, each.made_up) for each in samples)
-
-
-def _count_leaks(samples: Iterable[_TrialSample]) -> int:
-    return sum(sample.is_leak for sample in samples)
-
-
-def _build_columns(pairs: Iterable[tuple[_TrialSample, float | None]]) -> _SampleColumns:
-    known = [(value, s.days, s.question, s.persona) for s, value in pairs if value is not None]
+def _collect_values(
+    samples: Iterable[_TrialSample], figure: Literal["recall", "made_up"]
+) -> _SampleColumns:
+    known = [
+        (value, each.days, each.question, each.persona)
+        for each in samples
+        if (value := getattr(each, figure)) is not None
+    ]
     columns = [list(column) for column in zip(*known, strict=True)]
     return _SampleColumns(*columns) if known else _SampleColumns([], [], [], [])
 
@@ -297,17 +291,19 @@ class _ViewBuilder:
 
     def estimate_categories(self, samples: Iterable[_TrialSample]) -> tuple[CategoryRate, ...]:
         groups = group_by(samples, lambda sample: sample.category)
+        order = [name for name in FIRST_CATEGORIES if name in groups]
+        order += order_categories(groups.keys() - order)
         return tuple(
             CategoryRate(
                 name=name,
-                rate=self.estimate_mean(_collect_made_up(groups[name]), groups[name]),
-                leaked=_count_leaks(groups[name]),
+                rate=self.estimate_mean(_collect_values(groups[name], "made_up"), groups[name]),
+                leaked=sum(sample.is_leak for sample in groups[name]),
             )
-            for name in _order_categories(groups)
+            for name in order
         )
 
     def build_course(self, name: str | None, samples: Sequence[_TrialSample]) -> RateCourse:
-        made_up = _collect_made_up(samples)
+        made_up = _collect_values(samples, "made_up")
         # The headline is resampled as often as in other reports.
         headline = self if name is not None else replace(self, resamples=self.headline)
         rate = headline.estimate_mean(made_up, samples)
@@ -315,13 +311,13 @@ class _ViewBuilder:
         # At one checkpoint, sizes differ only between stories.
         grows = len(groups) > 1
         hallucination = self._fit_line(made_up) if grows else None
-        recall = self._fit_line(_collect_recall(samples)) if grows else None
+        recall = self._fit_line(_collect_values(samples, "recall")) if grows else None
         pattern, reason = detect_pattern(recall, hallucination, rate)
         moments = (self._build_moment(label, asked) for label, asked in groups.items())
         return RateCourse(
             name=name,
             rate=rate,
-            leaked=_count_leaks(samples),
+            leaked=sum(sample.is_leak for sample in samples),
             moments=tuple(sorted(moments, key=lambda moment: moment.days)),
             hallucination=hallucination,
             recall=recall,
@@ -333,8 +329,8 @@ class _ViewBuilder:
         return CheckpointRates(
             checkpoint=checkpoint,
             days=max(sample.days for sample in samples),
-            recall=self._estimate_point(_collect_recall(samples), samples),
-            hallucination=self._estimate_point(_collect_made_up(samples), samples),
+            recall=self._estimate_point(_collect_values(samples, "recall"), samples),
+            hallucination=self._estimate_point(_collect_values(samples, "made_up"), samples),
         )
 
     def _estimate_point(
@@ -378,10 +374,3 @@ def _list_band_days(days: Sequence[float]) -> tuple[float, ...]:
     """The sizes at which a band is drawn."""
     first, last = min(days, default=0.0), max(days, default=0.0)
     return tuple(first + (last - first) * step / _BAND_STEPS for step in range(_BAND_STEPS + 1))
-
-
-def _order_categories(categories: Iterable[str]) -> list[str]:
-    """The likeliest categories first, then ours in the usual order, then any others."""
-    order = [*FIRST_CATEGORIES, *(name for name in CATEGORIES if name not in FIRST_CATEGORIES)]
-    place = {name: number for number, name in enumerate(order)}
-    return sorted(categories, key=lambda name: (place.get(name, len(place)), name))

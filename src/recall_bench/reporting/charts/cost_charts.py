@@ -1,6 +1,6 @@
 """Costs over corpus size, one panel a measure, and scores against costs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
@@ -46,6 +46,7 @@ from recall_bench.reporting.charts.plane import (
     build_view,
     list_decades,
     list_ticks,
+    place_value,
 )
 from recall_bench.reporting.formats import join_words
 
@@ -59,43 +60,36 @@ LOG_RATIO = 1000.0
 _PointReader = Callable[[CostPoint], float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _PanelMeasure:
     name: str
     unit: CostUnit
     of: _PointReader
 
 
-def _read_ingest(kind: Callable[[Usage], float | None]) -> _PointReader:
-    return lambda point: None if point.ingest_usage is None else kind(point.ingest_usage)
+def _list_model_measures(name: str, stage: str) -> Iterator[_PanelMeasure]:
+    """The tokens and the price of models in one stage."""
 
+    def read(kind: Callable[[Usage], float | None]) -> _PointReader:
+        def read_point(point: CostPoint) -> float | None:
+            usage: Usage | None = getattr(point, stage)
+            return None if usage is None else kind(usage)
 
-def _read_query(kind: Callable[[Usage], float | None]) -> _PointReader:
-    return lambda point: None if point.query_usage is None else kind(point.query_usage)
+        return read_point
+
+    yield _PanelMeasure(f"{name}, in", "tokens", read(lambda usage: usage.input_tokens))
+    yield _PanelMeasure(f"{name}, out", "tokens", read(lambda usage: usage.output_tokens))
+    yield _PanelMeasure(f"{name}, price", "$", read(price_usage))
 
 
 _PANEL_MEASURES = (
-    _PanelMeasure(name="Feeding, a day", unit="s", of=lambda point: point.ingest_s_a_day),
-    _PanelMeasure(name="Query, median", unit="s", of=lambda point: point.query_p50_s),
-    _PanelMeasure(name="Query, 95th percentile", unit="s", of=lambda point: point.query_p95_s),
-    _PanelMeasure(
-        name="Passages, an answer", unit="tokens", of=lambda point: point.delivered_tokens
-    ),
-    _PanelMeasure(name="Index", unit="bytes", of=lambda point: point.index_bytes),
-    _PanelMeasure(
-        name="Models fed, in", unit="tokens", of=_read_ingest(lambda each: each.input_tokens)
-    ),
-    _PanelMeasure(
-        name="Models fed, out", unit="tokens", of=_read_ingest(lambda each: each.output_tokens)
-    ),
-    _PanelMeasure(name="Models fed, price", unit="$", of=_read_ingest(price_usage)),
-    _PanelMeasure(
-        name="Models asked, in", unit="tokens", of=_read_query(lambda each: each.input_tokens)
-    ),
-    _PanelMeasure(
-        name="Models asked, out", unit="tokens", of=_read_query(lambda each: each.output_tokens)
-    ),
-    _PanelMeasure(name="Models asked, price", unit="$", of=_read_query(price_usage)),
+    _PanelMeasure("Feeding, a day", "s", lambda point: point.ingest_s_a_day),
+    _PanelMeasure("Query, median", "s", lambda point: point.query_p50_s),
+    _PanelMeasure("Query, 95th percentile", "s", lambda point: point.query_p95_s),
+    _PanelMeasure("Passages, an answer", "tokens", lambda point: point.delivered_tokens),
+    _PanelMeasure("Index", "bytes", lambda point: point.index_bytes),
+    *_list_model_measures("Models fed", "ingest_usage"),
+    *_list_model_measures("Models asked", "query_usage"),
 )
 
 _MODEL_MEASURES = tuple(each.name for each in _PANEL_MEASURES if each.name.startswith("Models"))
@@ -158,12 +152,7 @@ def _build_panels(points: Sequence[CostPoint], drawn: Sequence[_Series]) -> list
     for number, (measure, values) in enumerate(drawn):
         is_low = number + _PANEL_COLUMNS >= len(drawn)
         days = build_quantity_axis(
-            "Days of history" if is_low else None,
-            0,
-            last,
-            ticks=3,
-            has_grid=False,
-            is_bare=not is_low,
+            "Days of history", 0, last, ticks=3, has_grid=False, is_bare=not is_low
         )
         panels.append(_build_panel(measure, list(zip(points, values, strict=True)), days))
     return panels
@@ -247,6 +236,7 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
     if not any(each.cost for each in pareto.contenders):
         return None
     spoken, axis = _MEASURE_NAMES[pareto.measure]
+    unit = MEASURE_UNITS[pareto.measure]
     title = f"Score against {spoken}"
     level = chart_text.format_level([each.score for each in pareto.contenders])
     notes = [
@@ -267,21 +257,12 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
         title=title,
         summary=_summarise_pareto(pareto),
         spec=build_chart_spec(title, notes, build_view(_draw_pareto(pareto, axis), _PARETO_HEIGHT)),
-        columns=(
-            "run",
-            f"cost ({MEASURE_UNITS[pareto.measure]})",
-            "score",
-            "low",
-            "high",
-            "dominated by",
-        ),
+        columns=("run", f"cost ({unit})", "score", "low", "high", "dominated by"),
         rows=tuple(
             (
                 chart_text.trim_name(each.name),
                 each.cost,
-                each.score.value,
-                each.score.low,
-                each.score.high,
+                *chart_text.list_figures(each.score)[:3],
                 ", ".join(chart_text.trim_name(name) for name in each.dominated_by),
             )
             for each in pareto.contenders
@@ -314,8 +295,8 @@ def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
     tells = ("run", "score", "cost", "dominated by")
     return [
         *plane.draw_marks("line", "score-thin", best, mark={"interpolate": "step-after"}),
-        *plane.draw_marks("rule", "dimmed-interval", _list_spans(beaten)),
-        *plane.draw_marks("rule", "score-interval", _list_spans(best)),
+        *plane.draw_intervals("dimmed-interval", beaten),
+        *plane.draw_intervals("score-interval", best),
         *plane.draw_marks("point", "dimmed", beaten, tells=tells, mark={"size": 80}),
         *plane.draw_marks("point", "score-point", best, tells=tells, mark={"size": 90}),
         *_draw_labels(plane, rows, (least, most), is_log=logarithmic),
@@ -329,16 +310,10 @@ def _describe_loser(each: Contender) -> str:
     return f"{chart_text.trim_name(each.name)} by {join_words(betters, 4)}{chance}"
 
 
-def _list_spans(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    return [row | {"y": row["low"], "y2": row["high"]} for row in rows if row["low"] is not None]
-
-
 def _build_pareto_row(measure: CostMeasure, each: Contender, cost: float) -> dict[str, object]:
     return {
         "x": cost,
-        "y": each.score.value,
-        "low": each.score.low,
-        "high": each.score.high,
+        **place_value(each.score.value, each.score),
         "run": chart_text.trim_name(each.name),
         "score": chart_text.format_score(each.score),
         "cost": format_cost(measure, each.cost),

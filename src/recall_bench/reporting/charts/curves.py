@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from recall_bench.core.plan import FULL
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.charts.chart_text import trim_name
-from recall_bench.reporting.charts.plane import ChartLayer, ChartPlane
+from recall_bench.reporting.charts.plane import (
+    ChartLayer,
+    ChartPlane,
+    place_value,
+    span_interval,
+)
 from recall_bench.reporting.run_report import RunReport
 
 MANY_CHECKPOINTS = 40
@@ -43,15 +48,15 @@ def draw_curve(
     bands = split_at_gaps(rows, lambda row: row["low"] is not None)
     whole = split_at_gaps(rows, lambda row: row["y"] is not None)
     split = {"field": "stretch", "type": "nominal"}
-    ends = [{**row, "y": row["low"], "y2": row["high"]} for row in join_lines(bands)]
-    lone = [{**row, "y": row["low"], "y2": row["high"]} for row in list_isolates(bands)]
     dots = [row for part in whole for row in part]
     tells = ("checkpoint", "days", "mean", "trials")
     is_crowded = len(dots) > MANY_CHECKPOINTS
     shown = list_isolates(whole) if is_crowded else dots
     return [
-        *plane.draw_marks("area", f"{role}-band", ends, detail=split),
-        *plane.draw_marks("rule", f"{role}-interval", lone),
+        *plane.draw_marks(
+            "area", f"{role}-band", [*map(span_interval, join_lines(bands))], detail=split
+        ),
+        *plane.draw_intervals(f"{role}-interval", list_isolates(bands)),
         *plane.draw_marks("line", f"{role}-line", join_lines(whole), detail=split),
         *plane.draw_marks("point", f"{role}-point", shown, tells=tells, mark={"size": 26}),
         # Invisible points for tooltips, where there are no dots.
@@ -94,9 +99,7 @@ def _build_row(step: CurveStep, tell: Callable[[Estimate | None], str]) -> Curve
     mean = step.mean
     return {
         "x": step.days,
-        "y": None if mean is None else mean.value,
-        "low": None if mean is None else mean.low,
-        "high": None if mean is None else mean.high,
+        **place_value(None if mean is None else mean.value, mean),
         "checkpoint": trim_name(step.checkpoint),
         "days": f"{step.days:,.0f}",
         "mean": tell(mean),

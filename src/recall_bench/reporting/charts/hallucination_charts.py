@@ -20,16 +20,18 @@ from recall_bench.reporting.charts.plane import (
     ChartLayer,
     ChartPanel,
     ChartPlane,
-    LabelBox,
     LabelSpot,
     arrange_labels,
+    bound_point,
     build_chart_spec,
     build_grid,
     build_name_axis,
     build_quantity_axis,
     build_view,
+    place_value,
 )
 
+_RATE_TITLE = "Answers that hallucinate (% of judged)"
 _BAR_STEP = 26.0
 """The height of one bar and the gap below it."""
 
@@ -44,6 +46,11 @@ class RateBar:
     is_first: bool
     """Whether it is drawn in full colour."""
 
+    @property
+    def label(self) -> dict[str, object]:
+        """Its text, in its row."""
+        return {"y": self.name, "text": self.said}
+
 
 def choose_top(shares: Sequence[float | None]) -> float:
     """The end of an axis of shares: the next twentieth above the largest."""
@@ -51,11 +58,10 @@ def choose_top(shares: Sequence[float | None]) -> float:
     return min(1.0, max(0.05, ceil(20 * most + 1e-9) / 20))
 
 
-def draw_rate_bars(bars: Sequence[RateBar], title: str) -> tuple[list[ChartLayer], float]:
-    """The layers of horizontal bars, and their total height."""
-    ends = [each for bar in bars if bar.rate for each in (bar.rate.value, bar.rate.high)]
+def _draw_bars(bars: Sequence[RateBar]) -> list[ChartLayer]:
+    most = [each for bar in bars if bar.rate for each in (bar.rate.value, bar.rate.high)]
     plane = ChartPlane(
-        build_quantity_axis(title, 0, choose_top(ends), form=PERCENT_FORMAT, ticks=5),
+        build_quantity_axis(_RATE_TITLE, 0, choose_top(most), form=PERCENT_FORMAT, ticks=5),
         build_name_axis([bar.name for bar in bars]),
     )
     shown = [_build_bar_row(bar, bar.rate) for bar in bars if bar.rate is not None]
@@ -64,34 +70,21 @@ def draw_rate_bars(bars: Sequence[RateBar], title: str) -> tuple[list[ChartLayer
     size = {"height": {"band": 0.62}}
     strong = [row | {"x": row["value"], "x2": 0} for row in shown if row["is_first"]]
     pale = [row | {"x": row["value"], "x2": 0} for row in shown if not row["is_first"]]
-    layers = [
+    ends = [
+        {"x": bar.rate.value if bar.rate.high is None else bar.rate.high, **bar.label}
+        for bar in bars
+        if bar.rate is not None
+    ]
+    missing = [{"x": 0, **bar.label} for bar in bars if bar.rate is None]
+    return [
         *plane.draw_marks("bar", "invention-bar", strong, tells=tells, mark=size),
         *plane.draw_marks("bar", "invention-pale-bar", pale, tells=tells, mark=size),
         # A halo makes the interval visible on a bar of any colour.
         *plane.draw_marks("rule", "halo", spans),
         *plane.draw_marks("rule", "interval", spans, tells=tells),
-        *plane.draw_text("label", list_bar_labels(bars), dx=8),
-        *plane.draw_text("note", list_missing_labels(bars), dx=4),
+        *plane.draw_text("label", ends, dx=8),
+        *plane.draw_text("note", missing, dx=4),
     ]
-    return layers, _BAR_STEP * len(bars)
-
-
-def list_bar_labels(bars: Sequence[RateBar]) -> list[dict[str, object]]:
-    """The texts at the ends of the bars."""
-    return [
-        {"x": _find_end(bar.rate), "y": bar.name, "text": bar.said}
-        for bar in bars
-        if bar.rate is not None
-    ]
-
-
-def list_missing_labels(bars: Sequence[RateBar]) -> list[dict[str, object]]:
-    """The texts where there is no bar."""
-    return [{"x": 0, "y": bar.name, "text": bar.said} for bar in bars if bar.rate is None]
-
-
-def _find_end(rate: Estimate) -> float:
-    return rate.value if rate.high is None else rate.high
 
 
 def _build_bar_row(bar: RateBar, rate: Estimate) -> dict[str, object]:
@@ -109,46 +102,23 @@ def _build_bar_row(bar: RateBar, rate: Estimate) -> dict[str, object]:
 
 def plot_category_rates(views: HallucinationViews) -> Chart | None:
     """One bar a category, the likeliest to hallucinate first."""
-    if not any(each.rate for each in views.categories):
-        return None
-    title = "Hallucination by category"
     names = chart_text.rename_duplicates(
         [chart_text.format_slug(each.name) for each in views.categories]
     )
     bars = [
-        RateBar(
-            name=name,
-            rate=each.rate,
-            said=chart_text.format_rate(each.rate),
-            is_first=True,
-        )
+        RateBar(name=name, rate=each.rate, said=chart_text.format_rate(each.rate), is_first=True)
         for name, each in zip(names, views.categories, strict=True)
     ]
-    notes = (
-        (
-            "Share of judged answers that state something made up, with "
-            f"{chart_text.format_level([bar.rate for bar in bars])} intervals. Negative recall and "
-            "synthesis, which tempt most to invent, come first."
-        ),
+    note = (
+        f"Share of judged answers that state something made up, with {_format_level(bars)} "
+        "intervals. Negative recall and synthesis, which tempt most to invent, come first."
     )
-    layers, height = draw_rate_bars(bars, "Answers that hallucinate (% of judged)")
-    return Chart(
-        name="hallucination-by-category",
-        section="hallucination",
-        title=title,
-        summary=_summarise_bars("Answers that hallucinate, by category", bars),
-        spec=build_chart_spec(title, notes, build_view(layers, height)),
-        columns=("category", "rate", "low", "high", "trials"),
-        rows=tuple((bar.name, *chart_text.list_figures(bar.rate)) for bar in bars),
-    )
+    return _plot_bars("category", bars, note)
 
 
 def plot_persona_rates(views: HallucinationViews) -> Chart | None:
-    """One bar a persona, with the pattern of each."""
-    if not any(each.rate for each in views.personas):
-        return None
-    title = "Hallucination by persona"
-    courses = [views.overall, *views.personas]
+    """One bar a persona, with the pattern of each; None for one persona."""
+    courses = [views.overall, *views.personas] if views.personas else []
     names = chart_text.rename_duplicates(
         [chart_text.trim_name(each.name or "All personas") for each in courses]
     )
@@ -161,29 +131,42 @@ def plot_persona_rates(views: HallucinationViews) -> Chart | None:
         )
         for name, each in zip(names, courses, strict=True)
     ]
-    notes = (
-        (
-            f"Share of judged answers, with {chart_text.format_level([bar.rate for bar in bars])} "
-            "intervals, and what happens to it while recall changes with corpus size."
-        ),
+    note = (
+        f"Share of judged answers, with {_format_level(bars)} intervals, and what happens to it "
+        "while recall changes with corpus size."
     )
-    layers, height = draw_rate_bars(bars, "Answers that hallucinate (% of judged)")
+    return _plot_bars("persona", bars, note, pattern=[str(each.pattern) for each in courses])
+
+
+def _format_level(bars: Sequence[RateBar]) -> str:
+    return chart_text.format_level([bar.rate for bar in bars])
+
+
+def _plot_bars(
+    by: str, bars: Sequence[RateBar], note: str, **others: Sequence[str]
+) -> Chart | None:
+    """A chart of bars, with further columns of its table; None if no answer was judged."""
+    if not any(bar.rate for bar in bars):
+        return None
+    title = f"Hallucination by {by}"
+    said = "; ".join(f"{bar.name.lower()} {bar.said}" for bar in bars)
+    body = build_view(_draw_bars(bars), _BAR_STEP * len(bars))
     return Chart(
-        name="hallucination-by-persona",
+        name=f"hallucination-by-{by}",
         section="hallucination",
         title=title,
-        summary=_summarise_bars("Answers that hallucinate, by persona", bars),
-        spec=build_chart_spec(title, notes, build_view(layers, height)),
-        columns=("persona", "rate", "low", "high", "trials", "pattern"),
+        summary=f"Answers that hallucinate, by {by}: {said}.",
+        spec=build_chart_spec(title, [note], body),
+        columns=(by, "rate", "low", "high", "trials", *others),
         rows=tuple(
-            (bar.name, *chart_text.list_figures(bar.rate), str(each.pattern))
-            for bar, each in zip(bars, courses, strict=True)
+            (
+                bar.name,
+                *chart_text.list_figures(bar.rate),
+                *(each[place] for each in others.values()),
+            )
+            for place, bar in enumerate(bars)
         ),
     )
-
-
-def _summarise_bars(what: str, bars: Sequence[RateBar]) -> str:
-    return f"{what}: " + "; ".join(f"{bar.name.lower()} {bar.said}" for bar in bars) + "."
 
 
 _OUTLOOK_HEIGHT, _MEASURED_WIDTH, _BEYOND_WIDTH = 270.0, 420.0, 200.0
@@ -191,9 +174,7 @@ _OUTLOOK_HEIGHT, _MEASURED_WIDTH, _BEYOND_WIDTH = 270.0, 420.0, 200.0
 
 def plot_rate_over_size(course: RateCourse) -> Chart | None:
     """Measured rates with their trend, and beside them its predictions for larger sizes."""
-    rows = [
-        _build_measured_row(course, n) for n, each in enumerate(course.moments) if each.days < FULL
-    ]
+    rows = [_build_measured_row(each) for each in course.moments if each.days < FULL]
     known = [row for row in rows if row["y"] is not None]
     if not known:
         return None
@@ -229,14 +210,11 @@ def plot_rate_over_size(course: RateCourse) -> Chart | None:
     )
 
 
-def _build_measured_row(course: RateCourse, number: int) -> dict[str, object]:
-    moment = course.moments[number]
+def _build_measured_row(moment: CheckpointRates) -> dict[str, object]:
     rate = moment.hallucination
     return {
         "x": moment.days,
-        "y": None if rate is None else rate.value,
-        "low": None if rate is None else rate.low,
-        "high": None if rate is None else rate.high,
+        **place_value(None if rate is None else rate.value, rate),
         "checkpoint": chart_text.trim_name(moment.checkpoint),
         "rate": chart_text.format_rate(rate),
         "trials": 0 if rate is None else rate.trials,
@@ -249,9 +227,7 @@ def _build_views(
     said = () if trend is None else trend.predictions
     highs = [row["high"] or row["y"] for row in known] + [each.high or each.value for each in said]
     top = choose_top([float(str(each)) for each in highs])
-    rates = build_quantity_axis(
-        "Answers that hallucinate (% of judged)", 0, top, form=PERCENT_FORMAT
-    )
+    rates = build_quantity_axis(_RATE_TITLE, 0, top, form=PERCENT_FORMAT)
     last = max(float(str(row["x"])) for row in known)
     plane = ChartPlane(build_quantity_axis("Days of history", 0, last, has_grid=False), rates)
     panels = [
@@ -272,12 +248,11 @@ def _build_views(
 
 
 def _draw_points(plane: ChartPlane, known: Sequence[dict[str, object]]) -> list[ChartLayer]:
-    spans = [row | {"y": row["low"], "y2": row["high"]} for row in known if row["low"] is not None]
     tells = ("checkpoint", "rate", "trials")
     is_crowded = len(known) > MANY_CHECKPOINTS
     dot = {"size": 16, "opacity": 0.5} if is_crowded else {"size": 30}
     return [
-        *plane.draw_marks("rule", "invention-thin", [] if is_crowded else spans),
+        *plane.draw_intervals("invention-thin", [] if is_crowded else known),
         *plane.draw_marks("point", "invention-point", known, tells=tells, mark=dot),
     ]
 
@@ -314,21 +289,24 @@ def _build_beyond_panel(far: Sequence[Prediction], top: float) -> ChartPanel:
     rows = [
         {
             "x": _format_size(each),
-            "y": each.value,
-            "low": each.low,
-            "high": each.high,
+            **place_value(each.value, each),
             "rate": _format_rate(each),
         }
         for each in far
     ]
-    spans = [row | {"y": row["low"], "y2": row["high"]} for row in rows if row["low"] is not None]
-    said = [{"x": _format_size(each), "y": each.value, "text": _format_short(each)} for each in far]
-    ground = [{"y": 0, "y2": top}]
+    said = [
+        {
+            "x": _format_size(each),
+            "y": each.value,
+            "text": chart_text.format_share(each.value) + (" †" if each.is_clipped else ""),
+        }
+        for each in far
+    ]
     return ChartPanel(
         title="Beyond what was measured",
         layers=[
-            *plane.draw_marks("rect", "beyond", ground),
-            *plane.draw_marks("rule", "invention-beyond", spans),
+            *plane.draw_marks("rect", "beyond", [{"y": 0, "y2": top}]),
+            *plane.draw_intervals("invention-beyond", rows),
             *plane.draw_marks(
                 "point",
                 "invention-point",
@@ -341,10 +319,6 @@ def _build_beyond_panel(far: Sequence[Prediction], top: float) -> ChartPanel:
         width=_BEYOND_WIDTH,
         height=_OUTLOOK_HEIGHT,
     )
-
-
-def _format_short(each: Prediction) -> str:
-    return chart_text.format_share(each.value) + (" †" if each.is_clipped else "")
 
 
 def _list_outlook_notes(course: RateCourse, far: Sequence[Prediction]) -> list[str]:
@@ -394,20 +368,22 @@ _PATH_WIDTH, _PATH_HEIGHT = 620.0, 340.0
 _DOT_RADIUS = 5.0
 _AXIS_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
-_AxisEnds = tuple[tuple[float, float], tuple[float, float]]
-"""Both ends of the axes of recall and hallucination."""
+_PathPoint = tuple[CheckpointRates, Estimate, Estimate]
+"""A checkpoint with its recall and its rate of hallucination."""
+_AxisEnds = tuple[float, float]
 
 
 def plot_recall_against_rate(course: RateCourse) -> Chart | None:
     """The path from the first checkpoint to the last; None for fewer than two."""
-    known = sorted(
-        (each for each in course.moments if each.recall and each.hallucination),
-        key=lambda each: each.days,
-    )
+    known = [
+        (each, each.recall, each.hallucination)
+        for each in sorted(course.moments, key=lambda each: each.days)
+        if each.recall is not None and each.hallucination is not None
+    ]
     if len(known) < 2:
         return None
     title = f"Recall against hallucination: {course.pattern}"
-    means = [each.recall for each in known]
+    means = [recall for _, recall, _ in known]
     notes = (
         chart_text.format_reason(course.reason),
         (
@@ -419,7 +395,7 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
         name="recall-against-hallucination",
         section="hallucination",
         title=title,
-        summary=f"Pattern: {course.pattern}. {_summarise_path(known[0], known[-1])}",
+        summary=f"Pattern: {course.pattern}. {_summarise_path(known[0][0], known[-1][0])}",
         spec=build_chart_spec(title, notes, build_view(_draw_path(known), _PATH_HEIGHT)),
         columns=(
             *("checkpoint", "days", "recall", "recall low", "recall high"),
@@ -429,10 +405,10 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
             (
                 chart_text.trim_name(each.checkpoint),
                 each.days,
-                *chart_text.list_figures(each.recall)[:3],
-                *chart_text.list_figures(each.hallucination)[:3],
+                *chart_text.list_figures(recall)[:3],
+                *chart_text.list_figures(rate)[:3],
             )
-            for each in known
+            for each, recall, rate in known
         ),
     )
 
@@ -447,116 +423,93 @@ def _summarise_path(first: CheckpointRates, last: CheckpointRates) -> str:
     )
 
 
-def _draw_path(known: Sequence[CheckpointRates]) -> list[ChartLayer]:
-    rows = [_build_point(each) for each in known]
-    ends = [rows[0], rows[-1]]
-    room = _choose_ends(rows, "x"), _choose_ends(rows, "y")
+def _draw_path(known: Sequence[_PathPoint]) -> list[ChartLayer]:
+    ends = [known[0], known[-1]]
+    across = _choose_ends([recall for _, recall, _ in known])
+    along = _choose_ends([rate for _, _, rate in known])
     plane = ChartPlane(
-        build_quantity_axis("Recall (% of the points for it)", *room[0], form=PERCENT_FORMAT),
-        build_quantity_axis(
-            "Answers that hallucinate (% of judged)", *room[1], form=PERCENT_FORMAT
-        ),
+        build_quantity_axis("Recall (% of the points for it)", *across, form=PERCENT_FORMAT),
+        build_quantity_axis(_RATE_TITLE, *along, form=PERCENT_FORMAT),
     )
-    across = [row | {"x": row["x_low"], "x2": row["x_high"]} for row in ends if row["has_x"]]
-    along = [row | {"y": row["y_low"], "y2": row["y_high"]} for row in ends if row["has_y"]]
+    rows = [
+        {
+            "x": recall.value,
+            "y": rate.value,
+            "days": moment.days,
+            "checkpoint": _trim_checkpoint(moment),
+            "recall": chart_text.format_rate(recall),
+            "hallucination": chart_text.format_rate(rate),
+        }
+        for moment, recall, rate in known
+    ]
+    recalls = [
+        {"x": recall.low, "x2": recall.high, "y": rate.value}
+        for _, recall, rate in ends
+        if recall.low is not None
+    ]
+    rates = [
+        {"x": recall.value, "y": rate.low, "y2": rate.high}
+        for _, recall, rate in ends
+        if rate.low is not None
+    ]
     size = 70 if len(rows) <= MANY_CHECKPOINTS else 34
-    shade = {
-        "field": "days",
-        "type": "quantitative",
-        "scale": {"range": "ramp"},
-        "legend": None,
-    }
+    days = {"field": "days", "type": "quantitative"}
+    shade = {**days, "scale": {"range": "ramp"}, "legend": None}
     tells = ("checkpoint", "recall", "hallucination")
     return [
-        *plane.draw_marks("line", "context", rows, order={"field": "days", "type": "quantitative"}),
-        *plane.draw_marks("rule", "score-thin", across),
-        *plane.draw_marks("rule", "score-thin", along),
+        *plane.draw_marks("line", "context", rows, order=days),
+        *plane.draw_marks("rule", "score-thin", recalls),
+        *plane.draw_marks("rule", "score-thin", rates),
         *plane.draw_marks(
             "point", "ramp-point", rows, tells=tells, mark={"size": size}, color=shade
         ),
-        *_label_ends(plane, rows, room),
+        *_label_ends(plane, known, across, along),
     ]
 
 
 def _label_ends(
-    plane: ChartPlane, rows: Sequence[dict[str, object]], ends: _AxisEnds
+    plane: ChartPlane, known: Sequence[_PathPoint], across: _AxisEnds, along: _AxisEnds
 ) -> list[ChartLayer]:
     """The labels of both ends, placed on no point and no cross."""
-    first, last = rows[0], rows[-1]
-    spots = [
-        LabelSpot(
-            text=f"{word}: {row['checkpoint']}",
-            x=_scale_x(row["x"], ends),
-            y=_scale_y(row["y"], ends),
-        )
-        for row, word in ((first, "first"), (last, "last"))
+
+    def scale_x(recall: float) -> float:
+        return (recall - across[0]) / (across[1] - across[0]) * _PATH_WIDTH
+
+    def scale_y(rate: float) -> float:
+        return (along[1] - rate) / (along[1] - along[0]) * _PATH_HEIGHT
+
+    taken = [
+        bound_point(scale_x(recall.value), scale_y(rate.value), _DOT_RADIUS)
+        for _, recall, rate in known
     ]
-    taken = [_bound_dot(_scale_x(row["x"], ends), _scale_y(row["y"], ends)) for row in rows]
-    for row, spot in ((first, spots[0]), (last, spots[1])):
-        if row["has_x"]:
-            taken.append(
-                (_scale_x(row["x_low"], ends), spot.y, _scale_x(row["x_high"], ends), spot.y)
-            )
-        if row["has_y"]:
-            taken.append(
-                (spot.x, _scale_y(row["y_high"], ends), spot.x, _scale_y(row["y_low"], ends))
-            )
+    spots = []
+    for word, (moment, recall, rate) in (("first", known[0]), ("last", known[-1])):
+        x, y = scale_x(recall.value), scale_y(rate.value)
+        spots.append(LabelSpot(text=f"{word}: {_trim_checkpoint(moment)}", x=x, y=y))
+        if recall.low is not None and recall.high is not None:
+            taken.append((scale_x(recall.low), y, scale_x(recall.high), y))
+        if rate.low is not None and rate.high is not None:
+            taken.append((x, scale_y(rate.high), x, scale_y(rate.low)))
     layers: list[ChartLayer] = []
     places = arrange_labels(spots, width=_PATH_WIDTH, avoiding=taken)
-    for row, spot, place in zip((first, last), spots, places, strict=True):
-        text = {"x": row["x"], "y": row["y"], "text": spot.text}
+    for (_, recall, rate), spot, place in zip((known[0], known[-1]), spots, places, strict=True):
+        text = {"x": recall.value, "y": rate.value, "text": spot.text}
         layers += plane.draw_text(
             "strong-label", [text], align=place.align, dx=place.dx, dy=place.dy
         )
     return layers
 
 
-def _scale_x(value: object, ends: _AxisEnds) -> float:
-    low, high = ends[0]
-    return (_read_number(value) - low) / (high - low) * _PATH_WIDTH
+def _trim_checkpoint(moment: CheckpointRates) -> str:
+    return chart_text.trim_name(moment.checkpoint, 16)
 
 
-def _scale_y(value: object, ends: _AxisEnds) -> float:
-    low, high = ends[1]
-    return (high - _read_number(value)) / (high - low) * _PATH_HEIGHT
-
-
-def _bound_dot(x: float, y: float) -> LabelBox:
-    return x - _DOT_RADIUS, y - _DOT_RADIUS, x + _DOT_RADIUS, y + _DOT_RADIUS
-
-
-def _choose_ends(rows: Sequence[dict[str, object]], axis: str) -> tuple[float, float]:
+def _choose_ends(means: Sequence[Estimate]) -> _AxisEnds:
     """Both ends of an axis: round shares around all points and intervals."""
-    ends = [row[key] for row in (rows[0], rows[-1]) for key in (f"{axis}_low", f"{axis}_high")]
-    found = [
-        _read_number(each) for each in (*(row[axis] for row in rows), *ends) if each is not None
-    ]
+    intervals = [each for mean in (means[0], means[-1]) for each in (mean.low, mean.high)]
+    found = [*(mean.value for mean in means), *(each for each in intervals if each is not None)]
     step = next(each for each in _AXIS_STEPS if max(found) - min(found) <= 8 * each)
     low, high = step * floor(min(found) / step), step * ceil(max(found) / step)
     if high <= low:
         low, high = (low - step, high) if low >= 1 else (low, low + step)
     return max(0.0, low), min(1.0, high)
-
-
-def _build_point(moment: CheckpointRates) -> dict[str, object]:
-    recall, invented = moment.recall, moment.hallucination
-    if recall is None or invented is None:
-        raise ValueError(f"{moment.checkpoint}: has no point")
-    return {
-        "x": recall.value,
-        "x_low": recall.low,
-        "x_high": recall.high,
-        "has_x": recall.low is not None,
-        "y": invented.value,
-        "y_low": invented.low,
-        "y_high": invented.high,
-        "has_y": invented.low is not None,
-        "days": moment.days,
-        "checkpoint": chart_text.trim_name(moment.checkpoint, 16),
-        "recall": chart_text.format_rate(recall),
-        "hallucination": chart_text.format_rate(invented),
-    }
-
-
-def _read_number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

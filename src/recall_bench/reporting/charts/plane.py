@@ -7,6 +7,7 @@ from typing import Literal
 
 from recall_bench.reporting.charts.chart_text import wrap_notes
 from recall_bench.reporting.charts.theme import LABEL_SIZE
+from recall_bench.reporting.formats import HasInterval
 from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
 
 
@@ -92,6 +93,17 @@ def build_name_axis(
     return {"type": "nominal", "sort": None, "scale": {"domain": list(order)}, "axis": axis}
 
 
+def place_value(value: float | None, found: HasInterval | None) -> dict[str, object]:
+    """A value and both ends of its interval, as far as there are any."""
+    low, high = (None, None) if found is None else (found.low, found.high)
+    return {"y": value, "low": low, "high": high}
+
+
+def span_interval(row: Mapping[str, object]) -> dict[str, object]:
+    """The row as a mark from `low` to `high`."""
+    return {**row, "y": row["low"], "y2": row["high"]}
+
+
 @dataclass(frozen=True, slots=True)
 class ChartPlane:
     """Two axes that all marks of a view share."""
@@ -140,6 +152,11 @@ class ChartPlane:
         text = {"field": "text", "type": "nominal"}
         return self.draw_marks("text", style, values, mark=mark, text=text)
 
+    def draw_intervals(self, style: str, rows: MarkValues) -> list[ChartLayer]:
+        """A line from `low` to `high` for each row that has an interval."""
+        spans = [span_interval(row) for row in rows if row["low"] is not None]
+        return self.draw_marks("rule", style, spans)
+
 
 def build_chart_spec(
     title: str, notes: Sequence[str], body: Mapping[str, object]
@@ -178,12 +195,8 @@ class ChartPanel:
         }
         if self.note:
             title |= {"subtitle": self.note, "subtitleFontSize": 11, "subtitlePadding": 2}
-        return {
-            "title": title,
-            "width": self.width,
-            "height": self.height,
-            "layer": list(self.layers),
-        }
+        size = {"width": self.width, "height": self.height}
+        return {"title": title, **size, "layer": list(self.layers)}
 
 
 def build_grid(panels: Sequence[ChartPanel], columns: int, *, gap: float = 18) -> dict[str, object]:
@@ -231,11 +244,7 @@ def arrange_labels(
 
     If none is free, the first within the width.
     """
-    taken = [
-        (s.x - _POINT_RADIUS, s.y - _POINT_RADIUS, s.x + _POINT_RADIUS, s.y + _POINT_RADIUS)
-        for s in spots
-    ]
-    taken += avoiding
+    taken = [*(bound_point(spot.x, spot.y, _POINT_RADIUS) for spot in spots), *avoiding]
     found = []
     for spot in spots:
         within = [
@@ -254,25 +263,17 @@ def arrange_labels(
 def _list_places(spot: LabelSpot) -> Iterator[tuple[LabelPlace, LabelBox]]:
     room = estimate_width(spot.text, LABEL_SIZE)
     for dy in (-10.0, 12.0, -24.0, 26.0, -38.0, 40.0):
-        middle = spot.y + dy
-        yield (
-            LabelPlace(align="left", dx=_LABEL_OFFSET, dy=dy),
-            (
-                spot.x + _LABEL_OFFSET,
-                middle - _HALF_LINE,
-                spot.x + _LABEL_OFFSET + room,
-                middle + _HALF_LINE,
-            ),
-        )
-        yield (
-            LabelPlace(align="right", dx=-_LABEL_OFFSET, dy=dy),
-            (
-                spot.x - _LABEL_OFFSET - room,
-                middle - _HALF_LINE,
-                spot.x - _LABEL_OFFSET,
-                middle + _HALF_LINE,
-            ),
-        )
+        top, bottom = spot.y + dy - _HALF_LINE, spot.y + dy + _HALF_LINE
+        right, left = spot.x + _LABEL_OFFSET, spot.x - _LABEL_OFFSET
+        beside = LabelPlace(align="left", dx=_LABEL_OFFSET, dy=dy)
+        yield beside, (right, top, right + room, bottom)
+        before = LabelPlace(align="right", dx=-_LABEL_OFFSET, dy=dy)
+        yield before, (left - room, top, left, bottom)
+
+
+def bound_point(x: float, y: float, radius: float) -> LabelBox:
+    """The box of a point."""
+    return x - radius, y - radius, x + radius, y + radius
 
 
 def _is_touching(one: LabelBox, other: LabelBox) -> bool:

@@ -18,7 +18,7 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
-from recall_bench.reporting.formats import join_words
+from recall_bench.reporting.formats import format_quantity, join_words
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 
@@ -61,7 +61,7 @@ def plot_categories(report: RunReport) -> Chart | None:
         summary=_summarise_categories(drawn),
         spec=build_chart_spec(title, notes, build_grid(_build_panels(drawn, last), _PANEL_COLUMNS)),
         columns=("category", "checkpoint", "days", "mean", "low", "high", "trials"),
-        rows=tuple(_build_line(name, step) for name, steps in drawn for step in steps),
+        rows=tuple(_build_row(name, step) for name, steps in drawn for step in steps),
     )
 
 
@@ -78,15 +78,10 @@ def _list_cell_steps(
 def _build_panels(drawn: Sequence[tuple[str, list[CurveStep]]], last: float) -> list[ChartPanel]:
     panels = []
     for number, (name, steps) in enumerate(drawn):
-        is_last = number + _PANEL_COLUMNS >= len(drawn)
+        is_low = number + _PANEL_COLUMNS >= len(drawn)
         plane = ChartPlane(
             build_quantity_axis(
-                "Days of history" if is_last else None,
-                0,
-                last,
-                ticks=3,
-                has_grid=False,
-                is_bare=not is_last,
+                "Days of history", 0, last, ticks=3, has_grid=False, is_bare=not is_low
             ),
             build_quantity_axis(
                 None, 0, FULL_MARKS, ticks=(0, 2, 4, 6), is_bare=bool(number % _PANEL_COLUMNS)
@@ -120,13 +115,9 @@ def _summarise_categories(drawn: Sequence[tuple[str, list[CurveStep]]]) -> str:
     return f"Mean score of {FULL_MARKS} with intervals: {'; '.join(ends)}."
 
 
-def _build_line(name: str, step: CurveStep) -> tuple[object, ...]:
-    return (
-        name,
-        chart_text.trim_name(step.checkpoint),
-        step.days,
-        *chart_text.list_figures(step.mean),
-    )
+def _build_row(name: str, step: CurveStep) -> tuple[object, ...]:
+    checkpoint = chart_text.trim_name(step.checkpoint)
+    return (name, checkpoint, step.days, *chart_text.list_figures(step.mean))
 
 
 _COHORT_HEIGHT = 300.0
@@ -167,7 +158,10 @@ def plot_cohorts(views: Degradation) -> Chart | None:
         summary=_summarise_cohorts(views, mixed, fixed),
         spec=build_chart_spec(title, notes, build_view(layers, _COHORT_HEIGHT)),
         columns=("view", "checkpoint", "days", "mean", "low", "high", "trials"),
-        rows=(*_build_lines("mixed", mixed), *_build_lines("fixed", fixed)),
+        rows=(
+            *(_build_row("mixed", step) for step in mixed),
+            *(_build_row("fixed", step) for step in fixed),
+        ),
     )
 
 
@@ -216,9 +210,9 @@ def _describe_cohort(views: Degradation) -> str:
     if card is None:
         return f"No fixed view: {views.reason}" if views.reason else ""
     return (
-        f"Fixed: the same {card.questions:,} questions of {card.personas} "
-        f"{'persona' if card.personas == 1 else 'personas'} at {card.checkpoints} "
-        f"{'checkpoint' if card.checkpoints == 1 else 'checkpoints'}, "
+        f"Fixed: the same {card.questions:,} questions of "
+        f"{format_quantity(card.personas, 'persona')} at "
+        f"{format_quantity(card.checkpoints, 'checkpoint')}, "
         f"{chart_text.trim_name(card.first)} to {chart_text.trim_name(card.last)}."
     )
 
@@ -245,15 +239,3 @@ def _format_trend(trend: Trend | None) -> str:
     if trend is None:
         return ""
     return f", {chart_text.format_change(trend.slope, scale=1, unit=' points')}"
-
-
-def _build_lines(view: str, steps: Sequence[CurveStep]) -> list[tuple[object, ...]]:
-    return [
-        (
-            view,
-            chart_text.trim_name(step.checkpoint),
-            step.days,
-            *chart_text.list_figures(step.mean),
-        )
-        for step in steps
-    ]

@@ -23,6 +23,7 @@ from recall_bench.reporting.charts.plane import (
     build_view,
 )
 from recall_bench.reporting.formats import format_half_life
+from recall_bench.reporting.groups import group_by
 
 _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT, _VIEW_HEIGHT = 214.0, 120.0, 280.0
@@ -44,32 +45,22 @@ def plot_survivals(views: Degradation) -> list[Chart]:
     """One chart for each grouping of facts."""
     everything = [each for each in views.survivals if each.by is SurvivalGroup.ALL]
     behind = everything[0].survival if everything else None
-    found = []
-    for by, title in _GROUP_TITLES.items():
-        groups = [each for each in views.survivals if each.by is by]
-        if groups:
-            body = (
-                _build_single_view(groups[0])
-                if by is SurvivalGroup.ALL
-                else _build_panels(groups, behind)
-            )
-            found.append(
-                _build_chart(
-                    by, title, groups, build_chart_spec(title, _list_notes(views, by, behind), body)
-                )
-            )
-    return found
+    grouped = group_by(views.survivals, lambda each: each.by)
+    return [_build_chart(views, by, grouped[by], behind) for by in SurvivalGroup if by in grouped]
 
 
 def _build_chart(
-    by: SurvivalGroup, title: str, groups: Sequence[GroupSurvival], spec: dict[str, object]
+    views: Degradation, by: SurvivalGroup, groups: Sequence[GroupSurvival], behind: Survival | None
 ) -> Chart:
+    is_whole = by is SurvivalGroup.ALL
+    title = _GROUP_TITLES[by]
+    body = _build_single_view(groups[0]) if is_whole else _build_panels(groups, behind)
     return Chart(
-        name="survival" if by is SurvivalGroup.ALL else f"survival-by-{by}",
+        name="survival" if is_whole else f"survival-by-{by}",
         section="degradation",
         title=title,
         summary="Half-lives: " + "; ".join(_summarise_group(each) for each in groups) + ".",
-        spec=spec,
+        spec=build_chart_spec(title, _list_notes(views, by, behind), body),
         columns=("group", "age", "share", "low", "high", "at risk"),
         rows=tuple(
             (_name_group(each), point.age, point.share, point.low, point.high, point.at_risk)
@@ -98,9 +89,10 @@ def _list_notes(views: Degradation, by: SurvivalGroup, everything: Survival | No
 def _build_plane(
     last: float, *, title: str | None = None, is_left: bool = True, is_low: bool = True
 ) -> ChartPlane:
-    days = "Days since first known" if is_low else None
     return ChartPlane(
-        build_quantity_axis(days, 0, last, ticks=4, has_grid=False, is_bare=not is_low),
+        build_quantity_axis(
+            "Days since first known", 0, last, ticks=4, has_grid=False, is_bare=not is_low
+        ),
         build_quantity_axis(
             title, 0, 1, form=PERCENT_FORMAT, ticks=(0, 0.25, 0.5, 0.75, 1), is_bare=not is_left
         ),
@@ -160,6 +152,9 @@ def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[Char
     ]
     unseen = {"size": 40, "opacity": 0}
     half = survival.half_life
+    dot = [{"x": half.value, "y": 0.5, "half-life": _describe_half_life(half)}]
+    # To the end of the axis if its upper end is unknown.
+    span = [{"x": half.low, "x2": last if half.high is None else half.high, "y": 0.5}]
     return [
         *plane.draw_marks("rule", "reference", [{"y": 0.5}]),
         *plane.draw_marks("area", "score-band", band),
@@ -167,28 +162,15 @@ def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[Char
         *plane.draw_marks(
             "point", "score-point", seen, tells=("age", "known", "at risk"), mark=unseen
         ),
-        *plane.draw_marks("rule", "interval", _build_interval_row(half, last)),
+        *plane.draw_marks("rule", "interval", [] if half.low is None else span),
         *plane.draw_marks(
             "point",
             "ink-point",
-            _build_half_life_row(half),
+            [] if half.value is None else dot,
             tells=("half-life",),
             mark={"size": 50},
         ),
     ]
-
-
-def _build_interval_row(half: HalfLife, last: float) -> list[dict[str, object]]:
-    """The interval of the half-life; to the end of the axis if its upper end is unknown."""
-    if half.low is None:
-        return []
-    return [{"x": half.low, "x2": last if half.high is None else half.high, "y": 0.5}]
-
-
-def _build_half_life_row(half: HalfLife) -> list[dict[str, object]]:
-    if half.value is None:
-        return []
-    return [{"x": half.value, "y": 0.5, "half-life": _describe_half_life(half)}]
 
 
 def _interpolate_curve(survival: Survival) -> list[_CurveSpot]:

@@ -140,9 +140,7 @@ def check_values(
         yield from _check_categories(rules, table)
     if rules.max_hallucination is not None:
         rates = {trial: FULL_SCORE * made_up for trial, made_up in table.hallucinations.items()}
-        yield _check_maximum(
-            "max-hallucination", rules.max_hallucination, estimate_scores(rates), rules
-        )
+        yield _check_rate(rules.max_hallucination, estimate_scores(rates), rules)
     if rules.max_leaks is not None:
         yield _check_leaks(rules.max_leaks, table)
 
@@ -173,34 +171,35 @@ def _check_minimum(
     low = found.low if rules.confident else found.value
     is_kept = low is not None and low >= least - _SUM_TOLERANCE
     of_what = "the score" if of == OVERALL else f"the score of {of}"
-    said = f"{of_what} is {found.value:.1f}{_format_level(found)} of 100"
-    said += _describe_limit(is_kept, least, rules, "at least")
-    return _build_check(rule, of, found, is_kept, least).replace(said=said)
+    finding = f"{of_what} is {found.value:.1f}{_format_level(found)} of 100"
+    finding += _describe_limit(is_kept, f"at least {least:g}", rules)
+    return _build_check(rule, of, found, is_kept=is_kept, limit=least, finding=finding)
 
 
-def _check_maximum(rule: str, most: float, found: Estimate | None, rules: GateRules) -> GateCheck:
+def _check_rate(most: float, found: Estimate | None, rules: GateRules) -> GateCheck:
+    rule = "max-hallucination"
     if found is None:
-        return make_undecided_check(
-            rule, OVERALL, "no answer was judged", limit=most, is_least=False
-        )
+        why = "no answer was judged"
+        return make_undecided_check(rule, OVERALL, why, limit=most, is_least=False)
     high = found.high if rules.confident else found.value
     is_kept = high is not None and high <= most + _SUM_TOLERANCE
-    said = f"{found.value:.1f} %{_format_level(found)} of judged answers made something up"
-    said += _describe_limit(is_kept, most, rules, "at most")
-    return _build_check(rule, OVERALL, found, is_kept, most).replace(said=said, is_least=False)
+    finding = f"{found.value:.1f} %{_format_level(found)} of judged answers were hallucinated"
+    finding += _describe_limit(is_kept, f"at most {most:g}", rules)
+    check = _build_check(rule, OVERALL, found, is_kept=is_kept, limit=most, finding=finding)
+    return check.replace(is_least=False)
 
 
 def _check_leaks(most: int, table: TrialTable) -> GateCheck:
     guarded = len(table.leaks)
     if not guarded:
-        why = "no answer could have told a secret; `run --groups-enabled` asks such questions"
+        why = "no answer could leak a secret; `run --groups-enabled` asks such questions"
         return make_undecided_check("max-leaks", OVERALL, why, limit=most, is_least=False)
     leaked = round(sum(table.leaks.values()))
     return GateCheck(
         rule="max-leaks",
         of=OVERALL,
         outcome=CheckOutcome.PASSED if leaked <= most else CheckOutcome.FAILED,
-        said=f"{leaked:,} of {guarded:,} guarded answers told the secret; at most {most:,} may",
+        said=f"{leaked:,} of {guarded:,} guarded answers leaked the secret; at most {most:,} may",
         value=leaked,
         limit=most,
         is_least=False,
@@ -221,12 +220,14 @@ def _format_level(found: Estimate) -> str:
     return format_bounds(found, digits=1, level="95 % ")
 
 
-def _build_check(rule: str, of: str, found: Estimate, is_kept: bool, limit: float) -> GateCheck:
+def _build_check(
+    rule: str, of: str, found: Estimate, *, is_kept: bool, limit: float, finding: str
+) -> GateCheck:
     return GateCheck(
         rule=rule,
         of=of,
         outcome=CheckOutcome.PASSED if is_kept else CheckOutcome.FAILED,
-        said="",
+        said=finding,
         value=found.value,
         limit=limit,
         low=found.low,
@@ -235,9 +236,10 @@ def _build_check(rule: str, of: str, found: Estimate, is_kept: bool, limit: floa
     )
 
 
-def _describe_limit(is_kept: bool, limit: float, rules: GateRules, word: str) -> str:
-    whole = "the whole interval " if rules.confident else ""
-    return f"; {whole}has to be {word} {limit:g}" if not is_kept else f"; {word} {limit:g} is asked"
+def _describe_limit(is_kept: bool, limit: str, rules: GateRules) -> str:
+    if is_kept:
+        return f"; {limit} is required"
+    return f"; {'the whole interval ' if rules.confident else ''}must be {limit}"
 
 
 def map_categories(table: TrialTable) -> Mapping[Trial, str]:

@@ -64,55 +64,34 @@ class QuestionSums:
         return not self.change.any()
 
 
-class LossPower(ComputedRecord, frozen=True, kw_only=True):
-    """The power to detect a loss, in points of 100."""
-
-    power: float
-    """The power if the loss takes whole questions."""
-    even_power: float
-    """The power if every question loses the same."""
-    noticed: float | None
-    """The smallest loss of whole questions detected with a power of 80 %; None if even a total loss
-    is not."""
-
-
-class ProofPower(ComputedRecord, frozen=True, kw_only=True):
-    """The power to prove that a run lost nothing."""
-
-    power: float
-    """How often a run that lost nothing is shown to have kept the margin."""
-    provable: float | None
-    """The smallest margin that is proved with a power of 80 %."""
-
-
-def simulate_loss_power(
-    questions: QuestionSums, *, margin: float, notice: float, looks: int = 1
-) -> LossPower:
+def _simulate_loss_power(
+    questions: QuestionSums, *, margin: float, notice: float, looks: int
+) -> dict[str, float | None]:
     """The power to show that a true loss of `notice` exceeds the margin, with `looks` tests."""
-    luck = _SimulatedRuns(questions)
+    runs = _SimulatedRuns(questions)
     alpha = ALPHA / looks
 
     def compute_power(lost: float) -> float:
-        return float(_is_detectable(-luck.drop_questions(lost, margin), alpha).mean())
+        return float(_is_detectable(-runs.drop_questions(lost, margin), alpha).mean())
 
-    return LossPower(
-        power=compute_power(notice),
-        even_power=float(_is_detectable(-luck.subtract_evenly(notice, margin), alpha).mean()),
-        noticed=_find_smallest(compute_power, margin, luck.most),
-    )
+    return {
+        "power": compute_power(notice),
+        "even_power": float(_is_detectable(-runs.subtract_evenly(notice, margin), alpha).mean()),
+        "noticed": _find_smallest(compute_power, margin, runs.most),
+    }
 
 
-def simulate_proof_power(questions: QuestionSums, *, margin: float) -> ProofPower:
+def _simulate_proof_power(questions: QuestionSums, *, margin: float) -> dict[str, float | None]:
     """The power to show that a run that lost nothing kept the margin."""
-    luck = _SimulatedRuns(questions)
+    runs = _SimulatedRuns(questions)
 
     def compute_power(tolerated: float) -> float:
-        rows = luck.append_lost(tolerated)
-        return float(_is_detectable(rows, ALPHA).mean())
+        return float(_is_detectable(runs.append_lost(tolerated), ALPHA).mean())
 
-    return ProofPower(
-        power=compute_power(margin), provable=_find_smallest(compute_power, 0.0, FULL_SCORE)
-    )
+    return {
+        "power": compute_power(margin),
+        "provable": _find_smallest(compute_power, 0.0, FULL_SCORE),
+    }
 
 
 class _SimulatedRuns:
@@ -199,7 +178,7 @@ class GateLoss(ComputedRecord, frozen=True, kw_only=True):
     """The power to detect the loss to be noticed, if it takes whole questions; for a proof, the
     power to prove that nothing was lost. None if no question differs."""
     even_power: float | None = None
-    """How often they show it if every question loses as much."""
+    """The power if every question loses the same."""
     noticed: float | None = None
     """The smallest loss of whole questions detected with a power of 80 %; None if even a total loss
     is not, or if that is unknown."""
@@ -207,14 +186,14 @@ class GateLoss(ComputedRecord, frozen=True, kw_only=True):
     """The smallest margin that is proved with a power of 80 % if nothing was lost."""
 
     @property
-    def is_shown(self) -> bool:
-        """Whether the test shows a loss of more than the margin."""
+    def is_significant(self) -> bool:
+        """Whether the loss is significantly larger than the margin."""
         p_value = self.more_p if self.more_adjusted is None else self.more_adjusted
         return p_value <= ONE_SIDED_ALPHA
 
     @property
     def is_ruled_out(self) -> bool:
-        """Whether the test shows a loss of no more than the margin."""
+        """Whether a loss of more than the margin is ruled out."""
         return self.less_p is not None and self.less_p <= ONE_SIDED_ALPHA
 
 
@@ -255,10 +234,9 @@ def measure_loss(
     if notice is None or questions.is_unchanged:
         return found
     if is_to_be_ruled_out:
-        proof = simulate_proof_power(questions, margin=margin)
-        return found.replace(power=proof.power, provable=proof.provable)
-    shown = simulate_loss_power(questions, margin=margin, notice=notice, looks=looks)
-    return found.replace(power=shown.power, even_power=shown.even_power, noticed=shown.noticed)
+        return found.replace(**_simulate_proof_power(questions, margin=margin))
+    power = _simulate_loss_power(questions, margin=margin, notice=notice, looks=looks)
+    return found.replace(**power)
 
 
 def measure_losses(

@@ -31,7 +31,7 @@ _DIFFERENCE_RULES = (MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE)
 
 
 def clip_text(words: str) -> str:
-    """One printable line of limited length: names and messages come from elsewhere."""
+    """One printable line of limited length: names and messages are untrusted."""
     line = clean_text(words)
     return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"
 
@@ -58,11 +58,9 @@ def format_limit(check: GateCheck) -> str:
 
 def format_check_interval(check: GateCheck) -> str:
     """Both ends of the interval."""
-    if check.low is None or check.high is None:
-        return NO_DATA
     if is_difference(check):
         return format_interval(check, 1) or NO_DATA
-    return f"{check.low:.1f} to {check.high:.1f}"
+    return format_bounds(check, digits=1).strip(" ()") or NO_DATA
 
 
 def is_difference(check: GateCheck) -> bool:
@@ -96,7 +94,7 @@ def is_inconclusive(check: GateCheck) -> bool:
     return check.value < check.limit if check.is_least else check.value > check.limit
 
 
-_NAME_WIDTH = 26
+_NAME_WIDTH = 25
 _TEXT_MARKS = {
     CheckOutcome.PASSED: "passed",
     CheckOutcome.FAILED: "FAILED",
@@ -118,14 +116,14 @@ def render_gate(gate: GateReport) -> str:
     lines += ["", *_render_checks(gate)]
     lines += _explain_failures(gate)
     if gate.strength is not None:
-        lines += ["", *_render_notes()]
+        lines += ["", *wrap_text(_NOTE)]
     return "\n".join(lines)
 
 
 _CHECK_COLUMNS = (
-    Column("outcome", 11, is_text=True),
+    Column("outcome", 16, is_text=True),
     Column("rule", 21, is_text=True),
-    Column("of", _NAME_WIDTH + 1, is_text=True),
+    Column("of", _NAME_WIDTH, is_text=True),
     Column("value", 7),
     Column("limit", 9),
     Column("95 % interval", 17),
@@ -136,9 +134,9 @@ _CHECK_COLUMNS = (
 def _render_checks(gate: GateReport) -> list[str]:
     rows = [
         (
-            "not shown" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
+            "not significant" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
             check.rule,
-            clean_text(check.of)[:_NAME_WIDTH],
+            clean_text(check.of)[: _NAME_WIDTH - 1],
             *_list_figures(check),
         )
         for check in gate.checks
@@ -157,22 +155,21 @@ def _list_figures(check: GateCheck) -> tuple[str, ...]:
 
 def _explain_failures(gate: GateReport) -> Iterator[str]:
     """Every check that did not pass, in a sentence."""
-    wanting = [each for each in gate.checks if each.outcome is not CheckOutcome.PASSED]
-    if wanting:
+    not_passed = [each for each in gate.checks if each.outcome is not CheckOutcome.PASSED]
+    if not_passed:
         yield ""
-    for check in wanting:
+    for check in not_passed:
         yield from wrap_text(
             f"{_TEXT_MARKS[check.outcome]} {check.rule} ({check.of}): {check.said}.",
             subsequent="    ",
         )
 
 
-def _render_notes() -> Iterator[str]:
-    yield from wrap_text(
-        "Against a baseline the value is what the run has more, in points of 100; p is one-sided, "
-        "and by Holm's steps over the categories. A loss is shown where p is at most 0.025: it "
-        "speaks of these personas. Over five personas or more the interval speaks of others too."
-    )
+_NOTE = (
+    "With a baseline, the value is run minus baseline, in points of 100. p is one-sided and "
+    "Holm-adjusted over the categories. A loss is significant if p ≤ 0.025; this holds for these "
+    "personas only. With five or more personas, the interval also covers other personas."
+)
 
 
 _MARKDOWN_MARKS = {
@@ -245,7 +242,7 @@ def _format_score(score: Estimate) -> str:
 
 
 def _mark_check(check: GateCheck) -> str:
-    return "➖ not shown" if is_inconclusive(check) else _MARKDOWN_MARKS[check.outcome]
+    return "➖ not significant" if is_inconclusive(check) else _MARKDOWN_MARKS[check.outcome]
 
 
 def _render_rules(checks: Sequence[GateCheck]) -> str:
@@ -278,7 +275,7 @@ def _render_categories(checks: Sequence[GateCheck]) -> str:
 
 
 def _escape_figures(check: GateCheck) -> Iterator[str]:
-    # Some readers of a summary take any `<` for a tag.
+    # Some Markdown renderers treat any `<` as a tag.
     return (figure.replace("<", "&lt;") for figure in _list_figures(check))
 
 
@@ -319,8 +316,8 @@ def render_junit(gate: GateReport) -> bytes:
         ElementTree.SubElement(properties, "property", name=name, value=clip_text(text))
     for check in gate.checks:
         _add_case(suite, check)
-    said = [f"{gate.verdict.value}: {gate.sentence}", *gate.warnings]
-    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(clip_text, said))
+    messages = [f"{gate.verdict.value}: {gate.sentence}", *gate.warnings]
+    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(clip_text, messages))
     ElementTree.SubElement(suite, "system-err").text = ""
     ElementTree.indent(root)
     found: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

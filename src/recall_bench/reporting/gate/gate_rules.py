@@ -11,8 +11,8 @@ from recall_bench.core.suggestion import suggest
 
 FULL_SCORE: Final = 100.0
 """Scores are in points of 100, the share of full marks; rates are in %."""
-DEFAULT_NOTICE: Final = 5.0
-"""By default, a loss of this much more than the margin is to be caught."""
+DEFAULT_DETECTABLE_LOSS: Final = 5.0
+"""By default, the gate must be able to detect a loss of the margin plus this."""
 
 
 class GateRules(ComputedRecord, frozen=True, kw_only=True):
@@ -25,8 +25,8 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     """Answers that leak a secret."""
     min_category: Mapping[str, float] = {}
     confident: bool = False
-    """Whether the worse end of the interval has to keep to these, not only the value. Leaks are
-    counted, not estimated."""
+    """Whether the worse end of the 95 % interval must meet these limits, not only the value. Leaks
+    are counted, not estimated."""
     margin: float | None = None
     """The loss against the baseline that is tolerated overall; 0 by default."""
     category_margin: float | None = None
@@ -34,30 +34,30 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     hallucination_margin: float | None = None
     """How far hallucination may rise; not checked by default."""
     notice: float | None = None
-    """The loss to be caught; by default 5 points more than the margin."""
+    """The loss that the gate must be able to detect; by default the margin plus 5 points."""
     prove: bool = False
     """Whether the gate passes only if a loss of more than the margin is ruled out."""
 
     @property
-    def asks_for_values(self) -> bool:
+    def has_absolute_rules(self) -> bool:
         """Whether any rule needs no baseline."""
         wanted = (self.min_score, self.max_hallucination, self.max_leaks)
         return bool(self.min_category) or any(each is not None for each in wanted)
 
     @property
-    def tolerated(self) -> float:
+    def tolerated_loss(self) -> float:
         """The loss that is tolerated overall."""
         return self.margin or 0.0
 
     @property
-    def tolerated_in_category(self) -> float:
+    def tolerated_category_loss(self) -> float:
         """The loss that is tolerated in each category."""
-        return self.tolerated if self.category_margin is None else self.category_margin
+        return self.tolerated_loss if self.category_margin is None else self.category_margin
 
-    def get_notice(self, tolerated: float) -> float:
+    def get_detectable_loss(self, tolerated: float) -> float:
         """The loss to be caught, given the tolerated one."""
         if self.notice is None or self.notice <= tolerated:
-            return tolerated + DEFAULT_NOTICE
+            return tolerated + DEFAULT_DETECTABLE_LOSS
         return self.notice
 
 
@@ -133,7 +133,7 @@ def require_baseline(rules: GateRules) -> None:
     for field in _BASELINE_FIELDS:
         if getattr(rules, field) != getattr(defaults, field):
             raise UsageError(f"{format_flag(field)} needs a baseline; add --baseline RUN")
-    if not rules.asks_for_values:
+    if not rules.has_absolute_rules:
         raise UsageError("no rule is set; give --baseline or --min-score")
 
 
@@ -146,12 +146,12 @@ def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
 
 
 def _check_consistency(rules: GateRules) -> None:
-    if rules.prove and not rules.tolerated:
+    if rules.prove and not rules.tolerated_loss:
         raise UsageError(
             "--prove: a loss of exactly 0 cannot be proven; set --margin to the loss you accept"
         )
-    if rules.notice is not None and rules.notice <= rules.tolerated:
+    if rules.notice is not None and rules.notice <= rules.tolerated_loss:
         raise UsageError(
-            f"--notice {rules.notice:g} is within --margin {rules.tolerated:g}, so the gate "
+            f"--notice {rules.notice:g} is within --margin {rules.tolerated_loss:g}, so the gate "
             "ignores such a loss; set a larger --notice"
         )

@@ -53,18 +53,22 @@ class BaselineComparison:
         self._pairs = pairs
         self._rules = rules
         ours, theirs = (pairs.select_marks(list_scores(table)) for table in self._tables)
-        margin = rules.tolerated
+        margin = rules.tolerated_loss
         self._overall = measure_loss(
             ours,
             theirs,
             margin=margin,
-            notice=rules.get_notice(margin),
+            notice=rules.get_detectable_loss(margin),
             is_to_be_ruled_out=rules.prove,
         )
-        margin = rules.tolerated_in_category
+        margin = rules.tolerated_category_loss
         category = map_categories(baseline)
         found = measure_losses(
-            ours, theirs, category.__getitem__, margin=margin, notice=rules.get_notice(margin)
+            ours,
+            theirs,
+            category.__getitem__,
+            margin=margin,
+            notice=rules.get_detectable_loss(margin),
         )
         self._categories = {name: found[name] for name in order_categories(found)}
 
@@ -92,7 +96,7 @@ class BaselineComparison:
             return f"unknown: none of {questions} differs from another"
         if self._rules.prove:
             return f"{_describe_provable(found)}, by {questions}"
-        wanted = self._rules.get_notice(found.margin)
+        wanted = self._rules.get_detectable_loss(found.margin)
         words = f"a loss of {wanted:g} points of 100 would be noticed {_describe_power(found)}"
         if found.noticed is None:
             return f"{words}; {questions} show no loss, however large, four times in five"
@@ -103,7 +107,7 @@ class BaselineComparison:
         """What weakens the verdict."""
         found = self._overall
         if found is not None and _is_weak(found):
-            wanted = self._rules.get_notice(found.margin)
+            wanted = self._rules.get_detectable_loss(found.margin)
             what = f"a loss of {wanted:g} points that takes whole questions would be noticed"
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
@@ -113,7 +117,7 @@ class BaselineComparison:
             )
         weak = sum(_is_weak(each) for each in self._categories.values())
         if weak:
-            wanted = self._rules.get_notice(self._rules.tolerated_in_category)
+            wanted = self._rules.get_detectable_loss(self._rules.tolerated_category_loss)
             yield (
                 f"in {weak} of {len(self._categories)} categories a loss of {wanted:g} points "
                 "that takes whole questions would be noticed less than four times in five"
@@ -131,7 +135,7 @@ class BaselineComparison:
         check = _check_loss(MARGIN_RULE, OVERALL, found)
         if self._pairs.is_identical(*self._tables):
             return check.replace(said="every trial has the same result, so nothing was lost")
-        words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
+        words = "no more than" if found.is_ruled_out else "it is not proven that no more than"
         p_value = 1.0 if found.less_p is None else found.less_p
         return check.replace(
             outcome=CheckOutcome.PASSED if found.is_ruled_out else CheckOutcome.FAILED,
@@ -151,7 +155,7 @@ class BaselineComparison:
             )
             for table in self._tables
         ]
-        found = measure_loss(*sound, margin=margin, notice=self._rules.get_notice(margin))
+        found = measure_loss(*sound, margin=margin, notice=self._rules.get_detectable_loss(margin))
         if found is None:
             return make_undecided_check(
                 HALLUCINATION_RULE, OVERALL, "no answer was judged in both runs"
@@ -163,7 +167,7 @@ class BaselineComparison:
             low=None if high is None else -high,
             high=None if low is None else -low,
         )
-        word = "more than" if found.is_shown else "not shown to be more than"
+        word = "more than" if found.is_significant else "not significantly more than"
         return check.replace(
             value=rise.value,
             limit=margin,
@@ -177,12 +181,12 @@ class BaselineComparison:
 
 def _check_loss(rule: str, of: str, found: GateLoss) -> GateCheck:
     p_value = found.more_p if found.more_adjusted is None else found.more_adjusted
-    word = "more than" if found.is_shown else "not shown to be more than"
+    word = "more than" if found.is_significant else "not significantly more than"
     adjusted = "" if found.more_adjusted is None else " adjusted for several categories"
     return GateCheck(
         rule=rule,
         of=of,
-        outcome=CheckOutcome.FAILED if found.is_shown else CheckOutcome.PASSED,
+        outcome=CheckOutcome.FAILED if found.is_significant else CheckOutcome.PASSED,
         said=f"{_format_difference(found.difference)}: {word} the {found.margin:g} tolerated, "
         f"{format_p(p_value, sign=True)}{adjusted}",
         value=found.difference.value,
@@ -204,7 +208,7 @@ def _format_difference(estimate: Estimate) -> str:
 
 def _is_weak(found: GateLoss) -> bool:
     """Whether no loss was found, and the power to find one was low."""
-    return not found.is_shown and found.power is not None and found.power < POWER
+    return not found.is_significant and found.power is not None and found.power < POWER
 
 
 def _describe_provable(found: GateLoss) -> str:
@@ -361,8 +365,8 @@ def _check_baseline(baseline: _GateSide, run: _GateSide) -> Iterator[GateCheck]:
 
 def _list_open_checks(rules: GateRules) -> Iterator[GateCheck]:
     why = "there are no two runs that hold and are alike"
-    yield make_undecided_check(MARGIN_RULE, OVERALL, why, limit=-rules.tolerated)
-    yield make_undecided_check(CATEGORY_RULE, "all", why, limit=-rules.tolerated_in_category)
+    yield make_undecided_check(MARGIN_RULE, OVERALL, why, limit=-rules.tolerated_loss)
+    yield make_undecided_check(CATEGORY_RULE, "all", why, limit=-rules.tolerated_category_loss)
     if rules.hallucination_margin is not None:
         limit = rules.hallucination_margin
         yield make_undecided_check(HALLUCINATION_RULE, OVERALL, why, limit=limit, is_least=False)

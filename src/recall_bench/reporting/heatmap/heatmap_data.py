@@ -222,4 +222,4 @@ def describe_resampling(methods: Collection[IntervalMethod], seed: int) -> str |
     if set(methods) <= {IntervalMethod.NONE}:
         return None
     drawn = "personas" if IntervalMethod.PERSONAS in methods else "questions"
-    return f"95 % interval, {drawn} drawn again (seed {seed})"
+    return f"95 % bootstrap interval over {drawn} (seed {seed})"

@@ -12,7 +12,13 @@ from typing import NamedTuple
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS
-from recall_bench.reporting.formats import SMALL_MARK, format_quantity, format_slug
+from recall_bench.reporting.formats import (
+    SMALL_MARK,
+    format_bounds,
+    format_quantity,
+    format_range,
+    format_slug,
+)
 from recall_bench.reporting.heatmap.cell_grid import (
     EARLY_KEY,
     EMPTY_KEY,
@@ -236,7 +242,7 @@ class _HeatmapPicture:
         has_text = self._text is not CellText.NOTHING
         if any(cell.is_small for cell in self._data.all_cells):
             shape = "" if has_text else "half height: "
-            label = f"{shape}under {FEW_QUESTIONS} questions, interval in doubt"
+            label = f"{shape}under {FEW_QUESTIONS} questions, interval unreliable"
             fill = colour_score(FULL_MARKS, FULL_MARKS, self._colours)
             yield make_small_key(label, fill, has_text=has_text)
         if has_text:
@@ -269,9 +275,7 @@ def _describe_heatmap(data: HeatmapData) -> str:
     means = []
     for label, cell in zip(data.columns, data.overall, strict=True):
         mean = "not measured" if cell.score is None else f"{cell.score:.1f}"
-        if cell.low is not None and cell.high is not None:
-            mean += f" ({cell.low:.1f} to {cell.high:.1f})"
-        means.append(f"{label} {mean}")
+        means.append(f"{label} {mean}{format_bounds(cell, digits=1)}")
     notices = [text for text, _ in _list_notices(data)]
     rest = ". ".join([*data.subtitle, *notices, f"Overall: {', '.join(means)}"])
     return f"{clean_text(data.title)}\n{clean_text(rest)}"
@@ -283,24 +287,20 @@ def _describe_cell(row: _Row, column: str, cell: PictureCell) -> str:
         return f"{place}: {(EARLY_KEY if cell.eligible == 0 else EMPTY_KEY).label}"
     digits, unit = (1, "%") if row.is_rate else (2, f"of {FULL_MARKS}")
     words = [f"{place}: {cell.score:.{digits}f} {unit}"]
-    if cell.low is not None and cell.high is not None:
-        ends = f"{cell.low:.{digits}f} to {cell.high:.{digits}f}"
-        words.append(f"95 % interval {ends}{' %' if row.is_rate else ''}")
+    if ends := format_bounds(cell, digits=digits, unit=" %" if row.is_rate else "").strip(" ()"):
+        words.append(f"95 % interval {ends}")
     if cell.questions is not None:
         words.append(format_quantity(cell.questions, "question"))
     words.append(format_quantity(cell.count, "trial"))
     if cell.missing is not None:
         words.append(f"{cell.missing} missing")
     if cell.is_small:
-        words.append(f"fewer than {FEW_QUESTIONS} questions: the interval is in doubt")
+        words.append(f"fewer than {FEW_QUESTIONS} questions: the interval is unreliable")
     return " · ".join(words)
 
 
 def _format_interval(cell: PictureCell, *, is_rate: bool) -> str:
-    if cell.low is None or cell.high is None:
-        return ""
-    digits = 0 if is_rate and cell.high >= 9.95 else 1
-    return f"{cell.low:.{digits}f}–{cell.high:.{digits}f}"
+    return format_range(cell, digits=0 if is_rate and (cell.high or 0) >= 9.95 else 1)
 
 
 def _format_count(cell: PictureCell) -> str:

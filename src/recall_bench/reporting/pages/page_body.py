@@ -9,6 +9,7 @@ from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from recall_bench.reporting.formats import (
     format_basis,
+    format_bounds,
     format_of_six,
     format_sentence,
     format_share,
@@ -67,10 +68,10 @@ def build_configs() -> dict[str, object]:
 
 
 _METHOD_NOTES = {
-    IntervalMethod.QUESTIONS: "The interval speaks of other questions to the same personas.",
-    IntervalMethod.PERSONAS: "The interval speaks of other personas.",
+    IntervalMethod.QUESTIONS: "The interval covers other questions to the same personas.",
+    IntervalMethod.PERSONAS: "The interval covers other personas.",
     IntervalMethod.AGREEMENT: (
-        "Every question has the same result; the interval allows for others that would not."
+        "All questions have the same result; the interval allows for questions with another one."
     ),
     IntervalMethod.NONE: "There are too few questions for an interval.",
 }
@@ -151,10 +152,11 @@ def _render_headline(label: str, found: Estimate | None, *, best: float, is_shar
             class_="headline",
         )
     digits, unit, scale = (1, " %", 100) if is_share else (2, f" of {best:g}", 1)
-    ends = "no interval"
-    if found.low is not None and found.high is not None:
-        ends = f"{found.low * scale:.{digits}f} to {found.high * scale:.{digits}f}"
-        ends = f"{ends} at {found.level:.0%}".replace("%", " %")
+    ends = format_bounds(found, scale=scale, digits=digits).strip(" ()")
+    ends = f"{ends} at {100 * found.level:.0f} %" if ends else "no interval"
+    note = _METHOD_NOTES[found.method]
+    if found.is_small and found.method is not IntervalMethod.NONE:
+        note += " With so few questions the interval is unreliable."
     return make_element(
         "div",
         make_element("h2", label),
@@ -166,16 +168,9 @@ def _render_headline(label: str, found: Estimate | None, *, best: float, is_shar
         ),
         _render_bar(found, best),
         make_element("p", make_element("b", ends), " · ", format_basis(found), class_="basis"),
-        make_element("p", _describe_doubt(found), class_="basis quiet"),
+        make_element("p", note, class_="basis quiet"),
         class_="headline",
     )
-
-
-def _describe_doubt(found: Estimate) -> str:
-    words = _METHOD_NOTES[found.method]
-    if found.is_small and found.method is not IntervalMethod.NONE:
-        words += " With so few questions it is itself in doubt."
-    return words
 
 
 def _render_bar(found: Estimate, best: float) -> Markup:
@@ -339,8 +334,8 @@ def _render_heatmap() -> Markup:
     return join_markup(
         make_element(
             "p",
-            "The mean of six points for each kind of question at each checkpoint. Point at a cell, "
-            "or move to it with the arrow keys, for its interval; Enter lists its trials.",
+            "The mean score (0 to 6) of each category at each checkpoint. Point at a cell, or move "
+            "to it with the arrow keys, for its interval; Enter lists its trials.",
         ),
         make_element("div", id="heatmap"),
     )
@@ -353,8 +348,8 @@ def _render_explorer(has_days: bool) -> Markup:
 def _render_footer(report: RunReport) -> Markup:
     return make_element(
         "p",
-        "Intervals are at 95 %, by drawing questions again, or personas where there are five or "
+        "Intervals are at 95 %: bootstrap over questions, or over personas if there are five or "
         f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "
-        "is marked: its interval holds the truth less often than it says. This page loads nothing "
-        "and sends nothing.",
+        "is marked: its interval covers the true value in less than 95 % of cases. This page loads "
+        "nothing and sends nothing.",
     )
