@@ -3,13 +3,12 @@
 import pytest
 
 from recall_bench.core.plan import Trial
-from recall_bench.metrics.comparison import compare
+from recall_bench.metrics.comparison import compare, split_marks
 from recall_bench.reporting.groups import (
     estimate_difference,
     estimate_marks,
     group_by,
     order_categories,
-    split_marks,
 )
 
 TRIALS = [

@@ -99,7 +99,7 @@ def test_a_small_difference_is_not_told_and_what_could_have_been_seen_is(tmp_pat
     report = compared(run(tmp_path / "a", points(2)), run(tmp_path / "b", points(2, q0=6, q1=0)))
 
     assert report.conclusions[0].startswith(
-        "no difference between A (scripted 1) and B (scripted 1) is shown: +0.08 points of 6"
+        "no significant difference between A (scripted 1) and B (scripted 1): +0.08 points of 6"
     )
     detectable = report.contrasts[0].overall.comparison.detectable
     assert detectable is not None
@@ -354,7 +354,7 @@ def test_what_one_run_alone_would_tell_is_not_told_by_two(tmp_path: Path) -> Non
     alone, both = compared(a, b), compared(a, b, c)
 
     assert "is better than" in alone.conclusions[0]
-    assert all(each.startswith("no difference") for each in both.conclusions)
+    assert all(each.startswith("no significant difference") for each in both.conclusions)
     assert "p = 0.031, adjusted for several runs 0.062" in both.conclusions[0]
 
 

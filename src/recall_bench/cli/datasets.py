@@ -27,15 +27,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 
-_HEADS: tuple[str, ...] = (
-    "dataset",
-    "here",
-    "on disk",
-    "published",
-    "pinned",
-    "licence",
-    "title",
-)
+_HEADS = ("dataset", "here", "on disk", "published", "pinned", "licence", "title")
 
 _LARGE = 50_000_000
 """Larger files get a log line for every tenth."""
@@ -260,6 +252,8 @@ def _describe_origin(card: "DatasetDescription") -> str:
 
 
 def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
+    from recall_bench.reporting.tables import make_table, render_text
+
     yield _wrap_text(
         f"{counts.scenarios:,} scenarios, {counts.sessions:,} sessions, {counts.turns:,} turns, "
         f"{counts.questions:,} questions"
@@ -271,11 +265,11 @@ def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
         f"{counts.turn_evidence:,} cite turns, {counts.session_evidence:,} whole sessions only, "
         f"{counts.no_evidence:,} nothing"
     )
-    for title, table in (("category", counts.categories), ("denominator", counts.denominators)):
-        if table:
-            width = max(len(title), *map(len, table))
-            yield f"\n  {title:{width}}  questions"
-            yield from (f"  {name:{width}}  {count:9,}" for name, count in table.items())
+    for title, found in (("category", counts.categories), ("denominator", counts.denominators)):
+        if found:
+            rows = [(name, f"{count:,}") for name, count in found.items()]
+            yield ""
+            yield from (f"  {line}" for line in render_text(make_table((title, "questions"), rows)))
 
 
 def _render_notes(title: str, notes: "tuple[DatasetNote, ...]") -> Iterator[str]:

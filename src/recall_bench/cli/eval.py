@@ -21,6 +21,7 @@ from recall_bench.cli.options import (
     WORKERS,
     MultiValueCommand,
     add_json_option,
+    combine_options,
     option,
     read_flags,
     resolve_file_settings,
@@ -43,13 +44,12 @@ _PARTS = (
 """The parts of the built-in hybrid that can be switched: flag, setting and help."""
 
 
-def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
-    for flag, name, text in reversed(_PARTS):
-        command = click.option(flag, name, default=None, help=f"Hybrid memory: {text}")(command)
-    neighbours = option(
+_part_options = combine_options(
+    option(
         "--neighbours", type=NUMBER, help="Hybrid memory: passages to add before and after each."
-    )
-    return neighbours(command)
+    ),
+    *(option(flag, name, help=f"Hybrid memory: {text}") for flag, name, text in _PARTS),
+)
 
 
 @click.command("eval", cls=MultiValueCommand)
@@ -79,7 +79,7 @@ def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
 @option("--reports", type=PATH, help="Folder for the numbered reports [reports].")
 @PROFILE
 @setting_options(*SYSTEM)
-@_add_part_options
+@_part_options
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *FOLDER)
 @FILES
 @add_json_option("Print the report as JSON.")

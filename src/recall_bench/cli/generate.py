@@ -2,20 +2,27 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import COUNT, NUMBER, PATH, add_json_option, option, select_given
+from recall_bench.cli.options import (
+    COUNT,
+    NUMBER,
+    PATH,
+    PROFILE,
+    add_json_option,
+    combine_options,
+    option,
+    select_given,
+)
 
 if TYPE_CHECKING:
     from recall_bench.generate.pass_request import PassRequest
     from recall_bench.generate.pass_run import PassResult
 
-
-AnyPass = TypeVar("AnyPass", bound=Callable[..., Any])
 
 MODEL = option(
     "--model",
@@ -41,7 +48,7 @@ LIMITS = (
     ),
 )
 _ENDS = (
-    option("--profile", type=PATH, help="YAML profile; flags win over it."),
+    PROFILE,
     add_json_option("Print the result as JSON."),
 )
 _DAYS = (
@@ -59,19 +66,10 @@ _DAYS = (
 )
 
 
-def _combine_options(*options: Callable[[Any], Any]) -> Callable[[AnyPass], AnyPass]:
-    def add(command: AnyPass) -> AnyPass:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return add
-
-
-pass_options = _combine_options(*_DAYS, *LIMITS, *_ENDS)
+pass_options = combine_options(*_DAYS, *LIMITS, *_ENDS)
 """Options of a pass over the days of a story."""
 
-model_options = _combine_options(MODEL, *LIMITS, *_ENDS)
+model_options = combine_options(MODEL, *LIMITS, *_ENDS)
 """Options of a command that asks a model and has no days."""
 
 
@@ -141,10 +139,7 @@ def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[
     is_flag=True,
     help="Write from the simulator's facts, and verify every day against them.",
 )
-def generate_command(
-    as_json: bool,
-    **flags: Any,  # noqa: ANN401 - one value for each option
-) -> int:
+def generate_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Write the days of a persona's story, session by session (pass 1).
 
     Each day is written as soon as it exists, and existing days are skipped, so the same command
@@ -166,10 +161,7 @@ def generate_command(
     type=click.Choice(["markdown", "json"]),
     help="Format of the files [markdown].",
 )
-def generate_conversations_command(
-    as_json: bool,
-    **flags: Any,  # noqa: ANN401 - one value for each option
-) -> int:
+def generate_conversations_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Write every day as a dialogue of four to twelve turns (pass 2).
 
     The same command continues an interrupted one. `run --ingest conversations` feeds the dialogues
@@ -184,10 +176,7 @@ def generate_conversations_command(
 
 @click.command("generate-tool-calls")
 @pass_options
-def generate_tool_calls_command(
-    as_json: bool,
-    **flags: Any,  # noqa: ANN401 - one value for each option
-) -> int:
+def generate_tool_calls_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Write what the agent saved to its memory on every day (pass 3).
 
     The same command continues an interrupted one. `run --ingest tool-calls` feeds the calls to a
@@ -219,10 +208,7 @@ def generate_tool_calls_command(
     metavar="ID",
     help="The session that asks [principal; boundary: one that must not know].",
 )
-def generate_qa_command(
-    as_json: bool,
-    **flags: Any,  # noqa: ANN401 - one value for each option
-) -> int:
+def generate_qa_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Write questions on the days, and keep the valid ones.
 
     Each question uses only days up to its checkpoint and is checked against them before it is added
@@ -251,10 +237,7 @@ def generate_qa_command(
     "--overwrite", is_flag=True, help="Ask the model again; repeat the command to continue."
 )
 @model_options
-def verify_qa_command(
-    as_json: bool,
-    **flags: Any,  # noqa: ANN401 - one value for each option
-) -> int:
+def verify_qa_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Check every question against its days: support, staleness, vagueness, duplicates, boundary.
 
     Writes verification.jsonl with a line per question and, if something can be repaired safely, the

@@ -35,12 +35,13 @@ from recall_bench.running.worker_pool import Lane, WorkerPool
 from recall_bench.runs.summary import summarise_checkpoint
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 
 _REFRESH_S = 30.0
-"""The usual age at which progress.jsonl is rewritten."""
+"""The least number of seconds between two rewrites of progress.jsonl."""
 
 
 class RunDisplay(Protocol):
@@ -61,13 +62,13 @@ class RunWatch:
     def __init__(self, job: Job, display: RunDisplay, *, is_terse: bool = False) -> None:
         self._job = job
         self._is_terse = is_terse
-        """Whether to print tenths of the whole instead of a line per checkpoint."""
+        """Whether to print a line per 10 % of the run instead of one per checkpoint."""
         self._display = display
         self._left: dict[tuple[str, str], int] = {}
-        self._over: dict[str, bytearray] = {}
+        self._has_outcome: dict[str, bytearray] = {}
         """By scenario, one byte per trial: whether its outcome was counted."""
         self._done = self._owed = self._tenths = 0
-        self._all = 0
+        self._total_owed = 0
         """All trials owed here, counted on demand."""
         self._faults: set[str] = set()
         self._refreshed = monotonic()
@@ -109,37 +110,37 @@ class RunWatch:
 
     def _count_scenario(self, scenario: str, states: TrialStates) -> None:
         """Count what a scenario owes, at its first event."""
-        if scenario in self._over:
+        if scenario in self._has_outcome:
             return
         scenario_states = states.scenarios[scenario]
-        over = self._over[scenario] = bytearray(len(scenario_states.grid))
+        over = self._has_outcome[scenario] = bytearray(len(scenario_states.grid))
         for row, checkpoint_plan in enumerate(scenario_states.checkpoint_plans):
             label, left = checkpoint_plan.checkpoint.label, 0
-            ours = [
+            shard_repeats = [
                 repeat
                 for repeat in range(scenario_states.repeats)
                 if self._job.is_in_shard(scenario, label, repeat)
             ]
-            for repeat, item in product(ours, checkpoint_plan.asked):
+            for repeat, item in product(shard_repeats, checkpoint_plan.asked):
                 is_over = (
                     scenario_states.get_status(row, repeat, item).state >= TrialState.NOT_ANSWERED
                 )
                 over[scenario_states.compute_slot(row, repeat, item)] = is_over
                 left += not is_over
-            owed = len(checkpoint_plan.asked) * len(ours)
+            owed = len(checkpoint_plan.asked) * len(shard_repeats)
             self._left[scenario, label] = left
             self._owed += owed
             self._done += owed - left
 
     def _count_outcome(self, trial: Trial, states: TrialStates) -> None:
-        """Count a trial's outcome once; a review follows an outcome that was counted."""
+        """Count a trial's outcome once; a later review is not counted again."""
         key = trial.scenario, trial.checkpoint
         slot = states.scenarios[trial.scenario].find_slot(trial)
-        is_new = trial.scenario not in self._over
+        is_new = trial.scenario not in self._has_outcome
         if is_new:
             self._count_scenario(trial.scenario, states)
-        if not self._over[trial.scenario][slot]:
-            self._over[trial.scenario][slot] = is_new = True
+        if not self._has_outcome[trial.scenario][slot]:
+            self._has_outcome[trial.scenario][slot] = is_new = True
             self._left[key] -= 1
             self._done += 1
         doing = trial.checkpoint if is_new else "reviewing"
@@ -152,11 +153,11 @@ class RunWatch:
 
     def _print_tenths(self, states: TrialStates) -> None:
         """Print the progress of the whole, at most ten times."""
-        self._all = self._all or self._job.count_owed(states)
-        tenths = 10 * self._done // self._all
+        self._total_owed = self._total_owed or self._job.count_owed(states)
+        tenths = 10 * self._done // self._total_owed
         if tenths > self._tenths:
             self._tenths = tenths
-            self._display.print_line(f"  {self._done:,} of {self._all:,}")
+            self._display.print_line(f"  {self._done:,} of {self._total_owed:,}")
 
     def _finish_checkpoint(self, trial: Trial, states: TrialStates) -> None:
         scenario_states = states.scenarios[trial.scenario]
@@ -214,19 +215,25 @@ def open_display() -> Iterator[RunDisplay]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
     ) as progress:
-        yield _BarDisplay(progress, progress.add_task("starting", total=None))
+        yield _BarDisplay(progress)
 
 
-class _BarDisplay:
-    def __init__(self, progress: "Progress", task: "TaskID") -> None:
+class _ConsoleDisplay:
+    def __init__(self, console: "Console") -> None:
+        self._console = console
+
+    def print_line(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class _BarDisplay(_ConsoleDisplay):
+    def __init__(self, progress: "Progress") -> None:
+        super().__init__(progress.console)
         self._progress = progress
-        self._task = task
+        self._task = progress.add_task("starting", total=None)
 
     def update(self, done: int, owed: int, doing: str) -> None:
         self._progress.update(self._task, completed=done, total=owed, description=doing)
-
-    def print_line(self, line: str) -> None:
-        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 _WINDOW_S = 60.0
@@ -234,7 +241,7 @@ _WINDOW_S = 60.0
 _TERMINAL_REFRESH_S = 0.5
 _LOG_REFRESH_S = 30.0
 _MAX_NAMED = 3
-"""Limit for the tasks that are named as late."""
+"""The most slow tasks that are listed by name."""
 
 
 class OverviewScreen(Protocol):
@@ -293,18 +300,18 @@ class RunOverview:
     @contextmanager
     def refresh_every(self, every_s: float) -> Iterator[None]:
         """Refresh at this interval inside the block."""
-        over = threading.Event()
+        stopped = threading.Event()
 
-        def refresh_until_over() -> None:
-            while not over.wait(every_s):
+        def refresh_until_stopped() -> None:
+            while not stopped.wait(every_s):
                 self.refresh()
 
-        thread = threading.Thread(target=refresh_until_over, name="overview", daemon=True)
+        thread = threading.Thread(target=refresh_until_stopped, name="overview", daemon=True)
         thread.start()
         try:
             yield
         finally:
-            over.set()
+            stopped.set()
             thread.join()
 
     def update(self, done: int, owed: int, doing: str) -> None:
@@ -375,11 +382,11 @@ def render_pool_lines(pool: WorkerPool, now: float) -> list[str]:
     lines = [" · ".join(words)]
     late = pool.find_stragglers()
     lines += [
-        f"lags: {each.what}, {format_duration(now - each.since)} on worker {each.worker}"
+        f"slow: {each.what}, {format_duration(now - each.since)} on worker {each.worker}"
         for each in late[:_MAX_NAMED]
     ]
     if len(late) > _MAX_NAMED:
-        lines.append(f"lags: {len(late) - _MAX_NAMED} more")
+        lines.append(f"slow: {len(late) - _MAX_NAMED} more")
     return lines
 
 
@@ -393,9 +400,9 @@ def watch_run(job: Job, *, is_terse: bool = False) -> Iterator[tuple[Observer, O
         with open_display() as shown:
             yield RunWatch(job, shown, is_terse=is_terse), lambda _: None
         return
-    is_seen = sys.stderr.isatty()
-    with _open_screen(is_seen=is_seen) as screen:
-        every_s = _TERMINAL_REFRESH_S if is_seen else _LOG_REFRESH_S
+    is_terminal = sys.stderr.isatty()
+    with _open_screen(is_terminal=is_terminal) as screen:
+        every_s = _TERMINAL_REFRESH_S if is_terminal else _LOG_REFRESH_S
         overview = RunOverview(job, screen, is_terse=is_terse)
         with overview.refresh_every(every_s):
             yield overview, overview.set_pool
@@ -403,8 +410,8 @@ def watch_run(job: Job, *, is_terse: bool = False) -> Iterator[tuple[Observer, O
 
 
 @contextmanager
-def _open_screen(*, is_seen: bool) -> Iterator[OverviewScreen]:
-    if not is_seen:
+def _open_screen(*, is_terminal: bool) -> Iterator[OverviewScreen]:
+    if not is_terminal:
         yield _LogScreen()
         return
     from rich.console import Console
@@ -414,22 +421,17 @@ def _open_screen(*, is_seen: bool) -> Iterator[OverviewScreen]:
         yield _TerminalScreen(live)
 
 
-class _LogScreen:
+class _LogScreen(LineDisplay):
     def show(self, lines: list[str]) -> None:
         click.echo("  " + " | ".join(lines), err=True)
 
-    def print_line(self, line: str) -> None:
-        click.echo(line, err=True)
 
-
-class _TerminalScreen:
+class _TerminalScreen(_ConsoleDisplay):
     def __init__(self, live: "Live") -> None:
+        super().__init__(live.console)
         self._live = live
 
     def show(self, lines: list[str]) -> None:
         from rich.text import Text
 
         self._live.update(Text("\n".join(lines)))
-
-    def print_line(self, line: str) -> None:
-        self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)

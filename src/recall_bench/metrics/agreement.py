@@ -126,13 +126,8 @@ FEWEST_QUESTIONS: Final = 5
 """With fewer questions there is no interval."""
 
 FIGURES: Final = (
-    "auc",
-    "accuracy",
-    "kappa",
-    "kappa_weighted",
-    "sensitivity",
-    "specificity",
-    "brier",
+    *("auc", "accuracy", "kappa", "kappa_weighted"),
+    *("sensitivity", "specificity", "brier"),
 )
 
 

@@ -91,6 +91,14 @@ TrialMarks = Mapping[Trial, float]
 """The mark of each trial that has one."""
 
 
+def split_marks(marks: TrialMarks, key: Callable[[Trial], Key]) -> dict[Key, dict[Trial, float]]:
+    """The marks of each group of trials."""
+    parts: dict[Key, dict[Trial, float]] = {}
+    for trial, mark in marks.items():
+        parts.setdefault(key(trial), {})[trial] = mark
+    return parts
+
+
 class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
     """The second run minus the first, over the trials that have marks in both."""
 
@@ -163,22 +171,13 @@ def compare_by_category(
 ) -> dict[str, PairedComparison]:
     """Compare each category that has a pair, with adjusted p-values."""
     found: dict[str, PairedComparison] = {}
-    ours, theirs = _split_by_category(first, category), _split_by_category(second, category)
+    ours, theirs = split_marks(first, category), split_marks(second, category)
     for name in sorted(ours.keys() & theirs.keys()):
         each = compare(ours[name], theirs[name], seed=seed, limits=limits, resamples=resamples)
         if each is not None:
             found[name] = each
     adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
     return {name: each.replace(p_adjusted=adjusted[name]) for name, each in found.items()}
-
-
-def _split_by_category(
-    marks: TrialMarks, category: Callable[[Trial], str]
-) -> dict[str, dict[Trial, float]]:
-    parts: dict[str, dict[Trial, float]] = {}
-    for trial, mark in marks.items():
-        parts.setdefault(category(trial), {})[trial] = mark
-    return parts
 
 
 def _find_detectable(

@@ -12,6 +12,7 @@ from typing import Self
 from recall_bench.core.scenario import BOUNDARY, Disclosure, Truth
 from recall_bench.core.verdict import Finding
 from recall_bench.core.words import find_secrets
+from recall_bench.metrics.marks import add_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Leaks:
     leaked: int = 0
 
     def __add__(self, other: Self) -> "Leaks":
-        return Leaks(self.answers + other.answers, self.leaked + other.leaked)
+        return add_counts(self, other)
 
     @property
     def share(self) -> float | None:
@@ -80,11 +81,7 @@ class Refusals:
     """Answers of judges that report no findings."""
 
     def __add__(self, other: Self) -> "Refusals":
-        return Refusals(
-            self.measured + other.measured,
-            self.refused + other.refused,
-            self.unmeasured + other.unmeasured,
-        )
+        return add_counts(self, other)
 
     @property
     def judged(self) -> int:

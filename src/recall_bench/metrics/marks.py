@@ -6,10 +6,18 @@ not answer has no points, a trial without a verdict is missing.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from recall_bench.core.trial_states import ReviewChange, TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
+
+Counts = TypeVar("Counts")
+
+
+def add_counts(one: Counts, other: Counts) -> Counts:
+    """Add two slotted dataclasses of counts, field by field."""
+    names: tuple[str, ...] = type(one).__slots__  # type: ignore[attr-defined]
+    return type(one)(**{name: getattr(one, name) + getattr(other, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +40,7 @@ class TrialTally:
 
     def __add__(self, other: Self) -> "TrialTally":
         """Add two groups; means are weighted by their counts."""
-        return TrialTally(
-            owed=self.owed + other.owed,
-            judged=self.judged + other.judged,
-            not_answered=self.not_answered + other.not_answered,
-            not_judged=self.not_judged + other.not_judged,
-            awaiting=self.awaiting + other.awaiting,
-            measured=self.measured + other.measured,
-            points=self.points + other.points,
-            ungrounded=self.ungrounded + other.ungrounded,
-            eligible=self.eligible + other.eligible,
-        )
+        return add_counts(self, other)
 
     @property
     def counted(self) -> int:
@@ -120,13 +118,7 @@ class ReviewTally:
     """Points added, less points taken."""
 
     def __add__(self, other: Self) -> "ReviewTally":
-        return ReviewTally(
-            raised=self.raised + other.raised,
-            lowered=self.lowered + other.lowered,
-            same=self.same + other.same,
-            failed=self.failed + other.failed,
-            points=self.points + other.points,
-        )
+        return add_counts(self, other)
 
     @property
     def done(self) -> int:

@@ -208,11 +208,13 @@ def list_measures(depth: int) -> tuple[RetrievalMeasure, ...]:
     if depth < 1:
         raise ValueError(f"a ranking {depth} deep has nothing to measure; ask for at least 1")
     at_cutoffs = [
-        _make_rank_measure(family, k) for family in _AT_CUTOFFS for k in CUTOFFS if k <= depth
+        _make_measure(family, k, depth=k) for family in _AT_CUTOFFS for k in CUTOFFS if k <= depth
     ]
-    at_depth = [_make_rank_measure(family, depth) for family in _AT_DEPTH]
+    at_depth = [_make_measure(family, depth, depth=depth) for family in _AT_DEPTH]
     in_budgets = [
-        _make_budget_measure(family, size, depth) for family in _IN_BUDGETS for size in BUDGETS
+        _make_measure(family, None, depth=depth, budget=size)
+        for family in _IN_BUDGETS
+        for size in BUDGETS
     ]
     return (*at_cutoffs, *at_depth, *in_budgets)
 
@@ -225,30 +227,21 @@ def find_measure(name: str, depth: int) -> RetrievalMeasure:
     return quotable[name]
 
 
-def _make_rank_measure(family: str, cutoff: int) -> RetrievalMeasure:
-    formula, definition = (_AT_CUTOFFS | _AT_DEPTH)[family]
+def _make_measure(
+    family: str, cutoff: int | None, *, depth: int, budget: int | None = None
+) -> RetrievalMeasure:
+    offered = _AT_CUTOFFS | _AT_DEPTH if budget is None else _IN_BUDGETS
+    formula, definition = offered[family]
+    if budget is not None:
+        definition += _FIT
     return RetrievalMeasure(
-        name=f"{family}@{cutoff}",
+        name=f"{family}@{cutoff}" if budget is None else f"{family}@{budget}tok",
         version="1",
         family=family,
         cutoff=cutoff,
-        budget=None,
-        depth=cutoff,
-        definition=definition.format(k=cutoff),
-        formula=formula,
-    )
-
-
-def _make_budget_measure(family: str, budget: int, depth: int) -> RetrievalMeasure:
-    formula, definition = _IN_BUDGETS[family]
-    return RetrievalMeasure(
-        name=f"{family}@{budget}tok",
-        version="1",
-        family=family,
-        cutoff=None,
         budget=budget,
         depth=depth,
-        definition=definition + _FIT.format(budget=budget, depth=depth),
+        definition=definition.format(k=cutoff, budget=budget, depth=depth),
         formula=formula,
     )
 

@@ -22,14 +22,6 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     return groups
 
 
-def split_marks(marks: TrialMarks, key: Callable[[Trial], Key]) -> dict[Key, dict[Trial, float]]:
-    """The marks of each group of trials."""
-    return {
-        name: {trial: marks[trial] for trial in trials}
-        for name, trials in group_by(marks, key).items()
-    }
-
-
 def find_quantile(values: Iterable[float], share: float) -> float | None:
     """The quantile by nearest rank; None if there are no values."""
     ranked = sorted(values)

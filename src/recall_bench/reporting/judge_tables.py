@@ -303,7 +303,7 @@ def _render_audit_rates(report: AuditReport) -> Iterator[str]:
 def _render_audit_notes(report: AuditReport) -> Iterator[str]:
     yield (
         f"▼ passes under {MIN_SENSITIVITY:.0%} of right answers; ▲ passes {MAX_LENIENCY:.0%} or "
-        f"more of wrong ones; {NO_VALUE} not labelled: graders may disagree."
+        f"more of wrong ones; {NO_VALUE} not labelled."
     )
     if report.missing:
         yield f"These scenarios support no answers of: {', '.join(report.missing)}."

@@ -15,12 +15,18 @@ from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.plan import Plan
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
-from recall_bench.metrics.comparison import PairedComparison, TrialMarks, adjust_p_values, compare
+from recall_bench.metrics.comparison import (
+    PairedComparison,
+    TrialMarks,
+    adjust_p_values,
+    compare,
+    split_marks,
+)
 from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.groups import estimate_marks, find_quantile, split_marks
+from recall_bench.reporting.groups import estimate_marks, find_quantile
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,

@@ -9,11 +9,11 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES, WallTime
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.comparison import TrialMarks
+from recall_bench.metrics.comparison import TrialMarks, split_marks
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import format_bounds
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
-from recall_bench.reporting.groups import estimate_marks, split_marks
+from recall_bench.reporting.groups import estimate_marks
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import TrialTable
 

@@ -19,11 +19,16 @@ from numpy.typing import NDArray
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED, Floats, ResampledUnit, group_trials
-from recall_bench.metrics.comparison import TrialMarks, adjust_p_values, compute_sign_flip_p
+from recall_bench.metrics.comparison import (
+    TrialMarks,
+    adjust_p_values,
+    compute_sign_flip_p,
+    split_marks,
+)
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA, POWER, find_fewest_questions
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE
-from recall_bench.reporting.groups import estimate_difference, split_marks
+from recall_bench.reporting.groups import estimate_difference
 
 MAX_DRAWS: Final = 1000
 """Simulated losses; the standard error of a share of them is 1.6 %."""

@@ -121,7 +121,7 @@ def render_gate(gate: GateReport) -> str:
 
 
 _CHECK_COLUMNS = (
-    Column("outcome", 16, is_text=True),
+    Column("outcome", 13, is_text=True),
     Column("rule", 21, is_text=True),
     Column("of", _NAME_WIDTH, is_text=True),
     Column("value", 7),
@@ -134,7 +134,7 @@ _CHECK_COLUMNS = (
 def _render_checks(gate: GateReport) -> list[str]:
     rows = [
         (
-            "not significant" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
+            "inconclusive" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
             check.rule,
             clean_text(check.of)[: _NAME_WIDTH - 1],
             *_list_figures(check),
@@ -242,7 +242,7 @@ def _format_score(score: Estimate) -> str:
 
 
 def _mark_check(check: GateCheck) -> str:
-    return "➖ not significant" if is_inconclusive(check) else _MARKDOWN_MARKS[check.outcome]
+    return "➖ inconclusive" if is_inconclusive(check) else _MARKDOWN_MARKS[check.outcome]
 
 
 def _render_rules(checks: Sequence[GateCheck]) -> str:
