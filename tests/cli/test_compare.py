@@ -49,7 +49,7 @@ def test_a_better_run_is_found_and_everything_is_in_the_json(run: Run, invoke: I
     assert [view["name"] for view in contrast["checkpoints"]] == ["5d", "10d"]
     assert [part["name"] for part in contrast["categories"]] == ["factual-recall"]
     assert contrast["hallucination"]["name"] == "hallucination"
-    assert contrast["leaks"] is None, "nobody asked about a boundary"
+    assert contrast["leaks"] is None, "no question was about a boundary"
     assert max(map(len, shown.out.splitlines())) <= 100
 
 

@@ -16,7 +16,7 @@ ITEMS = questions(24, "factual-recall", "synthesis")
 
 
 def written(folder: str, mark: int, **settings: object) -> None:
-    """A finished run in which every second question came to so many points, the others to 5."""
+    """A finished run in which every second question got these points, the others 5."""
     marks = {
         trial(f"q{n}", label): 5 if n % 2 else mark for n in range(len(ITEMS)) for label in LABELS
     }
@@ -80,7 +80,7 @@ def test_what_cannot_be_decided_has_an_exit_code_of_its_own(runs: Invoke) -> Non
 
     assert (unlike.code, unasked.code) == (12, 12)
     assert "baseline and run differ in judge" in " ".join(unlike.out.split())
-    assert 'errors="3"' in Path("gate.xml").read_text(), "and CI is told"
+    assert 'errors="3"' in Path("gate.xml").read_text(), "and CI gets them"
 
 
 def test_a_real_run_whose_system_broke_fails_where_one_that_works_passes(

@@ -175,7 +175,7 @@ def _say(folder: Path, day: int, opening: str) -> None:
     calls.write_text(calls.read_text().replace("The", opening))
 
 
-def test_questions_that_nobody_can_answer_are_counted_before_the_run(
+def test_questions_that_cannot_be_answered_are_counted_before_the_run(
     run: Run, retold: Path
 ) -> None:
     _ask_for(retold, 2, "$412.")

@@ -376,7 +376,7 @@ def test_an_audit_of_several_judges_is_one_table(judge: Path, invoke: Invoke) ->
     assert "offline" in head
     assert "stub 1" in head
     right = next(line for line in lines if line.startswith("right  "))
-    # The stub passes nothing, and whoever goes by length passes nearly everything.
+    # The stub passes nothing, and a judge by length passes nearly everything.
     assert "0 ▼" in right
     vague = next(line for line in lines if line.startswith("vague on topic"))
     assert vague.endswith("100 ▲")

@@ -54,7 +54,7 @@ class Bench:
 
     @property
     def spec(self) -> str:
-        """What `--judge` is told."""
+        """The value of `--judge`."""
         return f"openai:test;{self.server.base_url}"
 
     @property

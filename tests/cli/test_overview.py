@@ -17,7 +17,7 @@ from tests.cli.test_run_display import NEW, NOW, OLD, answered, job_of, judged
 
 
 class Clock:
-    """A clock that goes when it is told to."""
+    """A clock that is set by hand."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -91,24 +91,24 @@ def test_the_rate_forgets_what_is_more_than_a_minute_ago(
     assert progress.rate is None
 
 
-def crew_of(*doing: RunningTask) -> WorkerPool:
-    async def nobody(number: int) -> Any:
+def make_pool(*doing: RunningTask) -> WorkerPool:
+    async def start(number: int) -> Any:
         raise AssertionError(number)
 
-    crew = WorkerPool(nobody, 4)
-    crew.doing = dict(enumerate(doing))
-    return crew
+    pool = WorkerPool(start, 4)
+    pool.doing = dict(enumerate(doing))
+    return pool
 
 
 def test_workers_are_counted_by_what_they_do() -> None:
-    crew = crew_of(
+    pool = make_pool(
         RunningTask(what="ada@2d#0", lane=Lane.ASK, worker=1, since=0.0),
         RunningTask(what="ada@3d#0", lane=Lane.ASK, worker=2, since=0.0),
         RunningTask(what="ada, judging", lane=Lane.GRADE, worker=2, since=0.0),
     )
-    crew.lost = 1
+    pool.lost = 1
 
-    assert render_pool_lines(crew, 1.0) == [
+    assert render_pool_lines(pool, 1.0) == [
         "0 of 4 workers · 2 asking · 1 judging · 1 lost and replaced"
     ]
 
@@ -118,13 +118,13 @@ def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPat
     late = [
         RunningTask(what=f"ada@{n}d#0", lane=Lane.ASK, worker=n, since=float(n)) for n in range(5)
     ]
-    crew = crew_of(*late, RunningTask(what="ada@9d#0", lane=Lane.ASK, worker=9, since=99.0))
-    crew.took[Lane.ASK].extend([2.0, 2.0, 2.0])
+    pool = make_pool(*late, RunningTask(what="ada@9d#0", lane=Lane.ASK, worker=9, since=99.0))
+    pool.took[Lane.ASK].extend([2.0, 2.0, 2.0])
 
-    lines = render_pool_lines(crew, 100.0)
+    lines = render_pool_lines(pool, 100.0)
 
-    assert lines[1] == "lags: ada@0d#0, 1m 40s on worker 0"
-    assert lines[4] == "lags: 2 more"
+    assert lines[1] == "slow: ada@0d#0, 1m 40s on worker 0"
+    assert lines[4] == "slow: 2 more"
     assert not any("ada@9d" in line for line in lines)
 
 

@@ -197,7 +197,7 @@ def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, data: Path) -> None:
 
 @pytest.mark.parametrize("judge", ["openai:gpt-4o-mini", "openai:gpt-4o-mini;key-env=NOBODYS"])
 @pytest.mark.parametrize("flags", [(), ("--estimate",)])
-def test_nobody_needs_a_key_who_asks_nobody(
+def test_a_plan_needs_no_key(
     invoke: Invoke,
     data: Path,
     monkeypatch: pytest.MonkeyPatch,

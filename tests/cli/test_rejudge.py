@@ -78,7 +78,7 @@ def judge(text: str, name: str = "judge.py") -> str:
 def test_the_sample_persona_judged_again_by_the_same_judge_has_the_same_marks(
     invoke: Invoke,
 ) -> None:
-    """Nobody says where the persona lies: it comes with the package."""
+    """No folder is given: the persona comes with the package."""
     invoke("run", "--ranges", "10d,30d", "--into", "old", "--no-heatmap-png")
 
     shown = invoke("rejudge", "old", "--judge", "offline", "--into", "new")

@@ -52,7 +52,7 @@ def test_the_summary_counts_every_class(select: Select) -> None:
 def test_what_so_few_tests_can_tell_is_said_before_anything_is_put(select: Select) -> None:
     shown = select()
 
-    assert shown.err.index("3 tests: too few to tell two versions apart") < shown.err.index(
+    assert shown.err.index("3 tests: too few to distinguish two versions") < shown.err.index(
         "run folder"
     )
     assert "PERFECT" in shown.out
@@ -138,7 +138,7 @@ def test_every_repeat_has_its_result_file(select: Select, tmp_path: Path) -> Non
     ]
 
 
-def test_a_finished_run_asks_nobody_again(select: Select, tmp_path: Path) -> None:
+def test_a_finished_run_asks_nothing_again(select: Select, tmp_path: Path) -> None:
     first = select("--into", "run", "--json")
     journal = (tmp_path / "run" / "journal.jsonl").read_bytes()
 

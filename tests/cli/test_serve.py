@@ -133,7 +133,7 @@ def test_a_signal_closes_its_memories_first(
 
 
 class Stand:
-    """Stands in for the servers: notes what it is given, and is told to stop by a signal."""
+    """Stands in for the servers: records what it is given, and is stopped by a signal."""
 
     def __init__(self) -> None:
         self.address = ""

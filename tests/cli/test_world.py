@@ -33,7 +33,7 @@ def bakery(played: Path, tmp_path: Path) -> Path:
 
 
 def values_in(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The questions for a value told in one sentence, to somebody who may know."""
+    """The questions for a value in one sentence, by an asker who may know."""
     return [
         question
         for question in asked
@@ -56,7 +56,7 @@ def tamper(folder: Path) -> str:
 
 
 def misquote(folder: Path, times: int) -> list[str]:
-    """Give so many questions a wrong reference; their ids."""
+    """Give this many questions a wrong reference; their ids."""
     asked = read_questions(folder)
     chosen = values_in(asked)[:times]
     assert len(chosen) == times

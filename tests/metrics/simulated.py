@@ -32,7 +32,7 @@ class Rule:
     def marks(self, chance: Generator, *, personas: int, questions: int, asks: int) -> Trials:
         """Marks of 0 to 6, many of them full, or 0 and 1 for a rate; each asked 1 to `asks` times.
 
-        `asks` below 0 asks every question exactly so many times.
+        `asks` below 0 asks every question exactly that many times.
         """
         shape = (personas, questions, abs(asks))
         latent = (

@@ -175,7 +175,7 @@ def test_a_question_without_facts_has_no_floor() -> None:
 
 
 def test_ten_random_turns_hit_a_gold_session_of_locomo_in_three_of_eight_questions() -> None:
-    """The floor nobody prints: others drew ten of their memories once, and hit 36.7 %."""
+    """The floor that is often left out: others drew ten of their memories once, and hit 36.7 %."""
     conversations = json.loads(shared_data("locomo/locomo10.json").read_text(encoding="utf-8"))
     floors = []
     for raw in conversations:

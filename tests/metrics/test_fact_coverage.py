@@ -79,7 +79,7 @@ def test_a_fact_does_not_stand_across_two_passages() -> None:
     assert measure_coverage(torn, (("at Acme",),), EvidenceLayer.SNIPPET) == 0.0
 
 
-def test_a_passage_that_nobody_can_trace_has_no_document() -> None:
+def test_an_untraceable_passage_has_no_document() -> None:
     assert (
         measure_coverage([ReturnedPassage("a dog", None)], (("Rex",),), EvidenceLayer.DOCUMENT)
         == 0.0
@@ -123,7 +123,7 @@ def test_a_ranking_of_no_depth_has_no_measures() -> None:
     ("facts", "reason"),
     [
         pytest.param((), "without facts", id="an adversarial question has nothing to find"),
-        pytest.param(((),), "no wording", id="a fact nobody worded"),
+        pytest.param(((),), "no wording", id="a fact without wording"),
         pytest.param((("Acme", "?!"),), "nothing is left", id="a wording without words"),
     ],
 )

@@ -16,7 +16,7 @@ from recall_bench.metrics.judge_correction import (
 )
 
 CERTAIN = 1e9
-"""So many labels that a rate is as good as known."""
+"""Enough labels for a rate to be as good as known."""
 
 
 def ruled(truth: Bools, sensitivity: float, specificity: float, chance: Generator) -> Bools:
@@ -29,7 +29,7 @@ def ruled(truth: Bools, sensitivity: float, specificity: float, chance: Generato
 def measured(
     labels: int, share: float, sensitivity: float, specificity: float, chance: Generator
 ) -> ErrorRates:
-    """The rates as so many labelled answers, each to a question of its own, show them."""
+    """The rates from this many labelled answers, each to a question of its own."""
     truth = chance.random(labels) < share
     passed = ruled(truth, sensitivity, specificity, chance)
     question = np.arange(labels)

@@ -24,7 +24,7 @@ def ranking(*units: str | None, tokens: int = 100) -> list[RankedPassage]:
 
 
 BABA = ranking("B", "A", "A", None, "C")
-"""A gold unit at rank 2, its repeat, one that nobody can trace, and the other gold unit last."""
+"""A gold unit at rank 2, its repeat, an untraceable one, and the other gold unit last."""
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_repeat_uses_its_rank_and_is_not_relevant_again() -> None:
     assert find_measure("map@5", 5).score(repeated, GOLD) == pytest.approx((1 + 2 / 5) / 2)
 
 
-def test_a_passage_that_nobody_can_trace_uses_its_rank() -> None:
+def test_an_untraceable_passage_uses_its_rank() -> None:
     assert find_measure("mrr@3", 3).score(ranking(None, None, "A"), GOLD) == pytest.approx(1 / 3)
 
 

@@ -17,7 +17,7 @@ from tests.metrics.simulated import run
 ROUNDS = 300
 NOMINAL = 0.05
 ERROR = sqrt(NOMINAL * (1 - NOMINAL) / ROUNDS)
-"""The standard error of a share of 5 % over so many rounds."""
+"""The standard error of a share of 5 % over that many rounds."""
 
 
 def pair(chance: Generator, questions: int = 24, asks: int = 5) -> list[dict[Trial, float]]:

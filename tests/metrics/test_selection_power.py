@@ -1,4 +1,4 @@
-"""What so many tests can tell is told before they are put, and holds when they are.
+"""The power of a suite is stated before it is run, and holds when it is.
 
 Every figure is worked out by hand, or found again by drawing versions at random.
 """
@@ -164,7 +164,7 @@ def test_a_run_is_announced_with_what_it_can_tell() -> None:
 
 
 def test_too_few_tests_are_said_to_be_too_few() -> None:
-    assert describe_power(10).startswith("10 tests: too few to tell two versions apart")
+    assert describe_power(10).startswith("10 tests: too few to distinguish two versions")
     assert describe_power(1).startswith("1 test: ")
 
 

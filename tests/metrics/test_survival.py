@@ -142,7 +142,7 @@ def test_where_nothing_is_lost_the_curve_stays() -> None:
 
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_where_nothing_is_lost_others_could_have_been_as_many_as_go_unnoticed(repeats: int) -> None:
-    """30 questions followed to day 10 and 11 to day 20: the exact interval of none of so many."""
+    """30 questions followed to day 10 and 11 to day 20: the exact interval of none of them."""
     long = [
         FactLifetime(persona="p", question=f"a{n}", known_for=20, lost_by=None) for n in range(11)
     ]

@@ -190,7 +190,7 @@ def asked(paths: list[list[float]], *, personas: int = 1, resamples: int = 500) 
 
 
 def turning(chance: Generator, own: list[float], share: float) -> list[list[float]]:
-    """Questions that keep to what is their own, but so many turn to 1 at some size and stay."""
+    """Questions with a constant value each; this many change to 1 at some size and stay."""
     turns = np.where(chance.random(len(own)) < share, chance.choice(SIZES[1:], len(own)), np.inf)
     return [
         [1.0 if size >= turn else height for size in SIZES]

@@ -25,7 +25,7 @@ def questions(count: int, *categories: str) -> tuple[Item, ...]:
 
 
 def verdict_of(points: int) -> Verdict:
-    """One that comes to so many points, grounded if there is any."""
+    """A verdict with these points, grounded if there are any."""
     grounded = min(points, 1)
     correctness = min(points - grounded, 3)
     return Verdict.of(correctness, points - grounded - correctness, grounded)

@@ -21,7 +21,7 @@ def figures(passed: int, of: int, *, must: bool) -> MarkFigures:
 
 
 def report(name: str, right: int, vague: int) -> AuditReport:
-    """A judge that passes so many of 100 right answers and of 100 vague ones."""
+    """A judge that passes this many of 100 right answers and of 100 vague ones."""
     classes = {
         "right": figures(right, 100, must=True),
         "vague on topic": figures(vague, 100, must=False),

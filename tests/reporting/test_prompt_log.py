@@ -326,7 +326,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         read_log(tmp_path / "none.md")
 
 
-def test_of_those_who_add_at_once_nobody_is_lost(log: Path) -> None:
+def test_entries_added_at_once_are_all_kept(log: Path) -> None:
     def add(perfect: int) -> PromptLogEntry:
         return append_entry(log, entry(suite(perfect, 10 - perfect), minute=perfect))
 

@@ -1,4 +1,4 @@
-"""What a report says in words: no figure that nobody has, and no sign of nothing."""
+"""A report in words: no figure that is unknown, and no sign on a zero."""
 
 import pytest
 

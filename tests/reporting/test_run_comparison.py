@@ -34,7 +34,7 @@ BETTER = SystemCard(name="better", version="2")
 
 
 def points(mark: int, count: int = 24, **others: int) -> dict[Trial, int]:
-    """Every question at every checkpoint so many points; some by name others."""
+    """Every question at every checkpoint with these points; some by name with others."""
     return {
         trial(f"q{n}", label): others.get(f"q{n}", mark) for n in range(count) for label in LABELS
     }

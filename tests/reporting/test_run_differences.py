@@ -1,4 +1,4 @@
-"""Whatever differs beside the system is named; what only narrows the trials is told apart."""
+"""All differences besides the system are named; those that only narrow the trials are marked."""
 
 from collections.abc import Sequence
 

@@ -84,7 +84,7 @@ def test_each_judge_s_part_of_the_cost_is_told(tmp_path: Path) -> None:
     assert metadata["appellateUsage"]["calls"] == 2
 
 
-def test_a_price_nobody_knows_is_not_called_zero(story: Story) -> None:
+def test_an_unknown_price_is_not_zero(story: Story) -> None:
     story.answer(trial("cat"))
     story.judge(trial("cat"), usage=CALL.replace(cost_usd=0.0, unpriced=1))
 
@@ -275,7 +275,7 @@ def test_a_judge_that_does_not_say_what_it_noticed_measures_no_refusals(tmp_path
     result = exported(story).result
 
     assert fact(story, "Over-refusal") == (
-        "not measured: the judge does not say what it noticed (2 answers)"
+        "not measured: the judge reports no findings (2 answers)"
     )
     assert fact(story, "Leaks") is None
     assert result["overRefusal"]["answer"] == {

@@ -136,7 +136,7 @@ def test_the_heatmap_has_means_questions_intervals_and_the_two_rows_below(story:
 
 
 def asked_often(folder: Path, count: int, **settings: object) -> Story:
-    """So many questions, each put as often as the settings say, and every second one failed."""
+    """This many questions, each asked as often as the settings say, every second one failed."""
     items = tuple(question(f"q{n}") for n in range(count))
     scenarios: dict[str, Sequence[Item]] = {"ada": items}
     story = Story(folder, scenarios, plan_of(scenarios, **settings))

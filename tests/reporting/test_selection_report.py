@@ -50,7 +50,7 @@ class Picks:
 
 
 def run(folder: Path, picks: Picks, max_cost_usd: float | None = None) -> SelectionRun:
-    """The small suite put to somebody, one test at a time."""
+    """The small suite with a selector, one test at a time."""
     write_suite(folder)
     told = Settings(into=folder / "run", error_budget=0.0, max_cost_usd=max_cost_usd)
     request = SelectionRequest(

@@ -135,10 +135,10 @@ def test_the_doctor_s_word_is_on_every_report(tmp_path: Path) -> None:
     story = examined_story(tmp_path, diagnosis)
 
     assert fact(story, "Doctor") == (
-        "invalid, examined 2026-05-24: count (recall-bench doctor says why)"
+        "invalid, diagnosed 2026-05-24: count (recall-bench doctor explains them)"
     )
     assert exported(story).result["metadata"]["doctor"]["health"] == "invalid"
 
 
 def test_a_system_no_doctor_saw_is_said_not_to_be_examined(story: Story) -> None:
-    assert fact(story, "Doctor") == "not examined (recall-bench doctor examines it)"
+    assert fact(story, "Doctor") == "not diagnosed (run `recall-bench doctor`)"

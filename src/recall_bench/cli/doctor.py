@@ -39,20 +39,20 @@ def doctor_command(
     """
     from recall_bench.core.diagnosis import save_diagnosis
 
-    examined = _run_doctor(adapter, parse_config(config), timeout_s)
+    result = _run_doctor(adapter, parse_config(config), timeout_s)
     if as_json:
-        click.echo(format_json(examined.diagnosis))
+        click.echo(format_json(result.diagnosis))
     else:
-        click.echo(_render_diagnosis(examined))
-    if examined.contract.system.version == UNDECLARED:
+        click.echo(_render_diagnosis(result))
+    if result.contract.system.version == UNDECLARED:
         click.echo("not saved for later runs: the system declares no version", err=True)
     else:
-        click.echo(f"saved for later runs: {save_diagnosis(examined.diagnosis)}", err=True)
-    health = examined.diagnosis.health
+        click.echo(f"saved for later runs: {save_diagnosis(result.diagnosis)}", err=True)
+    health = result.diagnosis.health
     if health is SystemHealth.VALID or (health is SystemHealth.SUSPECT and not strict):
         return 0
-    checks = dict.fromkeys(each.check for each in examined.diagnosis.complaints)
-    name = examined.contract.system.name
+    checks = dict.fromkeys(each.check for each in result.diagnosis.complaints)
+    name = result.contract.system.name
     click.echo(f"error: {name} is {health.value}: {', '.join(checks)}", err=True)
     return UNHEALTHY
 
@@ -72,23 +72,21 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
         examine_system,
     )
 
-    clinic = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
+    setup = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=config))
 
-        async def run_examination() -> "DoctorResult":
+        async def diagnose_and_close() -> "DoctorResult":
             try:
-                return await examine_system(
-                    system, clinic, files, timeout_s=timeout_s, telling=show
-                )
+                return await examine_system(system, setup, files, timeout_s=timeout_s, telling=show)
             finally:
                 await system.close()
 
-        return anyio.run(run_examination)
+        return anyio.run(diagnose_and_close)
 
 
-def _render_diagnosis(examined: "DoctorResult") -> str:
-    diagnosis, contract = examined.diagnosis, examined.contract
+def _render_diagnosis(result: "DoctorResult") -> str:
+    diagnosis, contract = result.diagnosis, result.contract
     lines = [f"{contract.system.name} {contract.system.version}: {diagnosis.health.value}", ""]
     for complaint in diagnosis.complaints:
         lead = f"  {complaint.health.value:8} "
@@ -96,8 +94,8 @@ def _render_diagnosis(examined: "DoctorResult") -> str:
         lines += wrap(words, 100, initial_indent=lead, subsequent_indent=" " * len(lead))
     if diagnosis.complaints:
         lines.append("")
-    clock = "could not be told" if diagnosis.clock is None else diagnosis.clock.value
-    asker = "could not be told" if diagnosis.asker is None else diagnosis.asker.value
+    clock = "unknown" if diagnosis.clock is None else diagnosis.clock.value
+    asker = "unknown" if diagnosis.asker is None else diagnosis.asker.value
     lines += [
         f"  {'seen to know the date':34} {clock}",
         f"  {'seen to take the asker as':34} {asker}",

@@ -187,9 +187,9 @@ MAX_SHOWN = 5
 _WIDTH = 100
 
 
-def format_world_line(examined: WorldReport, name: str) -> str:
+def format_world_line(report: WorldReport, name: str) -> str:
     """A world in one line."""
-    proof, lint = examined.proof, examined.lint
+    proof, lint = report.proof, report.lint
     return (
         f"{name}  {format_count(lint.days, 'day')}, {proof.rederived:,} of {proof.questions:,} "
         f"answers re-derived, {format_count(len(proof.findings), 'finding')}, lint "
@@ -198,12 +198,12 @@ def format_world_line(examined: WorldReport, name: str) -> str:
     )
 
 
-def list_findings(examined: WorldReport, *, everything: bool) -> Iterator[str]:
+def list_findings(report: WorldReport, *, everything: bool) -> Iterator[str]:
     """The findings of the verification, then errors of the lints; with `everything` all of them."""
-    proved = [(str(found.code), found.where, found.message) for found in examined.proof.findings]
+    proved = [(str(found.code), found.where, found.message) for found in report.proof.findings]
     linted = [
         (f"lint {found.severity}, {found.code}", found.where, found.message)
-        for found in examined.lint.findings
+        for found in report.lint.findings
         if everything or found.severity is Severity.ERROR
     ]
     for group in (sorted(proved, key=lambda found: found[0]), linted):

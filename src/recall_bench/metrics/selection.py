@@ -75,9 +75,9 @@ def describe_power(tests: int) -> str:
     count = f"{tests} test{'s' * (tests != 1)}"
     smallest = find_detectable_share(tests)
     if smallest is None:
-        return f"{count}: too few to tell two versions apart; {known}"
+        return f"{count}: too few to distinguish two versions; {known}"
     return (
-        f"{count}: two versions on the same tests can be told apart if they differ by about "
+        f"{count}: two versions on the same tests are distinguished if they differ by about "
         f"{100 * smallest:.0f} points (where {DISAGREEMENT:.0%} of the tests are perfect for one "
         f"of the two only); {known}"
     )

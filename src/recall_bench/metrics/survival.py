@@ -283,9 +283,9 @@ def _count_questions(
     lost = np.array(
         [np.inf if each.lost_by is None else each.lost_by for each in facts], np.float64
     )
-    told = known | (lost[:, np.newaxis] <= edges[1:])
+    observed = known | (lost[:, np.newaxis] <= edges[1:])
     found = []
-    for each in (known, told):
+    for each in (known, observed):
         by_question = np.zeros((groups.questions, len(edges) - 1), np.bool_)
         np.logical_or.at(by_question, groups.question, each)
         found.append(by_question.sum(axis=0, dtype=np.int64))
@@ -309,11 +309,11 @@ def _build_band(
         if ends is None:
             found.append(None)
             continue
-        known, told = (bound_unseen_share(int(each[place])) for each in questions)
+        known, observed = (bound_unseen_share(int(each[place])) for each in questions)
         lows, highs = [low, ends[0]], [ends[1]]
         if agreed[place]:
-            lows.append(share * (1 - told))
-            highs.append(share + (1 - share) * told)
+            lows.append(share * (1 - observed))
+            highs.append(share + (1 - share) * observed)
         if before[place] - share < _CLOSE:
             lows.append(share * (1 - known))
         low, high = min(lows), min(high, max(highs))

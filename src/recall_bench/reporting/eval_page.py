@@ -104,13 +104,15 @@ class _EvalPage:
 
     def _render_legend(self) -> str:
         """What the columns beside the system are, as far as there are any."""
-        told = {"random": f"{self._describe_draw()} drawn blindly, computed and not run"}
-        told |= {each.name: each.about for each in self._controls}
-        told["best possible"] = "the gold in the first places"
+        meanings = {"random": f"{self._describe_draw()} drawn blindly, computed and not run"}
+        meanings |= {each.name: each.about for each in self._controls}
+        meanings["best possible"] = "the gold in the first places"
         head = self._render_headline().partition("\n")[0]
         drawn = "questions" if self._report.scenarios < ENOUGH_PERSONAS else "histories"
-        told["95 % interval"] = f"{drawn} resampled"
-        return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
+        meanings["95 % interval"] = f"{drawn} resampled"
+        return " ".join(
+            f"*{name}*: {text}." for name, text in meanings.items() if f" {name} |" in head
+        )
 
     def _describe_draw(self) -> str:
         """What chance draws: turns; letters; sessions, where each has one place."""
@@ -121,7 +123,7 @@ class _EvalPage:
         return "as many sessions or turns" if is_distinct else "as many turns"
 
     def _warn_below_chance(self) -> str:
-        """A warning of figures that a blind draw beats: they say nothing of a search."""
+        """A warning about figures that a random draw beats: they do not measure a search."""
         found = [self._figures[name] for name in self._list_headline()]
         beaten = [
             each.name for each in found if each.chance is not None and each.chance > each.mean
@@ -132,7 +134,7 @@ class _EvalPage:
 
     @staticmethod
     def _format_floor(control: ControlReport, name: str) -> str:
-        """Who returns nothing, and who returns only what it was told, says nothing of a search."""
+        """`none` returns nothing and `oracle` only the gold: neither measures a search."""
         if control.name != KEYWORDS and _RANKING.fullmatch(name):
             return _DASH
         return _format_mean(_find_figures(control.groups, ALL), name)
@@ -334,7 +336,7 @@ def _is_retrieval(name: str) -> bool:
 
 
 def _drop_blank_columns(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str], list[_Row]]:
-    """The table without the columns that have nothing to say."""
+    """The table without empty columns."""
     kept = [
         place for place in range(len(head)) if any(row[place] not in (_DASH, "") for row in rows)
     ]

@@ -48,7 +48,7 @@ KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
 ABOUT = {
     KEYWORDS: "finds by words alone",
     SILENCE: "remembers nothing and says so",
-    ORACLE: "is told where the answers are, and quotes that",
+    ORACLE: "knows where the answers are, and quotes them",
 }
 
 

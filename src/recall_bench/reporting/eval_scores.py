@@ -299,7 +299,7 @@ class QuestionScorer:
         """Everything that is known of one trial.
 
         A system that failed at a question found nothing and said nothing, and gets what that
-        gets. A trial that is open lacks all figures, one that nobody judged those of a judge.
+        gets. A trial that is open lacks all figures, one without a verdict those of the judge.
         """
         item, answered = result.item, result.answered
         passages = () if answered is None else answered.answer.passages
@@ -390,7 +390,7 @@ def score_verdict(verdict: Verdict) -> float:
 
 
 def _is_applicable(protocol: str, item: Item) -> bool:
-    """Whether the protocol has something to say about answers to this question."""
+    """Whether the protocol applies to answers to this question."""
     if protocol in ("choice/letter", "personamem/official"):
         return bool(item.choices)
     return protocol == "locomo/official" or item.truth.expects is Expects.ANSWER

@@ -104,7 +104,7 @@ def merge_seeds(runs: Mapping[int, CellRun], seeds: Sequence[int]) -> TrialTable
 
 
 _WIDEST = 3
-"""So many categories, and as many checkpoints, are named where systems lie furthest apart."""
+"""How many categories, and checkpoints, with the widest gap between systems are listed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -217,7 +217,7 @@ class _MatrixComparison:
             {key: each for key, each in found.items() if isinstance(each, Contrast)}
         )
         self._refusals = {key: each for key, each in found.items() if isinstance(each, str)}
-        self._told = self._compare_others()
+        self._p_values = self._compare_others()
 
     @property
     def count(self) -> int:
@@ -312,16 +312,16 @@ class _MatrixComparison:
         return adjust_p_values(tested)
 
     def _is_different(self, setting: str, one: str, two: str) -> bool:
-        """Whether two systems can be told apart: against the baseline as the table there says."""
+        """Whether two systems differ significantly; with the baseline as in its table."""
         if self._baseline in (one, two):
             other = two if one == self._baseline else one
             found = self._contrasts.get((setting, other))
             return found is not None and is_significant(found.overall.comparison)
-        known = (self._told.get(key) for key in ((setting, one, two), (setting, two, one)))
+        known = (self._p_values.get(key) for key in ((setting, one, two), (setting, two, one)))
         return any(p_value is not None and p_value <= ALPHA for p_value in known)
 
     def _rank(self, setting: str, figures: Sequence[SystemFigures]) -> tuple[RankedSystem, ...]:
-        """By score, with the systems that each cannot be told apart from."""
+        """By score, with the systems that each does not differ from significantly."""
         names = [each.system for each in figures]
         ranked = (
             RankedSystem(

@@ -81,7 +81,7 @@ class RankedSystem(Record, frozen=True, kw_only=True):
     system: str
     score: Estimate
     alike: tuple[str, ...]
-    """The systems it cannot be told apart from."""
+    """The systems it does not differ from significantly."""
 
 
 class WidestGap(ComputedRecord, frozen=True, kw_only=True):

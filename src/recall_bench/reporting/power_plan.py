@@ -101,7 +101,7 @@ def measure_pilot(
     if spread is None or known is None or known[0] == 0:
         raise UsageError(
             f"--runs: nothing varies between questions in {source}, so nothing can be planned from "
-            "it; take another pilot, or say --sd"
+            "it; use another pilot, or give --sd"
         )
     spread = spread.replace(deviation=factor * spread.deviation)
     if asks is not None:

@@ -75,10 +75,10 @@ def _describe_spending(service: ServiceStats) -> str:
 
 def _describe_health(diagnosis: Diagnosis | None) -> str:
     if diagnosis is None:
-        return "not examined (recall-bench doctor examines it)"
+        return "not diagnosed (run `recall-bench doctor`)"
     checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
-    said = f"{diagnosis.health.value}, examined {diagnosis.at:%Y-%m-%d}"
-    return f"{said}: {checks} (recall-bench doctor says why)" if checks else said
+    health = f"{diagnosis.health.value}, diagnosed {diagnosis.at:%Y-%m-%d}"
+    return f"{health}: {checks} (recall-bench doctor explains them)" if checks else health
 
 
 def describe_costs(costs: JudgingCosts) -> str:
@@ -152,7 +152,7 @@ def list_boundary_facts(boundary: BoundaryCounts) -> Iterator[tuple[str, str]]:
 def _describe_refusals(boundary: BoundaryCounts) -> str:
     together = boundary.over_refusal
     if not together.measured:
-        return f"not measured: the judge does not say what it noticed ({together.judged} answers)"
+        return f"not measured: the judge reports no findings ({together.judged} answers)"
     kinds = [(kind.value, found) for kind, found in boundary.refusals.items()]
     if len(kinds) > 1:
         kinds.append(("together", together))

@@ -64,7 +64,7 @@ def facts(
 
 
 def forgetting(half_life: float, chance: Generator) -> Rule:
-    """Every fact is lost at a steady rate from the day it is told, and never comes back."""
+    """Every fact is lost at a steady rate from its day on, and never comes back."""
     lives: dict[tuple[str, str], float] = {}
 
     def rule(persona: str, item: Item, told: int, repeat: int) -> TrialStatus:

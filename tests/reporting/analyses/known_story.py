@@ -1,4 +1,4 @@
-"""Two personas whose every fact is known, put to a system through the engine and the offline judge.
+"""Two personas whose every fact is known, asked of a system through the engine and the offline judge.
 
 Both were told of the same things, each with values of its own that exist nowhere else. So the
 honest memory answers every question, and what another one misses, its fault has cost.
@@ -75,7 +75,7 @@ class Telling:
         self._items: list[Item] = []
 
     def value(self, name: str) -> str:
-        """A made-up name of two words, nobody else's."""
+        """A made-up name of two words, used once."""
         first, last = (make_canary(SEED, f"{self._persona} {name} {n}") for n in (1, 2))
         return f"{first} {last}"
 
@@ -110,7 +110,7 @@ class Telling:
 
 
 def told(persona: str) -> Scenario:
-    """Everything a persona is told and asked."""
+    """All days and questions of a persona."""
     telling = Telling(persona)
     _plain(telling)
     _changed(telling)

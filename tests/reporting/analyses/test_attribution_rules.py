@@ -114,7 +114,7 @@ def gone(standing: TrialStatus = WRONG, **facts: object) -> TrialRow:
         pytest.param(
             row(findings=(Finding.STALE,)), FailureLeaf.STALE, id="stale, a judge noticed"
         ),
-        pytest.param(row(tells_others=True), FailureLeaf.WRONG_PLACE, id="somebody else's value"),
+        pytest.param(row(tells_others=True), FailureLeaf.WRONG_PLACE, id="another person's value"),
         pytest.param(
             row(evidence_missing=1, evidence_lost=0),
             FailureLeaf.NOT_RETRIEVED,
@@ -123,7 +123,7 @@ def gone(standing: TrialStatus = WRONG, **facts: object) -> TrialRow:
         pytest.param(
             row(evidence_missing=1),
             FailureLeaf.NOT_RETRIEVED,
-            id="not found, and nobody says if held",
+            id="not found, and unknown if held",
         ),
         pytest.param(
             row(evidence_missing=1, findings=(Finding.ABSTENTION,)),
@@ -133,7 +133,7 @@ def gone(standing: TrialStatus = WRONG, **facts: object) -> TrialRow:
         pytest.param(
             row(evidence_missing=1, findings=(Finding.REFUSAL,)),
             FailureLeaf.REFUSED,
-            id="whoever will not tell need not show",
+            id="a refusal needs no search",
         ),
         pytest.param(
             row(findings=(Finding.ABSTENTION,)),
@@ -145,9 +145,7 @@ def gone(standing: TrialStatus = WRONG, **facts: object) -> TrialRow:
         pytest.param(
             row(findings=None), FailureLeaf.MISREAD, id="the same, by a judge who is silent"
         ),
-        pytest.param(
-            row(evidence_missing=None), FailureLeaf.UNTRACED, id="nobody knows what it found"
-        ),
+        pytest.param(row(evidence_missing=None), FailureLeaf.UNTRACED, id="unknown what it found"),
     ],
 )
 def test_what_happened_first_is_the_cause(miss: TrialRow, leaf: FailureLeaf) -> None:
@@ -168,17 +166,17 @@ def test_what_happened_first_is_the_cause(miss: TrialRow, leaf: FailureLeaf) -> 
         pytest.param(
             row(MADE_UP, expects=Expects.ABSTAIN, tells_others=True),
             FailureLeaf.WRONG_PLACE,
-            id="tells what is true of somebody else",
+            id="states what is true of another person",
         ),
         pytest.param(
             row(SCORED, expects=Expects.ABSTAIN, score=0.0, findings=None),
             FailureLeaf.FABRICATED,
-            id="answers, and nobody marks whether that was told",
+            id="answers, without a grounding mark",
         ),
         pytest.param(
             row(SCORED, expects=Expects.ABSTAIN, score=0.0, findings=None, is_silent=True),
             FailureLeaf.MISREAD,
-            id="says nothing, and nobody takes that for a denial",
+            id="says nothing, and that is no denial",
         ),
         pytest.param(
             row(expects=Expects.WITHHOLD, findings=(Finding.REFUSAL,)),

@@ -135,7 +135,7 @@ def test_answers_that_were_judged_again_are_not_a_second_run(tmp_path: Path) -> 
     assert canaries("update", again, "--file", tmp_path / "canaries.json").exit_code == 0
 
 
-def test_what_nobody_judged_or_the_stub_did_is_not_kept(tmp_path: Path) -> None:
+def test_runs_without_a_real_verdict_are_refused(tmp_path: Path) -> None:
     stub = a_run(tmp_path / "stub", "q3", judge=JudgeCard(name="stub", version="1"))
     unjudged = write_run(tmp_path / "unjudged", questions(3), {})
 

@@ -19,7 +19,7 @@ Rates = NDArray[np.float64]
 
 
 def chance_of(count: AnswerCount, *others: tuple[int, AnswerCount]) -> float:
-    """For one question, beside so many others of each count."""
+    """For one question, beside this many others of each count."""
     return estimate_reliability([count, *(each for times, each in others for _ in range(times))])[0]
 
 

@@ -23,7 +23,7 @@ CALM = [asked(f"calm{n}", days=days) for n in range(30) for days in (100, 200, 3
 
 
 def answers(name: str, made_up: int, sound: int = 0, **settings: object) -> list[TrialRow]:
-    """So many answers to one question, each at its own size."""
+    """This many answers to one question, each at its own size."""
     marks = [MADE_UP] * made_up + [SOUND] * sound
     return [
         asked(name, each, days=100 * (place + 1), **settings)  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def test_without_a_file_all_are_new() -> None:
     assert changes(found) == {"a": "new"}
 
 
-def test_an_update_drops_the_healed_and_keeps_what_nobody_asked() -> None:
+def test_an_update_drops_the_healed_and_keeps_what_was_not_asked() -> None:
     again = run(*answers("a", 3), *answers("b", 0, 4), *answers("n", 3))
 
     kept = update_canaries(KEPT, [again])

@@ -68,7 +68,7 @@ def test_a_unit_is_worth_what_it_says() -> None:
     ]
 
 
-def test_what_nobody_says_is_not_nothing() -> None:
+def test_an_unknown_amount_is_not_zero() -> None:
     assert format_amount(None, "s") == "--"
 
 

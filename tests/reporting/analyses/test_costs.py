@@ -142,7 +142,7 @@ def test_the_reader_is_added_to_what_we_counted(tmp_path: Path) -> None:
     assert found.measures[CostMeasure.TOKENS] == 530, "the passages are among what the reader read"
 
 
-def test_passages_are_read_by_somebody_even_if_no_model_says_so(tmp_path: Path) -> None:
+def test_passages_count_as_read_even_without_a_model(tmp_path: Path) -> None:
     story = ada_story(tmp_path, reader=PLAIN, system=COMPUTING)
     answer(story, "cat", tokens=480)
     answer(story, "dog", tokens=20)
@@ -154,7 +154,7 @@ def test_passages_are_read_by_somebody_even_if_no_model_says_so(tmp_path: Path) 
     assert found.measures[CostMeasure.MONEY] == 0
 
 
-def test_a_system_that_only_computes_spends_nothing_and_another_spends_nobody_knows_what(
+def test_a_system_that_only_computes_spends_nothing_and_another_spends_an_unknown_amount(
     tmp_path: Path,
 ) -> None:
     free, unknown = ada_story(tmp_path / "free", system=COMPUTING), ada_story(tmp_path / "other")

@@ -75,7 +75,7 @@ def sampled_report(checkpoints: int = 20) -> RunReport:
 
 
 def empty_report() -> RunReport:
-    """A run in which nothing was judged, and nobody says what anything cost."""
+    """A run in which nothing was judged, and no cost is known."""
     nothing = HeatmapCell(mean=None, eligible=0)
     columns = _columns(3)
     rows = tuple(HeatmapRow(category=name, cells=(nothing,) * 3) for name in CATEGORIES)

@@ -67,7 +67,7 @@ def test_a_run_costs_what_the_text_says() -> None:
     assert "recency 1.0 scores 1.90 (1.70–2.14) for 300 tokens an answer" in chart.summary
 
 
-def test_a_half_life_nobody_saw_says_from_when_it_may_be() -> None:
+def test_a_half_life_beyond_the_data_has_a_lower_bound() -> None:
     summary = CHARTS["survival-by-category"].summary
 
     assert "beyond 950 days (from 848)" in summary

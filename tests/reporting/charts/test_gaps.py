@@ -96,7 +96,7 @@ def test_a_lone_checkpoint_among_many_is_still_seen() -> None:
     assert [(p["x"], p["y"]) for p in drawn(found, "point")] == [(310, 5)]
 
 
-def test_costs_nobody_told_are_gaps_too() -> None:
+def test_unknown_costs_are_gaps_too() -> None:
     panel = next(v for v in views(CHARTS["costs-over-size"]) if "Passages" in heading(v))
     untold = [each.days for each in REPORT.costs.points if each.delivered_tokens is None]
 

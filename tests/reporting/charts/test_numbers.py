@@ -54,7 +54,7 @@ def test_rates_by_category_are_the_reports_with_the_tempting_ones_first() -> Non
     assert ends == {(rate.low, rate.high) for rate in known}
 
 
-def test_a_category_nobody_judged_has_words_and_no_bar() -> None:
+def test_a_category_without_verdicts_has_words_and_no_bar() -> None:
     spec = CHARTS["hallucination-by-category"].spec
     name = "Group session attribution"
 
@@ -167,7 +167,7 @@ def test_costs_are_the_reports_in_units_the_panel_names() -> None:
     ]
 
 
-def test_a_call_nobody_can_price_is_not_free() -> None:
+def test_an_unpriced_call_is_not_free() -> None:
     def priced(point: CostPoint) -> CostPoint:
         return point.replace(query_usage=Usage(calls=3, input_tokens=5, cost_usd=0.2, unpriced=1))
 

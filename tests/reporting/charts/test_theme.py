@@ -1,4 +1,4 @@
-"""Colours can be read on both grounds, and told apart by those who see fewer of them."""
+"""Colours can be read on both grounds, and distinguished with colour blindness."""
 
 from itertools import combinations, product
 

@@ -83,7 +83,7 @@ def test_the_verdict_is_told_whatever_it_is_and_a_baseline_kept_only_if_it_passe
 
 
 def test_nothing_from_a_pull_request_is_put_into_a_script() -> None:
-    """What an event says is written by strangers: scripts get it by the environment alone."""
+    """What an event says is untrusted: scripts get it by the environment alone."""
     assert not any("${{" in step.get("run", "") for step in steps())
 
 

@@ -37,7 +37,7 @@ ITEMS = questions(24, "factual-recall", "synthesis")
 
 
 def points(mark: int, **others: int) -> dict[Trial, int]:
-    """Every question at both checkpoints so many points; some by name others."""
+    """Every question at both checkpoints with these points; some by name with others."""
     return {trial(f"q{n}", label): others.get(f"q{n}", mark) for n in range(24) for label in LABELS}
 
 

@@ -101,7 +101,7 @@ def test_more_hallucination_is_always_darker(scale: ColourScale) -> None:
 
 @every_eye
 def test_every_eye_tells_neighbouring_scores_apart_by_lightness_alone(eye: str) -> None:
-    """A third of a point is told apart anywhere on the scale; the steps are even as well."""
+    """A third of a point is distinguishable anywhere on the scale; the steps are even as well."""
     means = [third / 3 for third in range(19)]
     lights = [seen(colour_score(mean, 6, ColourScale.COLOUR_BLIND), eye)[0] for mean in means]
 

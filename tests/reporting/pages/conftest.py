@@ -25,7 +25,7 @@ def browser_program() -> str | None:
 def browser() -> "Iterator[Browser]":
     """A headless browser; without one the test is skipped.
 
-    It goes with the last test here: while it runs, nobody can start an event loop.
+    It goes with the last test here: while it runs, no event loop can be started.
     """
     program = browser_program()
     if program is None:

@@ -48,7 +48,7 @@ def test_the_heatmap_tells_what_a_cell_stands_on(page: Path, visit: Visiting) ->
 
 
 def test_a_cell_not_measured_is_not_one_with_nothing_to_ask(page: Path, visit: Visiting) -> None:
-    """The fox was asked at four days and its answer is not judged; nobody asks for a decision."""
+    """The fox was asked at four days and its answer is not judged; no question asks for a decision."""
     seen = visit(page)
     row = seen.page.locator(".grid .row")
 
@@ -91,7 +91,7 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     assert seen.heard == []
 
 
-def test_whoever_goes_on_at_once_has_typed_all_the_same(page: Path, visit: Visiting) -> None:
+def test_a_search_is_kept_if_the_page_is_left_at_once(page: Path, visit: Visiting) -> None:
     seen = visit(page)
 
     seen.press("/")

@@ -85,12 +85,12 @@ LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
     ),
     FailureLeaf.STALE: "A superseded value is given as current.",
     FailureLeaf.WRONG_PLACE: "The value belongs to another session, person or persona.",
-    FailureLeaf.FABRICATED: "Something that was never told is stated as a fact.",
+    FailureLeaf.FABRICATED: "Something that is not in the history is stated as a fact.",
     FailureLeaf.REFUSED: (
         "A passage of that day was delivered, and the answer says that there is nothing, or "
         "refuses what it may tell."
     ),
-    FailureLeaf.LEAKED: "A secret is told to someone who must not know it.",
+    FailureLeaf.LEAKED: "A secret is disclosed to someone who must not know it.",
     FailureLeaf.INFRASTRUCTURE: "There is no answer to judge: the system failed or was too slow.",
     FailureLeaf.UNTRACED: (
         "Wrong for unknown reasons: what the system found, or what there was to find, is not known."
@@ -163,7 +163,7 @@ def _is_answerable(row: TrialRow) -> bool:
 CAUSE_RULES = (
     CauseRule(FailureLeaf.LEAKED, lambda row: bool(row.leaked)),
     CauseRule(FailureLeaf.INFRASTRUCTURE, lambda row: row.state is TrialState.NOT_ANSWERED),
-    # Another persona of the run was told this, and this one was not.
+    # It is in the history of another persona of the run, and not in this one's.
     CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_other_people and _is_fabrication(row)),
     # The question has no answer for this person, and the value is another person's.
     CauseRule(
@@ -244,7 +244,7 @@ DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.MISREAD,),
         lambda row: row.findings is None,
-        text="counted as misread may be refusals: the judge does not say what it notices",
+        text="counted as misread may be refusals: the judge reports no findings",
     ),
     AttributionDoubt(
         tuple(FailureLeaf),

@@ -11,7 +11,7 @@ its power is the one reported.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +69,24 @@ class QuestionSums:
         return not self.change.any()
 
 
-def _simulate_loss_power(
-    questions: QuestionSums, *, margin: float, notice: float, looks: int
-) -> dict[str, float | None]:
+class LossPower(NamedTuple):
+    """The power to detect a loss: fields of `GateLoss`."""
+
+    power: float
+    even_power: float
+    noticed: float | None
+
+
+class ProofPower(NamedTuple):
+    """The power to prove that a run lost nothing: fields of `GateLoss`."""
+
+    power: float
+    provable: float | None
+
+
+def simulate_loss_power(
+    questions: QuestionSums, *, margin: float, notice: float, looks: int = 1
+) -> LossPower:
     """The power to show that a true loss of `notice` exceeds the margin, with `looks` tests."""
     runs = _SimulatedRuns(questions)
     alpha = ALPHA / looks
@@ -79,24 +94,21 @@ def _simulate_loss_power(
     def compute_power(lost: float) -> float:
         return float(_is_detectable(-runs.drop_questions(lost, margin), alpha).mean())
 
-    return {
-        "power": compute_power(notice),
-        "even_power": float(_is_detectable(-runs.subtract_evenly(notice, margin), alpha).mean()),
-        "noticed": _find_smallest(compute_power, margin, runs.most),
-    }
+    return LossPower(
+        power=compute_power(notice),
+        even_power=float(_is_detectable(-runs.subtract_evenly(notice, margin), alpha).mean()),
+        noticed=_find_smallest(compute_power, margin, runs.most),
+    )
 
 
-def _simulate_proof_power(questions: QuestionSums, *, margin: float) -> dict[str, float | None]:
+def simulate_proof_power(questions: QuestionSums, *, margin: float) -> ProofPower:
     """The power to show that a run that lost nothing kept the margin."""
     runs = _SimulatedRuns(questions)
 
     def compute_power(tolerated: float) -> float:
         return float(_is_detectable(runs.append_lost(tolerated), ALPHA).mean())
 
-    return {
-        "power": compute_power(margin),
-        "provable": _find_smallest(compute_power, 0.0, FULL_SCORE),
-    }
+    return ProofPower(compute_power(margin), _find_smallest(compute_power, 0.0, FULL_SCORE))
 
 
 class _SimulatedRuns:
@@ -239,9 +251,9 @@ def measure_loss(
     if notice is None or questions.is_unchanged:
         return found
     if is_to_be_ruled_out:
-        return found.replace(**_simulate_proof_power(questions, margin=margin))
-    power = _simulate_loss_power(questions, margin=margin, notice=notice, looks=looks)
-    return found.replace(**power)
+        return found.replace(**simulate_proof_power(questions, margin=margin)._asdict())
+    power = simulate_loss_power(questions, margin=margin, notice=notice, looks=looks)
+    return found.replace(**power._asdict())
 
 
 def measure_losses(

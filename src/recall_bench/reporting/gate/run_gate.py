@@ -344,7 +344,7 @@ class _GateSide:
         if subject.score is not None and subject.score.questions < FEW_QUESTIONS:
             yield (
                 f"the {self._role} has {subject.score.questions} questions; intervals over fewer "
-                f"than {FEW_QUESTIONS} hold less often than they say"
+                f"than {FEW_QUESTIONS} are unreliable"
             )
 
 
