@@ -31,7 +31,7 @@ from engine import measured
 import recall_bench
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_estimates import (
+from recall_bench.reporting.eval_report import (
     ALL,
     ANSWERABLE,
     UNANSWERABLE,

@@ -27,7 +27,7 @@ from recall_bench.datasets.locomo import load
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_estimates import count_outcomes, group_scores
+from recall_bench.reporting.eval_report import count_outcomes, group_scores
 from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 from recall_bench.testing import ScriptedSystem
 from tests.hazards.making import (

@@ -21,8 +21,12 @@ from recall_bench.reporting.prompt_log import (
     read_log,
     render_log,
 )
-from recall_bench.reporting.selection_report import FORMAT, SelectionReport
-from recall_bench.reporting.selection_summary import ScoredTest, summarise_tests
+from recall_bench.reporting.selection_report import (
+    FORMAT,
+    ScoredTest,
+    SelectionReport,
+    summarise_tests,
+)
 
 AGENT: dict[str, object] = {
     "scheme": "double",

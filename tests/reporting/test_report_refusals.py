@@ -10,7 +10,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import Checkpoint, DatasetCard, Ingest
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.reporting.analyses.canary_watch import render_canaries
+from recall_bench.reporting.analyses.canaries import render_canaries
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials

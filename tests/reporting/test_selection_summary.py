@@ -6,7 +6,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.suite import NO_RECALL, RECALL
 from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.selection import SelectionOutcome, compare_selection
-from recall_bench.reporting.selection_summary import ScoredTest, summarise_tests
+from recall_bench.reporting.selection_report import ScoredTest, summarise_tests
 
 A, B, C, D = (f"memory/{name}.md" for name in "abcd")
 

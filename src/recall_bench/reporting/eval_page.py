@@ -11,8 +11,14 @@ from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
-from recall_bench.reporting.eval_estimates import ALL, EvalEstimate, EvalGroup
-from recall_bench.reporting.eval_report import KEYWORDS, ControlReport, EvalReport
+from recall_bench.reporting.eval_report import (
+    ALL,
+    KEYWORDS,
+    ControlReport,
+    EvalEstimate,
+    EvalGroup,
+    EvalReport,
+)
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.tables import make_table, render_markdown

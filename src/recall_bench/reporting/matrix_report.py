@@ -1,10 +1,46 @@
-"""The records of a matrix report, as written to `matrix.json`."""
+"""The report of a matrix: its records, as written to `matrix.json`, and how they are built.
 
+The runs of one system by several seeds are one table, each seed a further round of repeats. A question
+that several seeds ask stays one question: the bootstrap resamples questions with all their trials, and
+a p-value flips the sign of whole questions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.comparison import PairedComparison
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED
+from recall_bench.metrics.comparison import (
+    PairedComparison,
+    TrialMarks,
+    adjust_p_values,
+    compare,
+    split_marks,
+)
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.reporting.run_comparison import Contrast
+from recall_bench.metrics.marks import sum_tallies
+from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.analyses.costs import list_seconds
+from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.groups import estimate_marks, find_quantile
+from recall_bench.reporting.run_comparison import (
+    Contrast,
+    adjust_contrasts,
+    compare_pair,
+    is_significant,
+)
+from recall_bench.reporting.run_pairs import find_differences, pair_trials
+from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus, Summary, summarise
+from recall_bench.runs.trials import TrialRow, TrialTable, explain_missing_marks, read_trials
 
 
 class MissingCell(Record, frozen=True, kw_only=True):
@@ -134,3 +170,371 @@ class MatrixReport(Record, frozen=True, kw_only=True):
     between: tuple[SettingContrast, ...]
     comparisons: int
     """How many comparisons with the baseline the p-values are adjusted for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRun:
+    """A valid run of a cell, read."""
+
+    seed: int
+    folder: RunFolder
+    summary: Summary
+    table: TrialTable
+
+    @classmethod
+    def read(cls, seed: int, folder: RunFolder, summary: Summary) -> "CellRun":
+        """With all its trials."""
+        return cls(seed=seed, folder=folder, summary=summary, table=read_trials(folder))
+
+    @property
+    def plan(self) -> Plan:
+        """What was run."""
+        return self.folder.plan
+
+    @property
+    def usage(self) -> Usage:
+        """What judging, reading and our model endpoint cost."""
+        service = self.folder.service
+        return self.summary.costs.total + service.reader_usage + service.metered_total
+
+    @property
+    def ingest_s(self) -> float:
+        """Seconds that feeding and settling took."""
+        clocks = [part.clock for part in self.summary.checkpoints]
+        return sum(clock.ingest_s + clock.settle_s for clock in clocks)
+
+
+def merge_seeds(runs: Mapping[int, CellRun], seeds: Sequence[int]) -> TrialTable:
+    """All trials of these runs; the repeats of each seed follow those of the seed before."""
+    first = next(iter(runs.values()))
+    if len(seeds) == 1:
+        return first.table
+    repeats = first.plan.repeats
+    rows = tuple(
+        msgspec.structs.replace(
+            row,
+            trial=row.trial.replace(repeat=row.trial.repeat + repeats * seeds.index(seed)),
+        )
+        for seed, run in runs.items()
+        for row in run.table.rows
+    )
+    # A plan has one seed: the first stands for all, in every table alike.
+    plan = first.plan.replace(repeats=repeats * len(seeds), seed=seeds[0])
+    return TrialTable(plan=plan, rows=rows, items=first.table.items)
+
+
+_WIDEST = 3
+"""How many categories, and checkpoints, with the widest gap between systems are listed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _SystemRuns:
+    """One system under one setting."""
+
+    system: str
+    runs: dict[int, CellRun] = field(default_factory=dict)
+    table: TrialTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportCell:
+    """One cell of a matrix: where its run is, and why it stopped early if it did."""
+
+    setting: str
+    seed: int
+    system: str
+    folder: Path
+    reason: str | None = None
+
+
+def build_matrix_report(
+    name: str,
+    baseline: str,
+    systems: Sequence[str],
+    cells: Sequence[ReportCell],
+    *,
+    resamples: int = RESAMPLES,
+) -> MatrixReport:
+    """Report what the folders of all cells hold now; `systems` gives the order of the rows.
+
+    A cell that is missing, unfinished or invalid is listed as such and is in no figure.
+    """
+    runs: dict[tuple[str, str], dict[int, CellRun]] = {}
+    missing: list[MissingCell] = []
+    for cell in cells:
+        found = _open_valid(cell)
+        if isinstance(found, CellRun):
+            runs.setdefault((cell.setting, cell.system), {})[cell.seed] = found
+        else:
+            missing.append(found)
+    seeds = tuple(dict.fromkeys(cell.seed for cell in cells))
+    rows = {
+        (setting, system): _SystemRuns(system=system, runs=found, table=merge_seeds(found, seeds))
+        for (setting, system), found in runs.items()
+    }
+    compared = _MatrixComparison(baseline, systems, rows, resamples)
+    settings = list(dict.fromkeys(cell.setting for cell in cells))
+    some = next((run for found in runs.values() for run in found.values()), None)
+    return MatrixReport(
+        name=name,
+        baseline=baseline,
+        seeds=seeds,
+        personas=() if some is None else tuple(card.id for card in some.plan.scenarios),
+        judge=None if some is None else format_card(some.plan.judge),
+        missing=tuple(missing),
+        settings=tuple(compared.report_setting(each) for each in settings),
+        between=compared.compare_settings(settings),
+        comparisons=compared.count,
+    )
+
+
+def _open_valid(cell: ReportCell) -> CellRun | MissingCell:
+    reason = cell.reason
+    try:
+        folder = RunFolder.open(cell.folder)
+        summary = summarise(folder)
+        validity = summary.validity
+        if validity.status is RunStatus.VALID:
+            run = CellRun.read(cell.seed, folder, summary)
+            if (why := explain_missing_marks(run.table)) is None:
+                return run
+            problem = why
+        else:
+            problem = f"{validity.status.value}: {validity.reason}"
+            if reason is not None and reason not in problem:
+                problem += f" ({reason})"
+    except BenchError as error:
+        problem = reason or ("not begun" if isinstance(error, UsageError) else str(error))
+    return MissingCell(
+        setting=cell.setting,
+        seed=cell.seed,
+        system=cell.system,
+        reason=problem,
+        folder=str(cell.folder),
+    )
+
+
+class _MatrixComparison:
+    """Every comparison of the matrix, their p-values adjusted together."""
+
+    def __init__(
+        self,
+        baseline: str,
+        systems: Sequence[str],
+        rows: Mapping[tuple[str, str], _SystemRuns],
+        resamples: int,
+    ) -> None:
+        self._baseline = baseline
+        self._systems = systems
+        self._rows = rows
+        self._resamples = resamples
+        found = {
+            key: self._compare_baseline(key[0], row)
+            for key, row in rows.items()
+            if row.system != baseline
+        }
+        self._contrasts = adjust_contrasts(
+            {key: each for key, each in found.items() if isinstance(each, Contrast)}
+        )
+        self._refusals = {key: each for key, each in found.items() if isinstance(each, str)}
+        self._p_values = self._compare_others()
+
+    @property
+    def count(self) -> int:
+        """How many systems were compared with the baseline, over all settings."""
+        return len(self._contrasts)
+
+    def report_setting(self, name: str) -> SettingReport:
+        rows = [
+            row for system in self._systems if (row := self._rows.get((name, system))) is not None
+        ]
+        figures = tuple(_summarise_system(row, self._resamples) for row in rows)
+        return SettingReport(
+            name=name,
+            systems=figures,
+            against=tuple(
+                BaselineContrast(
+                    system=row.system,
+                    contrast=self._contrasts.get((name, row.system)),
+                    refusal=self._refusals.get((name, row.system)),
+                )
+                for row in rows
+                if row.system != self._baseline
+            ),
+            ranking=self._rank(name, figures),
+            widest=_find_widest(figures),
+        )
+
+    def compare_settings(self, names: Sequence[str]) -> tuple[SettingContrast, ...]:
+        """Each system under the first setting it has against each other one."""
+        found: dict[tuple[str, str, str], PairedComparison | str] = {}
+        differing: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        for system in self._systems:
+            held = [name for name in names if (name, system) in self._rows]
+            for other in held[1:]:
+                key = (system, held[0], other)
+                one, two = (self._rows[name, system] for name in (held[0], other))
+                differing[key] = tuple(
+                    str(u) for u in find_differences(one.table.plan, two.table.plan)
+                )
+                pairs = pair_trials(one.table, two.table)
+                each = self._compare(
+                    pairs.select_marks(one.table.points), pairs.select_marks(two.table.points)
+                )
+                found[key] = each or "the two have no trial in common that both have a mark for"
+        adjusted = adjust_p_values(
+            {k: each.p_value for k, each in found.items() if not isinstance(each, str)}
+        )
+        return tuple(
+            SettingContrast(
+                system=key[0],
+                first=key[1],
+                second=key[2],
+                comparison=None
+                if isinstance(each, str)
+                else each.replace(p_adjusted=adjusted[key]),
+                unlike=differing[key],
+                refusal=each if isinstance(each, str) else None,
+            )
+            for key, each in found.items()
+        )
+
+    def _compare_baseline(self, setting: str, row: _SystemRuns) -> Contrast | str:
+        base = self._rows.get((setting, self._baseline))
+        if base is None:
+            return f"the baseline {self._baseline} has no valid run under {setting}"
+        if (refusal := _explain_refusal(base, row)) is not None:
+            return refusal
+        pairs = pair_trials(base.table, row.table)
+        try:
+            return compare_pair(row.system, base.table, row.table, pairs, resamples=self._resamples)
+        except UsageError as error:
+            return str(error)
+
+    def _compare(self, first: TrialMarks, second: TrialMarks) -> PairedComparison | None:
+        return compare(first, second, seed=SEED, limits=POINTS, resamples=self._resamples)
+
+    def _compare_others(self) -> dict[tuple[str, str, str], float]:
+        """The adjusted p-value of every two systems but the baseline, in all settings."""
+        tested: dict[tuple[str, str, str], float] = {}
+        keys = [key for key in self._rows if key[1] != self._baseline]
+        for (setting, one), (other, two) in combinations(keys, 2):
+            if setting != other:
+                continue
+            first, second = self._rows[setting, one], self._rows[setting, two]
+            if _explain_refusal(first, second) is None:
+                pairs = pair_trials(first.table, second.table)
+                found = self._compare(
+                    pairs.select_marks(first.table.points), pairs.select_marks(second.table.points)
+                )
+                if found is not None:
+                    tested[setting, one, two] = found.p_value
+        return adjust_p_values(tested)
+
+    def _is_different(self, setting: str, one: str, two: str) -> bool:
+        """Whether two systems differ significantly; with the baseline as in its table."""
+        if self._baseline in (one, two):
+            other = two if one == self._baseline else one
+            found = self._contrasts.get((setting, other))
+            return found is not None and is_significant(found.overall.comparison)
+        known = (self._p_values.get(key) for key in ((setting, one, two), (setting, two, one)))
+        return any(p_value is not None and p_value <= ALPHA for p_value in known)
+
+    def _rank(self, setting: str, figures: Sequence[SystemFigures]) -> tuple[RankedSystem, ...]:
+        """By score, with the systems that each does not differ from significantly."""
+        names = [each.system for each in figures]
+        ranked = (
+            RankedSystem(
+                system=each.system,
+                score=each.score,
+                alike=tuple(
+                    name
+                    for name in names
+                    if name != each.system and not self._is_different(setting, each.system, name)
+                ),
+            )
+            for each in figures
+        )
+        return tuple(sorted(ranked, key=lambda each: -each.score.value))
+
+
+def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
+    """Why two systems may not be compared: `compare` refuses the same with the same words."""
+    shared = [seed for seed in first.runs if seed in second.runs]
+    if not shared:
+        return f"{first.system} and {second.system} have no seed in common"
+    for seed in shared:
+        one, two = first.runs[seed], second.runs[seed]
+        if found := find_differences(one.plan, two.plan):
+            words = " and ".join(map(str, found))
+            return (
+                f"{one.folder.path} and {two.folder.path} differ in {words}; run both alike, or "
+                "compare what they have in common with `compare --intersect`"
+            )
+    return None
+
+
+def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
+    table, runs = row.table, row.runs
+    tally = sum_tallies(run.summary.overall for run in runs.values())
+    score = estimate_marks(table.points, limits=POINTS, missing=tally.missing, resamples=resamples)
+    assert score is not None  # noqa: S101 - a run without a mark is not valid
+    checkpoints = [each.label for each in table.plan.checkpoints]
+    seconds = list_seconds(table.rows)
+    some = next(iter(runs.values())).summary
+    return SystemFigures(
+        system=row.system,
+        seeds=tuple(
+            SeedScore(seed=seed, folder=str(run.folder.path), score=mean)
+            for seed, run in runs.items()
+            if (mean := estimate_marks(run.table.points, limits=POINTS, resamples=resamples))
+            is not None
+        ),
+        score=score,
+        hallucination=estimate_marks(table.hallucinations, limits=RATE, resamples=resamples),
+        p50_s=find_quantile(seconds, 0.5),
+        p95_s=find_quantile(seconds, 0.95),
+        ingest_s=sum(run.ingest_s for run in runs.values()),
+        usage=sum((run.usage for run in runs.values()), start=Usage()),
+        owed=tally.owed,
+        not_answered=tally.not_answered,
+        not_judged=tally.not_judged,
+        categories=_average_places(table, some.asked_categories, lambda each: each.category),
+        checkpoints=_average_places(table, checkpoints, lambda each: each.trial.checkpoint),
+    )
+
+
+def _average_places(
+    table: TrialTable, names: Sequence[str], named: Callable[[TrialRow], str]
+) -> tuple[PlaceMean, ...]:
+    places = {row.trial: named(row) for row in table.rows}
+    marks = split_marks(table.points, places.__getitem__)
+    return tuple(
+        PlaceMean(
+            name=name,
+            mean=estimate_marks(marks.get(name, {}), limits=POINTS, resamples=CELL_RESAMPLES),
+        )
+        for name in names
+    )
+
+
+def _find_widest(figures: Sequence[SystemFigures]) -> tuple[WidestGap, ...]:
+    """The categories, then the checkpoints, where the best and the worst lie furthest apart."""
+    found: list[WidestGap] = []
+    for kind in ("category", "checkpoint"):
+        means: dict[str, dict[str, float]] = {}
+        for each in figures:
+            for place in each.categories if kind == "category" else each.checkpoints:
+                if place.mean is not None:
+                    means.setdefault(place.name, {})[each.system] = place.mean.value
+        apart = [_make_gap(kind, name, by) for name, by in means.items() if len(by) > 1]
+        wide = sorted(apart, key=lambda each: each.worst_mean - each.best_mean)
+        found += [each for each in wide[:_WIDEST] if each.best_mean > each.worst_mean]
+    return tuple(found)
+
+
+def _make_gap(kind: str, name: str, by: Mapping[str, float]) -> WidestGap:
+    best, worst = max(by, key=lambda system: by[system]), min(by, key=lambda system: by[system])
+    return WidestGap(
+        kind=kind, name=name, best=best, best_mean=by[best], worst=worst, worst_mean=by[worst]
+    )

@@ -23,8 +23,7 @@ from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.selection import CLASSES, SelectionOutcome
 from recall_bench.reporting.formats import format_p
-from recall_bench.reporting.selection_report import SelectionReport
-from recall_bench.reporting.selection_summary import SelectionShare
+from recall_bench.reporting.selection_report import SelectionReport, SelectionShare
 
 Trials = Sequence[bool]
 """Whether a test was PERFECT, for each trial with a class."""

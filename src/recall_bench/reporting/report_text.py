@@ -15,7 +15,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.attribution import Attribution
-from recall_bench.reporting.analyses.canary_watch import render_canaries
+from recall_bench.reporting.analyses.canaries import render_canaries
 from recall_bench.reporting.analyses.cost_units import (
     format_amount,
     format_cost,

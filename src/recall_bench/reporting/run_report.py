@@ -10,8 +10,7 @@ from recall_bench.core.record import Record
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.analyses.attribution import Attribution, count_causes
-from recall_bench.reporting.analyses.canaries import CanaryWatch
-from recall_bench.reporting.analyses.canary_watch import watch_file
+from recall_bench.reporting.analyses.canaries import CanaryWatch, watch_file
 from recall_bench.reporting.analyses.costs import (
     Pareto,
     RunCosts,

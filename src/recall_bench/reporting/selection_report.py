@@ -1,14 +1,19 @@
-"""The report of a selection run as JSON, as text and as `.result` files."""
+"""The report of a selection run: scores of every test, their summary, JSON, text and `.result` files."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.event import Answered, NotAnswered, TrialResult
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
+from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.result_file import (
     PresearchResult,
     ResultEntry,
@@ -16,19 +21,297 @@ from recall_bench.datasets.selection.result_file import (
     SuiteResult,
     write_result,
 )
-from recall_bench.datasets.selection.suite import Suite
-from recall_bench.metrics.selection import EVAL_VERSION, SelectionOutcome
-from recall_bench.reporting.formats import format_card, format_milliseconds, format_quantity
-from recall_bench.reporting.selection_summary import (
-    ScoredTest,
-    SelectionMean,
-    SelectionShare,
-    SelectionSummary,
-    score_tests,
-    summarise_tests,
+from recall_bench.datasets.selection.suite import NO_RECALL, RECALL, Suite
+from recall_bench.metrics.bootstrap import compute_wilson
+from recall_bench.metrics.estimate import estimate_mean
+from recall_bench.metrics.selection import (
+    CLASSES,
+    EVAL_VERSION,
+    SelectionComparison,
+    SelectionOutcome,
+    compare_selection,
 )
+from recall_bench.reporting.formats import format_card, format_milliseconds, format_quantity
+from recall_bench.reporting.groups import find_quantile, group_by
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary
+
+
+class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """One trial of a test, or a skipped test."""
+
+    test: str
+    repeat: int = 0
+    category: str
+    prompt: str
+    outcome: SelectionOutcome
+    expected: tuple[str, ...] = ()
+    recalled: tuple[str, ...] | None = None
+    """In the selector's order; None if it failed or was not asked."""
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Recalled names that are not on disk; they also count as extra."""
+    presearched: tuple[str, ...] | None = None
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    jaccard: float | None = None
+    seconds: float | None = None
+    usage: Usage | None = None
+    notes: tuple[str, ...] = ()
+    """The selector's remarks."""
+    fault: str | None = None
+    message: str | None = None
+
+
+def score_tests(folder: RunFolder, suite: Suite) -> tuple[ScoredTest, ...]:
+    """All tests asked so far, by name and repeat, and the skipped ones with an empty prompt."""
+    rows = [row for name in folder.scenarios for row in _score_scenario(folder, name, suite)]
+    rows += [
+        ScoredTest(
+            test=name,
+            category=RECALL if test.expected else NO_RECALL,
+            prompt=test.prompt,
+            outcome=SelectionOutcome.SKIP,
+            expected=test.expected,
+        )
+        for name, test in suite.skipped.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.test, row.repeat)))
+
+
+def _score_scenario(folder: RunFolder, scenario: str, suite: Suite) -> Iterator[ScoredTest]:
+    for result in folder.results(scenario):
+        if isinstance(result.outcome, NotAnswered):
+            yield _score_failure(result, result.outcome)
+        elif result.answered is not None:
+            yield _score_answer(result, result.answered, suite)
+
+
+def _score_failure(result: TrialResult, failure: NotAnswered) -> ScoredTest:
+    return ScoredTest(
+        test=result.item.id,
+        repeat=result.trial.repeat,
+        category=result.item.truth.category,
+        prompt=result.item.text,
+        outcome=SelectionOutcome.ERROR,
+        expected=result.item.truth.cited,
+        seconds=failure.seconds,
+        fault=failure.fault,
+        message=failure.message,
+    )
+
+
+def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> ScoredTest:
+    answer, expected = answered.answer, result.item.truth.cited
+    names = (passage.id for passage in answer.passages)
+    recalled = tuple(dict.fromkeys(name for name in names if name is not None))
+    found: SelectionComparison = compare_selection(expected, recalled)
+    details = {key: value for call in answer.tool_calls for key, value in call.items()}
+    return ScoredTest(
+        test=result.item.id,
+        repeat=result.trial.repeat,
+        category=result.item.truth.category,
+        prompt=result.item.text,
+        outcome=found.outcome,
+        expected=expected,
+        recalled=recalled,
+        missing=found.missing,
+        extra=found.extra,
+        unknown=tuple(name for name in recalled if name not in suite.names),
+        presearched=_parse_names(details.get("presearched")),
+        precision=found.precision,
+        recall=found.recall,
+        f1=found.f1,
+        jaccard=found.jaccard,
+        seconds=answered.seconds,
+        usage=answer.usage,
+        notes=_parse_names(details.get("notes")) or (),
+    )
+
+
+def _parse_names(value: object) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else None
+
+
+_MOST = 10
+"""Most near misses listed."""
+
+
+class SelectionShare(ComputedRecord, frozen=True, kw_only=True):
+    """A share of the tests, with its interval."""
+
+    count: int
+    of: int
+    value: float
+    interval: tuple[float, float] | None
+    """At 95 %; None for a single test."""
+
+
+class SelectionMean(ComputedRecord, frozen=True, kw_only=True):
+    """A mean over the tests it applies to, with its interval."""
+
+    value: float
+    of: int
+    interval: tuple[float, float] | None
+
+
+class MemoryGroup(Record, frozen=True, kw_only=True):
+    """Memories that were recalled or missed together."""
+
+    names: tuple[str, ...]
+    tests: int
+    """Number of tests."""
+
+
+class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """The summary of one run of a suite."""
+
+    tests: int
+    """Different tests, skipped ones included."""
+    trials: int
+    """Trials of all tests, and skipped tests."""
+    perfect: int
+    overrecall: int
+    underrecall: int
+    error: int
+    skip: int
+    open: int
+    """Trials not asked yet."""
+    perfect_of_put: SelectionShare | None
+    """PERFECT of all trials asked; a failed selection counts as not perfect."""
+    perfect_share: SelectionShare | None
+    """Of the trials with a class; None if there is none."""
+    overrecall_share: SelectionShare | None
+    underrecall_share: SelectionShare | None
+    precision: SelectionMean | None
+    recall: SelectionMean | None
+    f1: SelectionMean | None
+    jaccard: SelectionMean | None
+    false_positives: SelectionShare | None
+    """Tests that should recall nothing and recalled something."""
+    memories_overrecalled: int
+    memories_underrecalled: int
+    unknown: dict[str, int]
+    """Returned names that are not on disk, with their counts."""
+    often_extra: tuple[MemoryGroup, ...]
+    extra_together: tuple[MemoryGroup, ...]
+    """Pairs that are over-recalled together: one topic, or two similar memories."""
+    often_missing: tuple[MemoryGroup, ...]
+    steady: SelectionShare | None
+    """Tests with the same class in every repeat; None without repeats."""
+    p50_s: float | None
+    p95_s: float | None
+    usage: Usage | None
+    faults: dict[str, int]
+
+    @property
+    def classed(self) -> int:
+        """Trials with a class."""
+        return self.perfect + self.overrecall + self.underrecall
+
+
+def summarise_tests(
+    scored: Sequence[ScoredTest], wasted: Usage | None = None, *, still_open: int = 0
+) -> SelectionSummary:
+    """Summarise all tests; `wasted` is the usage of failed selections."""
+    counts = Counter(row.outcome for row in scored)
+    put = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
+    classed = [row for row in scored if row.outcome in CLASSES]
+    quiet = [row for row in classed if row.category == NO_RECALL]
+    seconds = [row.seconds for row in classed if row.seconds is not None]
+    return SelectionSummary(
+        tests=len({row.test for row in scored}),
+        trials=len(scored) + still_open,
+        perfect=counts[SelectionOutcome.PERFECT],
+        overrecall=counts[SelectionOutcome.OVERRECALL],
+        underrecall=counts[SelectionOutcome.UNDERRECALL],
+        error=counts[SelectionOutcome.ERROR],
+        skip=counts[SelectionOutcome.SKIP],
+        open=still_open,
+        perfect_of_put=_compute_share(put, lambda row: row.outcome is SelectionOutcome.PERFECT),
+        perfect_share=_compute_share(classed, lambda row: row.outcome is SelectionOutcome.PERFECT),
+        overrecall_share=_compute_share(
+            classed, lambda row: row.outcome is SelectionOutcome.OVERRECALL
+        ),
+        underrecall_share=_compute_share(
+            classed, lambda row: row.outcome is SelectionOutcome.UNDERRECALL
+        ),
+        precision=_compute_mean(classed, lambda row: row.precision),
+        recall=_compute_mean(classed, lambda row: row.recall),
+        f1=_compute_mean(classed, lambda row: row.f1),
+        jaccard=_compute_mean(classed, lambda row: row.jaccard),
+        false_positives=_compute_share(quiet, lambda row: bool(row.recalled)),
+        memories_overrecalled=sum(len(row.extra) for row in classed),
+        memories_underrecalled=sum(len(row.missing) for row in classed),
+        unknown=dict(Counter(name for row in classed for name in row.unknown).most_common()),
+        often_extra=_count_often((name,) for row in classed for name in row.extra),
+        extra_together=_count_often(
+            pair for row in classed for pair in combinations(sorted(row.extra), 2)
+        ),
+        often_missing=_count_often((name,) for row in classed for name in row.missing),
+        steady=_compute_steady(classed),
+        p50_s=find_quantile(seconds, 0.5),
+        p95_s=find_quantile(seconds, 0.95),
+        usage=_sum_usage(scored, wasted),
+        faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
+    )
+
+
+def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | None:
+    spent = [row.usage for row in scored if row.usage is not None]
+    if wasted is not None and wasted != Usage():
+        spent.append(wasted)
+    return sum(spent, start=Usage()) if spent else None
+
+
+def _compute_share(
+    rows: Sequence[ScoredTest], has: Callable[[ScoredTest], bool]
+) -> SelectionShare | None:
+    """A share with its interval; the repeats of a test count as one observation."""
+    if not rows:
+        return None
+    count = sum(map(has, rows))
+    tests, value = len({row.test for row in rows}), count / len(rows)
+    interval = compute_wilson(value * tests, tests)
+    return SelectionShare(count=count, of=len(rows), value=value, interval=interval)
+
+
+def _compute_mean(
+    rows: Sequence[ScoredTest], value: Callable[[ScoredTest], float | None]
+) -> SelectionMean | None:
+    having = [(row, number) for row in rows if (number := value(row)) is not None]
+    if not having:
+        return None
+    values = [number for _, number in having]
+    tests = [row.test for row, _ in having]
+    found = estimate_mean(values, tests, ["suite"] * len(values))
+    interval = None if found is None else found.interval
+    return SelectionMean(value=fmean(values), of=len(values), interval=interval)
+
+
+def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
+    counted = Counter(groups)
+    ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+    least = 2 if any(len(names) > 1 for names in counted) else 1
+    return tuple(
+        MemoryGroup(names=names, tests=count) for names, count in ranked[:_MOST] if count >= least
+    )
+
+
+def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionShare | None:
+    repeated = [each for each in group_by(rows, lambda row: row.test).values() if len(each) > 1]
+    if not repeated:
+        return None
+    same = sum(len({row.outcome for row in each}) == 1 for each in repeated)
+    return SelectionShare(
+        count=same,
+        of=len(repeated),
+        value=same / len(repeated),
+        interval=compute_wilson(same, len(repeated)),
+    )
+
 
 FORMAT = "recall-bench-select/1"
 REPORT = "select.json"

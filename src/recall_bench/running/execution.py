@@ -56,7 +56,7 @@ def _count_shard(job: Job, states: TrialStates) -> ShardProgress | None:
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
     """Every file a run leaves beside its journal, where the settings want it."""
-    from recall_bench.reporting.heatmap.heatmap_files import build_run_heatmap
+    from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     questions = settings.question_log or folder.path / QUESTIONS

@@ -97,7 +97,7 @@ def report_matrix(
     **options: int,
 ) -> MatrixReport:
     """Report what the folders of the cells hold now; options are those of the comparison."""
-    from recall_bench.reporting.matrix_comparison import ReportCell, build_matrix_report
+    from recall_bench.reporting.matrix_report import ReportCell, build_matrix_report
 
     reasons = {each.cell.label: each.reason for each in outcomes}
     found = [

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from recall_bench.cli.canaries import canaries_command
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.reporting.analyses.canary_watch import read_canaries
+from recall_bench.reporting.analyses.canaries import read_canaries
 from recall_bench.runs.run_folder import RunFolder
 from tests.reporting.simulated_runs import LABELS, questions, write_run, write_run_at
 from tests.written_runs import trial

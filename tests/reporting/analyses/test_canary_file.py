@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.reporting.analyses.canaries import CanaryQuestion
-from recall_bench.reporting.analyses.canary_watch import read_canaries, write_canaries
+from recall_bench.reporting.analyses.canaries import CanaryQuestion, read_canaries, write_canaries
 from tests.reporting.analyses.answer_tables import MADE_UP, asked, table_of
 
 CANARY = CanaryQuestion(

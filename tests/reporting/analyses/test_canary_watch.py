@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from recall_bench.core.trial_states import TrialState
-from recall_bench.reporting.analyses.canaries import CanaryQuestion, CanaryWatch, find_canaries
-from recall_bench.reporting.analyses.canary_watch import (
+from recall_bench.reporting.analyses.canaries import (
+    CanaryQuestion,
+    CanaryWatch,
     compare_canaries,
+    find_canaries,
     is_recovery,
     render_canaries,
     update_canaries,

@@ -11,8 +11,7 @@ import pytest
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
-from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 from recall_bench.runs.result_files import export_files
 from tests.conftest import shared_data
@@ -97,7 +96,7 @@ def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
     story.both(trial("dog"))
 
     for data in all_three(story):
-        assert (data.done, data.visits) == (1, 2)
+        assert (data.done, data.planned_checkpoints) == (1, 2)
         assert data.columns == ("2d", "4d")
         assert data.overall[0].score == 6.0
         assert data.overall[1].score is None
@@ -109,7 +108,7 @@ def test_a_persona_not_started_is_still_to_do_everywhere(tmp_path: Path) -> None
         story.both(each)
 
     for data in all_three(story):
-        assert (data.done, data.visits) == (2, 4)
+        assert (data.done, data.planned_checkpoints) == (2, 4)
         assert "2 personas: ada, bob" in data.subtitle[0]
 
 
@@ -127,7 +126,7 @@ def test_a_dry_run_shows_only_what_it_visits(tmp_path: Path) -> None:
 
     for data in all_three(story):
         assert data.columns == ("2d",)
-        assert (data.done, data.visits) == (1, 1)
+        assert (data.done, data.planned_checkpoints) == (1, 1)
 
 
 def test_the_caption_names_system_persona_judge_date_and_dataset(finished: Story) -> None:
@@ -201,7 +200,7 @@ def test_a_mean_over_nothing_is_no_measurement(tmp_path: Path) -> None:
 def test_a_result_that_lacks_checkpoints_says_so(tmp_path: Path) -> None:
     data = read(tmp_path, original(part("30d", 30, 5.0, 3)))
 
-    assert (data.done, data.visits) == (1, 2)
+    assert (data.done, data.planned_checkpoints) == (1, 2)
 
 
 @pytest.mark.parametrize("key", ["answer", "referenceAnswer"])
@@ -263,7 +262,7 @@ def test_a_repeated_checkpoint_holds_as_last_written(tmp_path: Path) -> None:
     )
 
     assert data.overall[0].score == 5.0
-    assert (data.done, data.visits) == (1, 2)
+    assert (data.done, data.planned_checkpoints) == (1, 2)
 
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
@@ -312,7 +311,7 @@ def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
 
     assert len(data.columns) == 30
     assert data.columns[-1] == "180d"
-    assert (data.done, data.visits) == (30, 30)
+    assert (data.done, data.planned_checkpoints) == (30, 30)
     assert len(data.categories) == 8
     assert sum(cell.count for cell in data.overall) == 1639
     assert data.cells[0][0].score == 6.0

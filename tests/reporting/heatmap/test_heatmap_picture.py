@@ -45,7 +45,7 @@ def make_heatmap(row: tuple[PictureCell, ...] = (MEASURED,), **changes: Any) -> 
         overall=(MEASURED,) * len(row),
         hallucination=(RATE,) * len(row),
         done=len(row),
-        visits=len(row),
+        planned_checkpoints=len(row),
         intervals="95 % bootstrap interval over questions (seed 42)",
     )
     return replace(data, **changes)
@@ -248,7 +248,7 @@ def test_the_legend_explains_every_state() -> None:
     [
         ({"is_stub": True}, "STUB JUDGE: scores mean nothing"),
         ({"invalid": "12 of 90 trials failed"}, "INVALID: 12 of 90 trials failed"),
-        ({"done": 10, "visits": 50}, "UNFINISHED: 10 of 50 checkpoints"),
+        ({"done": 10, "planned_checkpoints": 50}, "UNFINISHED: 10 of 50 checkpoints"),
     ],
 )
 def test_what_a_reader_must_know_is_in_the_picture(changes: dict[str, Any], words: str) -> None:

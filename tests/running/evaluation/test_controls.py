@@ -8,8 +8,7 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.datasets.eval_dataset import EvalMode
-from recall_bench.reporting.eval_estimates import ALL
-from recall_bench.reporting.eval_report import ControlReport, EvalReport
+from recall_bench.reporting.eval_report import ALL, ControlReport, EvalReport
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from tests.running.evaluation.eval_datasets import (

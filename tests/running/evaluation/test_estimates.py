@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.reporting.eval_estimates import (
+from recall_bench.reporting.eval_report import (
     AbstentionCounts,
     EvalCounts,
     EvalEstimate,

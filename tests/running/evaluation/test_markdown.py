@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import SystemCard
-from recall_bench.reporting.eval_estimates import EvalCounts
 from recall_bench.reporting.eval_page import render_page
-from recall_bench.reporting.eval_report import EvalReport
+from recall_bench.reporting.eval_report import EvalCounts, EvalReport
 from tests.running.evaluation.eval_datasets import (
     PAINTED,
     SOLD,

@@ -1,17 +1,43 @@
 """The data of a heatmap picture, from a run folder or from files of the public format."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+import mmap
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta
+
+from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.memory import Asker
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
 from recall_bench.reporting.formats import format_card
 from recall_bench.runs.estimates import Heatmap, RunEstimates
-from recall_bench.runs.estimates import HeatmapCell as Measured
+from recall_bench.runs.estimates import HeatmapCell
+from recall_bench.runs.result_format import (
+    CheckpointFigures,
+    CheckpointRow,
+    ClosingRow,
+    HeaderRow,
+    MetadataRow,
+    ProgressLine,
+    RangeRow,
+    ResultFigures,
+    RunSettingRow,
+)
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import PersonaSummary, RunStatus, Summary, summarise
+from recall_bench.runs.summary import (
+    STUB,
+    PersonaSummary,
+    RunStatus,
+    Summary,
+    list_names,
+    summarise,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +45,7 @@ class PictureCell:
     """One measurement."""
 
     score: float | None
-    """Mean points of six, or percent of judged answers; None if nothing was measured."""
+    """Mean points of six, or percent of judged answers; None if nothing was heatmap."""
     count: int
     """How many trials the mean is over."""
     eligible: int | None = None
@@ -58,8 +84,8 @@ class HeatmapData:
     """In percent of judged answers."""
     done: int
     """Checkpoints with nothing left to do, over all personas."""
-    visits: int
-    """Checkpoints there are to visit, over all personas."""
+    planned_checkpoints: int
+    """Planned checkpoints, over all personas."""
     is_stub: bool = False
     invalid: str | None = None
     """Why the scores must not be quoted."""
@@ -135,7 +161,7 @@ class HeatmapCaption:
             yield f"{self.questions:,} questions in the dataset"
         yield f"{self.trials:,} trials counted"
         if self.sample is not None:
-            yield f"at most {self.sample} older questions a checkpoint"
+            yield f"at most {self.sample} older questions per checkpoint"
         groups = f"group questions {'on' if self.groups_enabled else 'off'}"
         if self.groups_enabled and not self.knows_asker:
             groups += ", boundaries not applicable: the system cannot know who asks"
@@ -150,30 +176,31 @@ def _join_facts(facts: Iterable[str]) -> str:
 
 def build_run_heatmap(folder: RunFolder, summary: Summary | None = None) -> HeatmapData:
     """The heatmap of a run as far as it is done, over all personas."""
-    counted = summarise(folder) if summary is None else summary
-    return build_heatmap(folder, counted, RunEstimates.get(folder).build_heatmap())
+    return build_heatmap(
+        folder, summary or summarise(folder), RunEstimates.get(folder).build_heatmap()
+    )
 
 
-def build_heatmap(folder: RunFolder, counted: Summary, measured: Heatmap) -> HeatmapData:
+def build_heatmap(folder: RunFolder, summary: Summary, heatmap: Heatmap) -> HeatmapData:
     """A heatmap of one persona, or of all together."""
-    invalid = counted.validity.status is RunStatus.INVALID
-    parts = [each for each in counted.personas if measured.persona in (None, each.id)]
-    caption = _build_caption(folder, parts, measured.persona)
+    invalid = summary.validity.status is RunStatus.INVALID
+    parts = [each for each in summary.personas if heatmap.persona in (None, each.id)]
+    caption = _build_caption(folder, parts, heatmap.persona)
     return HeatmapData(
         title=caption.title,
         subtitle=caption.subtitle,
-        categories=tuple(row.category for row in measured.rows),
-        columns=tuple(checkpoint.label for checkpoint in measured.columns),
-        cells=tuple(tuple(_convert_cell(cell) for cell in row.cells) for row in measured.rows),
-        overall=tuple(_convert_cell(cell) for cell in measured.overall),
-        hallucination=tuple(_convert_cell(cell, scale=100) for cell in measured.hallucination),
+        categories=tuple(row.category for row in heatmap.rows),
+        columns=tuple(checkpoint.label for checkpoint in heatmap.columns),
+        cells=tuple(tuple(_convert_cell(cell) for cell in row.cells) for row in heatmap.rows),
+        overall=tuple(_convert_cell(cell) for cell in heatmap.overall),
+        hallucination=tuple(_convert_cell(cell, scale=100) for cell in heatmap.hallucination),
         done=sum(part.is_done for each in parts for part in each.checkpoints),
-        visits=counted.planned_checkpoints
-        if measured.persona is None
+        planned_checkpoints=summary.planned_checkpoints
+        if heatmap.persona is None
         else len(parts[0].checkpoints),
-        is_stub=counted.is_stub,
-        invalid=counted.validity.reason if invalid else None,
-        intervals=describe_resampling({c.mean.method for c in measured.overall if c.mean}, SEED),
+        is_stub=summary.is_stub,
+        invalid=summary.validity.reason if invalid else None,
+        intervals=describe_resampling({c.mean.method for c in heatmap.overall if c.mean}, SEED),
     )
 
 
@@ -202,7 +229,7 @@ def _build_caption(
     )
 
 
-def _convert_cell(cell: Measured, *, scale: float = 1) -> PictureCell:
+def _convert_cell(cell: HeatmapCell, *, scale: float = 1) -> PictureCell:
     found = cell.mean
     if found is None:
         return PictureCell(score=None, count=0, eligible=cell.eligible)
@@ -223,3 +250,299 @@ def describe_resampling(methods: Collection[IntervalMethod], seed: int) -> str |
         return None
     drawn = "personas" if IntervalMethod.PERSONAS in methods else "questions"
     return f"95 % bootstrap interval over {drawn} (seed {seed})"
+
+
+_FigureCount = Annotated[int, Meta(ge=0)]
+
+
+class _IntervalRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
+    """One mean."""
+
+    low: float | None
+    high: float | None
+    method: IntervalMethod
+    questions: _FigureCount
+    missing: _FigureCount
+
+
+class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
+    """One checkpoint."""
+
+    range: str = ""
+    overall: IntervalFigure | None = None
+    hallucination_rate: IntervalFigure | None = None
+    categories: dict[str, IntervalFigure | None] = {}
+
+
+class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
+    """All checkpoints, the personas together."""
+
+    seed: int
+    checkpoints: tuple[CheckpointIntervals, ...]
+
+    @property
+    def words(self) -> str | None:
+        """How they were made; None if there is none."""
+        found = [known.overall for known in self.checkpoints if known.overall is not None]
+        return describe_resampling({figure.method for figure in found}, self.seed)
+
+    def select_labels(self, labels: Iterable[str]) -> list[CheckpointIntervals]:
+        """What is known of each of these checkpoints, which may be nothing."""
+        by_label = {known.range: known for known in self.checkpoints}
+        return [by_label.get(label, CheckpointIntervals()) for label in labels]
+
+
+def join_intervals(
+    cells: Iterable[PictureCell], figures: Iterable[IntervalFigure | None]
+) -> tuple[PictureCell, ...]:
+    """The cells with their intervals."""
+    return tuple(
+        cell
+        if found is None or cell.score is None
+        else replace(
+            cell, low=found.low, high=found.high, questions=found.questions, missing=found.missing
+        )
+        for cell, found in zip(cells, figures, strict=True)
+    )
+
+
+class _ResultWithIntervals(ResultFigures, frozen=True, kw_only=True):
+    estimates: ResultIntervals | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HeatmapSource:
+    """What either file says, in one shape."""
+
+    at: datetime
+    adapter: str
+    setting: RunSettingRow
+    ranges: tuple[RangeRow, ...]
+    personas: tuple[str, ...]
+    parts: tuple[CheckpointFigures, ...]
+    questions: int | None
+    invalid: str | None
+    estimates: ResultIntervals | None = None
+
+
+def load_heatmap(path: Path) -> HeatmapData:
+    """The heatmap of a run folder, a `result.json` or a `progress.jsonl`, of any harness."""
+    if path.is_dir():
+        folder = RunFolder.open(path)
+        if folder.plan.unjudged:
+            raise UsageError(
+                f"{path}: nothing was judged in this run, so there are no marks to draw"
+            )
+        return build_run_heatmap(folder)
+    if not path.exists():
+        raise UsageError(
+            f"{path}: does not exist; name a run folder, result.json or progress.jsonl"
+        )
+    return load_progress_heatmap(path) if path.suffix == ".jsonl" else load_result_heatmap(path)
+
+
+def load_result_heatmap(path: Path) -> HeatmapData:
+    """The heatmap of a `result.json`; its question results are passed over unread."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            found = msgspec.json.decode(memoryview(text), type=_ResultWithIntervals)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(f"{path}: is not a result.json ({error})") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    names = tuple(persona.persona_id for persona in found.personas)
+    return _assemble_heatmap(
+        _HeatmapSource(
+            at=found.timestamp,
+            adapter=found.adapter_name,
+            setting=found.metadata,
+            ranges=found.ranges,
+            personas=(*names, *found.metadata.not_started),
+            parts=tuple(part for persona in found.personas for part in persona.range_results),
+            questions=found.metadata.unique_q_a_pair_count,
+            invalid=_read_invalid(found.metadata),
+            estimates=found.estimates,
+        )
+    )
+
+
+def load_progress_heatmap(path: Path) -> HeatmapData:
+    """The heatmap of a `progress.jsonl`, which may stop anywhere."""
+    header: HeaderRow | None = None
+    closing: ClosingRow | None = None
+    parts: dict[tuple[str, str], CheckpointRow] = {}
+    for record in _read_records(path):
+        match record:
+            case HeaderRow():
+                header, closing = record, None
+            case CheckpointRow():
+                parts[record.persona_id, record.range.label] = record
+            case ClosingRow():
+                closing = record
+    if header is None:
+        raise DataError(f"{path}: has no header line; it is not a progress.jsonl")
+    return _assemble_heatmap(
+        _HeatmapSource(
+            at=header.timestamp,
+            adapter=header.adapter_name,
+            setting=header,
+            ranges=(*header.ranges, *(part.range for part in parts.values())),
+            personas=tuple(dict.fromkeys([*header.personas, *(name for name, _ in parts)])),
+            parts=tuple(parts.values()),
+            questions=None if closing is None else closing.unique_q_a_pair_count,
+            invalid=None if closing is None else _read_invalid(closing),
+        )
+    )
+
+
+def _read_records(path: Path) -> Iterator[ProgressLine]:
+    decoder: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield decoder.decode(line)
+                except (msgspec.DecodeError, ValueError) as error:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise DataError(f"{path}, line {number}: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
+    columns, names = _list_columns(source), _list_categories(source)
+    parts = [[part for part in source.parts if part.range.label == label] for label in columns]
+    intervals = source.estimates
+    known = (
+        [CheckpointIntervals() for _ in columns]
+        if intervals is None
+        else intervals.select_labels(columns)
+    )
+    caption = _read_caption(source)
+    return HeatmapData(
+        title=caption.title,
+        subtitle=caption.subtitle,
+        categories=names,
+        columns=columns,
+        cells=tuple(
+            join_intervals(
+                (_merge_cells(_find_category(part, name) for part in each) for each in parts),
+                (each.categories.get(name) for each in known),
+            )
+            for name in names
+        ),
+        overall=join_intervals(
+            (_merge_cells(_build_overall(part) for part in each) for each in parts),
+            (each.overall for each in known),
+        ),
+        hallucination=join_intervals(
+            (_merge_cells(_build_rate(part) for part in each) for each in parts),
+            (each.hallucination_rate for each in known),
+        ),
+        done=sum(part.complete for part in source.parts),
+        planned_checkpoints=len(columns) * len(source.personas),
+        is_stub=_is_stub(source),
+        invalid=source.invalid,
+        intervals=None if intervals is None else intervals.words,
+    )
+
+
+def _list_columns(source: _HeatmapSource) -> tuple[str, ...]:
+    days = {each.label: each.days for each in source.ranges}
+    if source.setting.dry_run:
+        days = {part.range.label: part.range.days for part in source.parts}
+    return tuple(sorted(days, key=lambda label: days[label]))
+
+
+def _list_categories(source: _HeatmapSource) -> tuple[str, ...]:
+    setting = source.setting
+    found = (score.category for part in source.parts for score in part.category_scores)
+    return tuple(
+        name
+        for name in list_names(found, CATEGORIES)
+        if (setting.groups_enabled or name not in GROUP_CATEGORIES)
+        and (setting.knows_asker or name != BOUNDARY)
+    )
+
+
+def _read_caption(source: _HeatmapSource) -> HeatmapCaption:
+    setting = source.setting
+    judge, appellate = setting.judge, setting.appellate_judge
+    return HeatmapCaption(
+        system=source.adapter if setting.system is None else str(setting.system),
+        personas=source.personas,
+        judge=setting.judge_model if judge is None else str(judge),
+        appellate=setting.appellate_judge_model if appellate is None else str(appellate),
+        at=source.at,
+        dataset=setting.dataset_digest,
+        plan=setting.plan_digest,
+        questions=source.questions,
+        trials=sum(part.questions_evaluated for part in source.parts),
+        sample=setting.sample,
+        judge_memory_window=setting.judge_memory_window,
+        groups_enabled=setting.groups_enabled,
+        knows_asker=setting.knows_asker,
+        is_dry_run=setting.dry_run,
+    )
+
+
+def _is_stub(source: _HeatmapSource) -> bool:
+    if source.setting.judge is not None:
+        return source.setting.judge.name == STUB
+    overall = [_build_overall(part).score for part in source.parts]
+    scores = [score for score in overall if score is not None]
+    return source.setting.judge_model is None and bool(scores) and not any(scores)
+
+
+def _read_invalid(record: MetadataRow | ClosingRow) -> str | None:
+    if record.validity != RunStatus.INVALID:
+        return None
+    return record.invalid_reason or "too many trials failed"
+
+
+def _find_category(part: CheckpointFigures, name: str) -> PictureCell:
+    for found in part.category_scores:
+        if found.category == name:
+            return _build_cell(found.mean_score, found.question_count, found.eligible_count)
+    return PictureCell(score=None, count=0)
+
+
+def _build_overall(part: CheckpointFigures) -> PictureCell:
+    known = [score.eligible_count for score in part.category_scores]
+    eligible = sum(count for count in known if count is not None)
+    return _build_cell(
+        part.overall_score, part.questions_evaluated, None if None in known else eligible
+    )
+
+
+def _build_rate(part: CheckpointFigures) -> PictureCell:
+    judged = part.questions_evaluated if part.judged is None else part.judged
+    return _build_cell(part.hallucination_rate, judged, _build_overall(part).eligible)
+
+
+def _merge_cells(cells: Iterable[PictureCell]) -> PictureCell:
+    """Several personas' cells as one: the mean weighted by count, the eligible summed."""
+    parts = list(cells)
+    known = [cell.eligible for cell in parts if cell.eligible is not None]
+    return PictureCell(
+        score=_average((cell.score or 0.0, cell.count) for cell in parts),
+        count=sum(cell.count for cell in parts),
+        eligible=sum(known) if known else None,
+    )
+
+
+def _average(weighted: Iterable[tuple[float, int]]) -> float | None:
+    parts = list(weighted)
+    count = sum(weight for _, weight in parts)
+    return sum(value * weight for value, weight in parts) / count if count else None
+
+
+def _build_cell(score: float | None, count: int, eligible: int | None) -> PictureCell:
+    if score is None or count == 0:
+        return PictureCell(score=None, count=0, eligible=eligible)
+    return PictureCell(score=score, count=count, eligible=eligible)

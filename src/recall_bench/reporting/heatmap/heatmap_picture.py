@@ -266,8 +266,8 @@ def _list_notices(data: HeatmapData) -> Iterator[tuple[str, str]]:
         yield "STUB JUDGE: scores mean nothing", ALARM
     if data.invalid is not None:
         yield f"INVALID: {data.invalid}", ALARM
-    if data.done < data.visits:
-        yield f"UNFINISHED: {data.done} of {data.visits} checkpoints", WARNING
+    if data.done < data.planned_checkpoints:
+        yield f"UNFINISHED: {data.done} of {data.planned_checkpoints} checkpoints", WARNING
 
 
 def _describe_heatmap(data: HeatmapData) -> str:
