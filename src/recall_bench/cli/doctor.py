@@ -96,12 +96,9 @@ def _render_diagnosis(result: "DoctorResult") -> str:
         lines.append("")
     clock = "unknown" if diagnosis.clock is None else diagnosis.clock.value
     asker = "unknown" if diagnosis.asker is None else diagnosis.asker.value
-    lines += [
-        f"  {'seen to know the date':34} {clock}",
-        f"  {'seen to take the asker as':34} {asker}",
-    ]
-    lines += [f"  {name:34} {value:,.2f}" for name, value in diagnosis.figures.items()]
-    return "\n".join(lines)
+    facts = {"seen to know the date": clock, "seen to take the asker as": asker}
+    facts |= {name: f"{value:,.2f}" for name, value in diagnosis.figures.items()}
+    return "\n".join([*lines, *(f"  {name:34} {text}" for name, text in facts.items())])
 
 
 BROKEN = 1
@@ -141,7 +138,15 @@ def check_adapter_command(
         click.echo(format_json(report))
     else:
         click.echo(report.rendered())
-    return _report_failures(report)
+    if not report.failures:
+        return 0
+    broken = ", ".join(check.name for check in report.failures)
+    click.echo(
+        f"error: {report.system.name} breaks the contract: {broken}; "
+        "see what each check says above",
+        err=True,
+    )
+    return BROKEN
 
 
 def _run_checks(
@@ -164,15 +169,3 @@ def _run_checks(
             await system.close()
 
     return anyio.run(run_and_close)
-
-
-def _report_failures(report: "ContractReport") -> int:
-    broken = [check.name for check in report.failures]
-    if not broken:
-        return 0
-    click.echo(
-        f"error: {report.system.name} breaks the contract: {', '.join(broken)}; "
-        "see what each check says above",
-        err=True,
-    )
-    return BROKEN

@@ -3,14 +3,10 @@
 import signal
 import threading
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import click
 
 from recall_bench.cli.options import option
-
-if TYPE_CHECKING:
-    from recall_bench.core.usage import Usage
 
 
 @click.command("endpoint")
@@ -32,6 +28,8 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     Prints the environment variables for a product, and at the end the cost.
     """
     from recall_bench.core.settings import Settings
+    from recall_bench.core.usage import JudgingCosts, Usage
+    from recall_bench.reporting.run_facts import describe_costs
     from recall_bench.systems.endpoint.model_endpoint import UNUSED_KEY, build_endpoint
 
     asked_to_stop = threading.Event()
@@ -55,11 +53,5 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    click.echo(_format_spending(serving.meter.total), err=True)
-
-
-def _format_spending(usage: "Usage") -> str:
-    from recall_bench.core.usage import JudgingCosts, Usage
-    from recall_bench.reporting.run_facts import describe_costs
-
-    return describe_costs(JudgingCosts(total=usage, reviewing=Usage()))
+    costs = JudgingCosts(total=serving.meter.total, reviewing=Usage())
+    click.echo(describe_costs(costs), err=True)

@@ -129,12 +129,12 @@ def _run_evaluation(request: "EvalRequest") -> "EvalResult":
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     click.echo(f"run folder: {job.folder}", err=True)
+
+    def print_control(name: str) -> None:
+        click.echo(f"  for comparison: {name}", err=True)
+
     with watch_run(job, is_terse=True) as (observe, joined):
-        return evaluate(assembled, observe, _print_baseline, joined)
-
-
-def _print_baseline(name: str) -> None:
-    click.echo(f"  for comparison: {name}", err=True)
+        return evaluate(assembled, observe, print_control, joined)
 
 
 def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:

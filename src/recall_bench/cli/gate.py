@@ -10,7 +10,6 @@ from recall_bench.cli.options import PATH, add_json_option, option, select_given
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.reporting.gate.gate_checks import GateReport
     from recall_bench.reporting.gate.gate_rules import GateRules
 
 
@@ -68,7 +67,8 @@ def gate_command(
     Exits with 0 if it passed, 11 if it failed, and 12 if that cannot be decided: a run is
     unfinished, the two are not comparable, or a rule's quantity was not measured.
     """
-    from recall_bench.reporting.gate.gate_output import render_gate
+    from recall_bench.core.atomic_file import replace_file
+    from recall_bench.reporting.gate.gate_output import render_gate, render_junit, render_markdown
     from recall_bench.reporting.gate.run_gate import check_run
     from recall_bench.runs.run_folder import RunFolder
 
@@ -76,10 +76,14 @@ def gate_command(
     wanted = {flag: path for flag, path in files.items() if path is not None}
     _refuse_unwritable(wanted)
     rules = _read_rules(rules_file, min_category, select_given(flags))
-    folders = [None if path is None else RunFolder.open(path) for path in (run, baseline)]
-    assert folders[0] is not None  # noqa: S101 - an argument
-    found = check_run(folders[0], folders[1], rules)
-    _write(found, wanted)
+    other = None if baseline is None else RunFolder.open(baseline)
+    found = check_run(RunFolder.open(run), other, rules)
+    for path, content in (
+        (junit, render_junit(found)),
+        (markdown, render_markdown(found).encode()),
+    ):
+        if path is not None:
+            replace_file(path, content)
     click.echo(format_json(found) if as_json else render_gate(found))
     return found.verdict.exit_code
 
@@ -126,13 +130,3 @@ def _refuse_unwritable(files: dict[str, Path]) -> None:
             raise UsageError(f"{flag}: {path} is not a file; name one")
     if len({path.resolve() for path in files.values()}) < len(files):
         raise UsageError(f"{' and '.join(files)} name the same file; name two")
-
-
-def _write(found: "GateReport", files: dict[str, Path]) -> None:
-    from recall_bench.core.atomic_file import replace_file
-    from recall_bench.reporting.gate.gate_output import render_junit, render_markdown
-
-    if "--junit" in files:
-        replace_file(files["--junit"], render_junit(found))
-    if "--markdown" in files:
-        replace_file(files["--markdown"], render_markdown(found).encode())

@@ -1,7 +1,6 @@
 """The command `lint`: problems of a dataset."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,9 +8,6 @@ from recall_bench.cli.console import format_json
 from recall_bench.cli.options import MultiValueCommand, add_json_option, setting_options
 from recall_bench.core.errors import DataError
 from recall_bench.datasets.lint.lint_corpus import Severity
-
-if TYPE_CHECKING:
-    from recall_bench.datasets.lint.lint_report import LintReport
 
 
 @click.command("lint", cls=MultiValueCommand)
@@ -42,8 +38,13 @@ def lint_command(
     Exits with 3 if there are errors.
     """
     from recall_bench.core.settings import Settings
-    from recall_bench.datasets.lint.lint_report import choose_lints, lint_story
+    from recall_bench.datasets.lint.lint_report import (
+        choose_lints,
+        lint_story,
+        render_lint_report,
+    )
     from recall_bench.generate.shipped_personas import find_story, resolve_personas
+    from recall_bench.reporting.formats import format_quantity
 
     lints = choose_lints(only, skip)
     folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))
@@ -55,21 +56,11 @@ def lint_command(
         )
         reports.append(found)
         if not as_json:
-            _print_report(found, everything=everything)
+            click.echo(render_lint_report(found, everything=everything) + "\n")
     if as_json:
         click.echo(format_json(reports))
-    return _report_errors(reports)
-
-
-def _print_report(report: "LintReport", *, everything: bool) -> None:
-    from recall_bench.datasets.lint.lint_report import render_lint_report
-
-    click.echo(render_lint_report(report, everything=everything) + "\n")
-
-
-def _report_errors(reports: "list[LintReport]") -> int:
     errors = sum(report.count(Severity.ERROR) for report in reports)
     if errors:
-        noun = "error" if errors == 1 else "errors"
-        click.echo(f"error: found {errors} {noun}; correct the files named above", err=True)
+        found_errors = format_quantity(errors, "error")
+        click.echo(f"error: found {found_errors}; correct the files named above", err=True)
     return DataError.exit_code if errors else 0

@@ -252,10 +252,5 @@ def plan_command(
     click.echo(text)
 
 
-def _list_run_flags() -> list[click.Parameter]:
-    """The flags of `run`, without those of its output."""
-    own = {each.name for each in plan_command.params} | {"as_grid"}
-    return [each for each in run_command.params if each.name not in own]
-
-
-plan_command.params += _list_run_flags()
+_OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid"}
+plan_command.params += [each for each in run_command.params if each.name not in _OWN_FLAGS]

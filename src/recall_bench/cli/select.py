@@ -70,13 +70,16 @@ def run_command(
 
     Without arguments it runs the example of the package with the built-in hybrid.
     """
+    from recall_bench.running.selection_run import SelectionRequest
+
     wanted = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
     result = {name: flags.pop(name) for name in ("name", "log")}
     _refuse_bad_flags(wanted, result)
     if (conf := flags.pop("agent_conf")) is not None:
         flags["config"] = (*flags["config"], f"conf={conf.resolve()}")
     flags["error_budget"] = flags["error_budget"] or 0.0
-    request = _build_request(flags, wanted)
+    given = {"selector": "hybrid", **select_given(wanted)}
+    request = SelectionRequest(settings=read_flags(None, flags), **given)
     with forward_to_stderr():
         selected = _run_selection(request)
     _write_results(selected, result, is_compat=compat)
@@ -174,13 +177,6 @@ def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
         raise UsageError(f"--name: {name!r} is no name for a file; leave folders out")
     if result["log"] is not None:
         refuse_others(result["log"])
-
-
-def _build_request(flags: dict[str, Any], wanted: dict[str, Any]) -> "SelectionRequest":
-    from recall_bench.running.selection_run import SelectionRequest
-
-    said = select_given(wanted)
-    return SelectionRequest(settings=read_flags(None, flags), **{"selector": "hybrid", **said})
 
 
 def _run_selection(request: "SelectionRequest") -> "SelectionRun":

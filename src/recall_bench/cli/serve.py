@@ -49,6 +49,9 @@ def serve_command(
     """
     import anyio
 
+    from recall_bench.core.settings import Settings
+    from recall_bench.systems.resolver import resolve_system
+
     if sum((stdio, grpc is not None, http is not None)) > 1:
         raise UsageError("--stdio, --grpc and --http exclude each other; give one")
     serve = (
@@ -59,15 +62,9 @@ def serve_command(
         else _make_grpc_server(grpc or DEFAULT)
     )
     with forward_to_stderr():
-        anyio.run(_serve_until_signal, _resolve_adapter(adapter, config), serve, max_shards)
+        system = resolve_system(Settings(adapter=adapter, config=parse_config(config)))
+        anyio.run(_serve_until_signal, system, serve, max_shards)
     return 0
-
-
-def _resolve_adapter(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
-    from recall_bench.core.settings import Settings
-    from recall_bench.systems.resolver import resolve_system
-
-    return resolve_system(Settings(adapter=adapter, config=parse_config(config)))
 
 
 async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: int | None) -> None:

@@ -107,21 +107,9 @@ def _compute_first_ranks(total: int, size: int, places: int) -> list[float]:
     ]
 
 
-def _expect_hit(total: int, sizes: Sizes, places: int) -> float:
-    return 1 - _compute_absence(total, sum(sizes), places)
-
-
 def _expect_finds(total: int, sizes: Sizes, places: int) -> float:
     """Compute the expected number of gold units found."""
     return sum(1 - _compute_absence(total, size, places) for size in sizes)
-
-
-def _expect_recall(total: int, sizes: Sizes, places: int) -> float:
-    return _expect_finds(total, sizes, places) / len(sizes)
-
-
-def _expect_precision(total: int, sizes: Sizes, places: int) -> float:
-    return _expect_finds(total, sizes, places) / places
 
 
 @_cache_results
@@ -139,10 +127,6 @@ def _expect_recall_all(total: int, sizes: Sizes, places: int) -> float:
     drawn = min(places, total)
     ways = sum(count * comb(total - left_out, drawn) for left_out, count in signed.items() if count)
     return ways / comb(total, drawn)
-
-
-def _expect_reciprocal_rank(total: int, sizes: Sizes, places: int) -> float:
-    return _expect_reciprocal(total, sum(sizes), places)
 
 
 @_cache_results
@@ -179,11 +163,11 @@ def _expect_ndcg(discount: Callable[[int], float], total: int, sizes: Sizes, pla
 
 
 _EXPECTED: dict[str, Expected] = {
-    "hit": _expect_hit,
-    "recall": _expect_recall,
+    "hit": lambda total, sizes, places: 1 - _compute_absence(total, sum(sizes), places),
+    "recall": lambda total, sizes, places: _expect_finds(total, sizes, places) / len(sizes),
     "recall_all": _expect_recall_all,
-    "precision": _expect_precision,
-    "mrr": _expect_reciprocal_rank,
+    "precision": lambda total, sizes, places: _expect_finds(total, sizes, places) / places,
+    "mrr": lambda total, sizes, places: _expect_reciprocal(total, sum(sizes), places),
     "map": _expect_average_precision,
     "ndcg": partial(_expect_ndcg, standard_discount),
     "ndcg_lme": partial(_expect_ndcg, longmemeval_discount),

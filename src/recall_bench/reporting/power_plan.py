@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
@@ -20,6 +21,7 @@ from recall_bench.metrics.power import (
     measure_spread,
 )
 from recall_bench.reporting.run_pairs import pair_trials
+from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.trials import TrialTable
 
 LISTED_DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)
@@ -187,12 +189,15 @@ def render_power(found: PowerReport) -> str:
 def _render_facts(found: PowerReport) -> Iterator[str]:
     ground = found.ground
     if found.needed is not None:
-        yield from format_fact("Needed", _describe_requirement(found.needed))
+        needed = f"{found.needed.questions:,} different questions"
+        wanted = f"to see a difference of {found.needed.difference:g} in points of {FULL_MARKS}"
+        yield from format_fact("Needed", f"{needed}, {wanted}")
     if found.shown is not None:
         yield from format_fact("Shown", _describe_detectable(found.shown, found.alpha))
     yield from format_fact("From", ground.source)
     yield from format_fact("Varies", _describe_spread(ground))
-    yield from format_fact("Asked", _describe_asks(ground))
+    asks = "once" if ground.asks == 1 else f"{ground.asks:.3g} times"
+    yield from format_fact("Asked", f"each question {asks}")
     yield from format_fact("Noticed", f"{found.power:.0%} of the time".replace("%", " %"))
     yield from format_fact("False alarms", f"{found.alpha:.0%} of the time".replace("%", " %"))
 
@@ -202,19 +207,6 @@ def _describe_spread(ground: PowerBasis) -> str:
     if ground.asks == 1:
         return words
     return f"{words}; differences on one question correlate by {ground.spread.correlation:.2f}"
-
-
-def _describe_asks(ground: PowerBasis) -> str:
-    if ground.asks == 1:
-        return "each question once"
-    return f"each question {ground.asks:.3g} times"
-
-
-def _describe_requirement(needed: QuestionsNeeded) -> str:
-    return (
-        f"{needed.questions:,} different questions, to see a difference of {needed.difference:g} "
-        f"in points of {FULL_MARKS}"
-    )
 
 
 def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
@@ -230,15 +222,13 @@ def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
 
 
 def _render_tables(found: PowerReport) -> Iterator[str]:
-    yield f"{'difference':>10}{'takes questions':>19}{'':8}{'questions':>9}{'show':>11}"
-    rows = max(len(found.differences), len(found.sizes))
-    for place in range(rows):
-        left = right = ""
-        if place < len(found.differences):
-            needed = found.differences[place]
-            left = f"{needed.difference:>10.2f}{needed.questions:>19,}"
-        if place < len(found.sizes):
-            shown = found.sizes[place]
-            smallest = NO_DATA if shown.difference is None else f"{shown.difference:.2f}"
-            right = f"{shown.questions:>9,}{smallest:>11}"
-        yield f"{left:29}{'':8}{right}".rstrip()
+    """Both tables side by side."""
+    needed = [(f"{each.difference:.2f}", f"{each.questions:,}") for each in found.differences]
+    shown = [
+        (f"{each.questions:,}", NO_DATA if each.difference is None else f"{each.difference:.2f}")
+        for each in found.sizes
+    ]
+    left = Table((Column("difference", 10), Column("takes questions", 19)), needed, gap="")
+    right = Table((Column("questions", 9), Column("show", 11)), shown, gap="")
+    for one, other in zip_longest(render_text(left), render_text(right), fillvalue=""):
+        yield f"{one:37}{other}".rstrip()

@@ -1,21 +1,23 @@
 """Compare the verdicts of two runs on the same answers, and render the table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from statistics import fmean
 
+from recall_bench.core.plain_text import NO_DATA, format_heading
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
-from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES, Verdict
 from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.groups import group_by, order_categories
+from recall_bench.reporting.tables import make_table, render_text
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import list_names
 
 OVERALL = "OVERALL"
 
-_LABEL = 27
-_NOTHING = "--"
+_JudgedTwice = tuple[str, TrialStatus, TrialStatus]
+"""The category of an answer, and its two verdicts."""
 
 
 class MarkChange(ComputedRecord, frozen=True, kw_only=True):
@@ -44,55 +46,39 @@ class VerdictChanges(Record, frozen=True, kw_only=True):
 
 def compare_verdicts(before: RunFolder, after: RunFolder) -> VerdictChanges:
     """Compare two runs' verdicts on the same answers."""
-    groups: dict[str, _ChangeSums] = {}
-    overall = _ChangeSums()
+    judged: list[_JudgedTwice] = []
     unpaired = 0
     for category, old, new in _iterate_pairs(before, after):
         if old.state is TrialState.JUDGED and new.state is TrialState.JUDGED:
-            groups.setdefault(category, _ChangeSums()).add(old, new)
-            overall.add(old, new)
+            judged.append((category, old, new))
         elif TrialState.JUDGED in (old.state, new.state):
             unpaired += 1
+    groups = group_by(judged, lambda each: each[0])
     return VerdictChanges(
         judge_before=_format_judges(before.plan),
         judge_after=_format_judges(after.plan),
-        overall=overall.build(),
-        categories={
-            name: groups[name].build() for name in list_names(groups, CATEGORIES) if name in groups
-        },
+        overall=_measure_change(judged),
+        categories={name: _measure_change(groups[name]) for name in order_categories(groups)},
         unpaired=unpaired,
     )
 
 
-class _ChangeSums:
-    """Sums over one group of pairs."""
+def _measure_change(judged: Sequence[_JudgedTwice]) -> MarkChange:
+    before, after = [old for _, old, _ in judged], [new for _, _, new in judged]
+    passes = [(_is_pass(old), _is_pass(new)) for _, old, new in judged]
+    return MarkChange(
+        answers=len(judged),
+        before=_average_marks(before),
+        after=_average_marks(after),
+        gained=sum(new and not old for old, new in passes),
+        lost=sum(old and not new for old, new in passes),
+    )
 
-    def __init__(self) -> None:
-        self._answers = self._gained = self._lost = 0
-        self._before = dict.fromkeys(SCALES, 0)
-        self._after = dict.fromkeys(SCALES, 0)
 
-    def add(self, old: TrialStatus, new: TrialStatus) -> None:
-        self._answers += 1
-        for mark in SCALES:
-            self._before[mark] += getattr(old, mark)
-            self._after[mark] += getattr(new, mark)
-        self._gained += not _is_pass(old) and _is_pass(new)
-        self._lost += _is_pass(old) and not _is_pass(new)
-
-    def build(self) -> MarkChange:
-        def average(points: dict[str, int]) -> dict[str, float]:
-            if not self._answers:
-                return {}
-            return {mark: total / self._answers for mark, total in points.items()}
-
-        return MarkChange(
-            answers=self._answers,
-            before=average(self._before),
-            after=average(self._after),
-            gained=self._gained,
-            lost=self._lost,
-        )
+def _average_marks(verdicts: Sequence[TrialStatus]) -> dict[str, float]:
+    if not verdicts:
+        return {}
+    return {mark: fmean(getattr(each, mark) for each in verdicts) for mark in SCALES}
 
 
 @cache
@@ -101,9 +87,7 @@ def _is_pass(standing: TrialStatus) -> bool:
     return not verdict.is_failure
 
 
-def _iterate_pairs(
-    before: RunFolder, after: RunFolder
-) -> Iterator[tuple[str, TrialStatus, TrialStatus]]:
+def _iterate_pairs(before: RunFolder, after: RunFolder) -> Iterator[_JudgedTwice]:
     for scenario, old in before.states.scenarios.items():
         new = after.states.scenarios[scenario]
         for row in range(len(old.checkpoint_plans)):
@@ -119,27 +103,25 @@ def _format_judges(plan: Plan) -> str:
 
 def render_changes(changes: VerdictChanges) -> str:
     """A table: one row a category, each mark's mean before and after, passes gained and lost."""
-    title = f"Judged again · {changes.overall.answers} answers"
-    lines = [title, "═" * len(title), f"before  {changes.judge_before}"]
-    lines += [f"after   {changes.judge_after}", ""]
-    heads = "".join(f"{mark:^17}" for mark in SCALES)
-    lines.append(f"{'mean before → after':{_LABEL}}{'n':>6}  {heads}{'gained':>8}{'lost':>7}")
-    rows = {**changes.categories, OVERALL: changes.overall}
-    lines += [_format_row(name, change) for name, change in rows.items()]
+    heads = ("mean before → after", "n", *SCALES, "gained", "lost")
+    rows = [
+        [
+            name,
+            f"{change.answers:,}",
+            *(
+                f"{change.before[mark]:.2f} → {change.after[mark]:.2f}"
+                if change.answers
+                else NO_DATA
+                for mark in SCALES
+            ),
+            f"+{change.gained}",
+            f"-{change.lost}",
+        ]
+        for name, change in {**changes.categories, OVERALL: changes.overall}.items()
+    ]
+    lines = format_heading(f"Judged again · {changes.overall.answers} answers", rule="═")
+    lines += [f"before  {changes.judge_before}", f"after   {changes.judge_after}", ""]
+    lines += render_text(make_table(heads, rows))
     if changes.unpaired:
         lines.append(f"({changes.unpaired} answers have a verdict in only one of the runs)")
     return "\n".join(lines)
-
-
-def _format_row(name: str, change: MarkChange) -> str:
-    cells = "".join(
-        f"{change.before[mark]:>6.2f} → {change.after[mark]:<5.2f}{'':3}"
-        if change.answers
-        else f"{_NOTHING:^17}"
-        for mark in SCALES
-    )
-    label = "".join(letter if letter.isprintable() else " " for letter in name)
-    return (
-        f"{label[: _LABEL - 1]:{_LABEL}}{change.answers:>6}  {cells}"
-        f"{'+' + str(change.gained):>8}{'-' + str(change.lost):>7}"
-    )

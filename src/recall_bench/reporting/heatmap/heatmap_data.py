@@ -16,8 +16,7 @@ from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
 from recall_bench.reporting.formats import format_card
-from recall_bench.runs.estimates import Heatmap, RunEstimates
-from recall_bench.runs.estimates import HeatmapCell
+from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates
 from recall_bench.runs.result_format import (
     CheckpointFigures,
     CheckpointRow,
