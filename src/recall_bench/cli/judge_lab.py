@@ -25,7 +25,6 @@ from recall_bench.core.errors import UsageError
 if TYPE_CHECKING:
     from recall_bench.core.scenario import Scenario
     from recall_bench.core.verdict import Judge
-    from recall_bench.judging.lab.audit.audit import AuditReport
     from recall_bench.judging.lab.calibration_fit import TrainedCalibration
     from recall_bench.judging.lab.correction import JudgedRun
 
@@ -148,6 +147,7 @@ def audit_command(
     full marks.
     """
     from recall_bench.judging.lab.audit.audit import audit_judge, build_audit_set
+    from recall_bench.reporting.judge_tables import render_audit, render_audits
     from recall_bench.reporting.pictures import check_picture_path
 
     if chart is not None:
@@ -169,7 +169,10 @@ def audit_command(
         )
         for judge in asked
     ]
-    click.echo(_render_audits(reports, as_json=as_json))
+    if as_json:
+        click.echo(format_json(reports[0] if len(reports) == 1 else reports))
+    else:
+        click.echo(render_audit(reports[0]) if len(reports) == 1 else render_audits(reports))
     if chart is not None:
         from recall_bench.reporting.judge_charts import write_audit_chart
 
@@ -189,14 +192,6 @@ def _load_scenarios(
     settings = Settings(data=data, personas=wanted, arcs=arcs)
     folders = resolve_personas(settings, show_build)
     return [find_story(folder, arcs).load(settings) for folder in folders.values()]
-
-
-def _render_audits(reports: "list[AuditReport]", *, as_json: bool) -> str:
-    from recall_bench.reporting.judge_tables import render_audit, render_audits
-
-    if len(reports) == 1:
-        return format_json(reports[0]) if as_json else render_audit(reports[0])
-    return format_json(reports) if as_json else render_audits(reports)
 
 
 @judge_lab_command.command("correct")

@@ -138,14 +138,6 @@ def _score_recall_all(found: Sequence[int], gold: int, places: int) -> float:
     return float(bisect_right(found, places) == gold)
 
 
-def _score_precision(found: Sequence[int], _: int, places: int) -> float:
-    return bisect_right(found, places) / places
-
-
-def _score_reciprocal_rank(found: Sequence[int], _: int, places: int) -> float:
-    return 1 / found[0] if found and found[0] <= places else 0.0
-
-
 def _score_average_precision(found: Sequence[int], gold: int, places: int) -> float:
     inside = takewhile(lambda rank: rank <= places, found)
     return sum(count / rank for count, rank in enumerate(inside, start=1)) / gold
@@ -164,7 +156,7 @@ _AT_CUTOFFS: dict[str, tuple[Formula, str]] = {
     "recall": (_score_recall, "share of the gold units that are found up to rank {k}"),
     "recall_all": (_score_recall_all, "1 if every gold unit is found up to rank {k}, else 0"),
     "precision": (
-        _score_precision,
+        lambda found, _, places: bisect_right(found, places) / places,
         "gold units found up to rank {k}, divided by {k} even where fewer passages came",
     ),
     "ndcg": (
@@ -179,7 +171,7 @@ _AT_CUTOFFS: dict[str, tuple[Formula, str]] = {
 
 _AT_DEPTH: dict[str, tuple[Formula, str]] = {
     "mrr": (
-        _score_reciprocal_rank,
+        lambda found, _, places: 1 / found[0] if found and found[0] <= places else 0.0,
         "1/rank of the first gold unit found up to rank {k}, 0 without one",
     ),
     "map": (

@@ -192,7 +192,9 @@ def _draw_lines(
     sizes = np.asarray(days, np.float64)
     marks = np.asarray(values, np.float64)
     middle = float(sizes.mean())
-    columns = _build_columns(marks, sizes - middle)
+    away = sizes - middle
+    # The sums of these columns determine a line.
+    columns = np.column_stack([np.ones(len(away)), away, away**2, marks, marks * away])
     sums = groups.sum_columns(columns, groups.unit)
     height, slope = _fit_lines(sums.sum(axis=0, keepdims=True))
     heights, slopes = _fit_lines(
@@ -210,14 +212,9 @@ def _draw_lines(
             for each in (groups.sum_columns(columns, ResampledUnit.QUESTIONS), sums)
         ),
         values=marks,
-        away=sizes - middle,
+        away=away,
         limits=limits,
     )
-
-
-def _build_columns(values: Floats, sizes: Floats) -> Floats:
-    """Build the columns whose sums determine a line."""
-    return np.column_stack([np.ones(len(sizes)), sizes, sizes**2, values, values * sizes])
 
 
 def _fit_lines(sums: Floats) -> tuple[Floats, Floats]:

@@ -100,7 +100,7 @@ class _EvalPage:
                     name,
                     f"{found.counted:,}",
                     f"**{_format_number(found.mean)}**",
-                    _format_interval(found),
+                    _DASH if found.interval is None else "{:.3f} to {:.3f}".format(*found.interval),
                     _format_number(found.chance),
                     *floors,
                     _format_number(found.ceiling),
@@ -370,13 +370,6 @@ def _format_share(part: int, whole: int) -> str:
 
 def _format_number(value: float | None) -> str:
     return _DASH if value is None else f"{value:.3f}"
-
-
-def _format_interval(found: EvalEstimate) -> str:
-    if found.interval is None:
-        return _DASH
-    low, high = found.interval
-    return f"{low:.3f} to {high:.3f}"
 
 
 def _format_settings(settings: Mapping[str, object]) -> str:

@@ -97,8 +97,12 @@ class RetrievalScorer:
         self, facts: Facts, passages: Sequence[Passage], found: RetrievalScores
     ) -> None:
         """Wordings in what was returned, and what as many at random would hold."""
-        returned = [ReturnedPassage(each.text, self._find_source(each)) for each in passages]
         episodes = self._scenario.episodes
+        sources = {episode.day: episode.text for episode in episodes}
+        returned = [
+            ReturnedPassage(each.text, None if each.day is None else sources.get(each.day))
+            for each in passages
+        ]
         drawn = {
             EvidenceLayer.SNIPPET: [turn.text for episode in episodes for turn in episode.turns],
             EvidenceLayer.DOCUMENT: [episode.text for episode in episodes],
@@ -181,11 +185,6 @@ class RetrievalScorer:
             for turn in episode.turns
         ]
         return sum(sizes) / len(sizes) if sum(sizes) else None
-
-    def _find_source(self, passage: Passage) -> str | None:
-        if passage.day is None or passage.day not in self._episodes:
-            return None
-        return self._episodes[passage.day].text
 
     def _score_evidence_text(self, item: Item, passages: Sequence[Passage]) -> float:
         cited = {
@@ -304,7 +303,9 @@ class QuestionScorer:
         item, answered = result.item, result.answered
         passages = () if answered is None else answered.answer.passages
         found = self._finder.score(item, passages)
-        outcome = _name_outcome(result)
+        outcome = OPEN if answered is None else ANSWERED
+        if isinstance(result.outcome, NotAnswered):
+            outcome = result.outcome.fault
         scored = ScoredQuestion(
             scenario=result.trial.scenario,
             item=item.id,
@@ -335,7 +336,10 @@ class QuestionScorer:
         # A trap of signs alone, such as "?", is nothing that an answer could hold.
         traps = [trap for trap in item.truth.distractors if split_words(trap)]
         said = None if item.choices else text
-        guessed = self._score_guess(item)
+        # What naming any of the options gets.
+        guessed = {
+            name: 1 / len(item.choices) for name in self._methodology.answers if item.choices
+        }
         return scored.replace(
             figures=figures,
             chance={**scored.chance, **guessed} if guessed else scored.chance,
@@ -345,11 +349,6 @@ class QuestionScorer:
             longest_option=score_longest_option(item) if item.choices else None,
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
-
-    def _score_guess(self, item: Item) -> Figures:
-        """What naming any of the options gets."""
-        names = self._methodology.answers if item.choices else ()
-        return {name: 1 / len(item.choices) for name in names}
 
     def _score_protocols(self, item: Item, text: str) -> Figures:
         figures: Figures = {}
@@ -394,14 +393,6 @@ def _is_applicable(protocol: str, item: Item) -> bool:
     if protocol in ("choice/letter", "personamem/official"):
         return bool(item.choices)
     return protocol == "locomo/official" or item.truth.expects is Expects.ANSWER
-
-
-def _name_outcome(result: TrialResult) -> str:
-    match result.outcome:
-        case NotAnswered(fault=fault):
-            return fault
-        case _:
-            return OPEN if result.answered is None else ANSWERED
 
 
 def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:

@@ -61,7 +61,9 @@ def publish_report(
     stories, missing = _load_stories(folder, data, building)
     summary = summarise(folder)
     report = build_report(folder, table, beside=others, canaries=canaries, summary=summary)
-    target = _check_folder(run / "report" if into is None else into)
+    target = run / "report" if into is None else into
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: is a file; name a folder for the report")
     figures = target / FIGURES_FILE
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
     with (
@@ -73,12 +75,6 @@ def publish_report(
         )
         files = (page, figures, *heatmaps, *drawn())
     return PublishedReport(report=report, files=files, notes=() if missing is None else (missing,))
-
-
-def _check_folder(target: Path) -> Path:
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{target}: is a file; name a folder for the report")
-    return target
 
 
 def _write_page(

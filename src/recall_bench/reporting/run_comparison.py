@@ -255,7 +255,7 @@ def _average(marks: TrialMarks, trials: list[Trial]) -> float:
 def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
     """Which run is better and how sure that is, or which difference would have been detected."""
     both = runs[0], next(run for run in runs if run.letter == contrast.letter)
-    first, second = map(_name_run, both)
+    first, second = (f"{run.letter} ({run.system})" for run in both)
     if contrast.is_identical:
         return (
             f"{second} and {first} are identical: each of the {contrast.owed:,} trials that both "
@@ -322,10 +322,6 @@ def _describe_limit(found: PairedComparison) -> str:
     if found.detectable is None:
         return "; with so few questions no difference can be shown"
     return f"; a difference below {found.detectable:.2f} could not have been seen reliably"
-
-
-def _name_run(run: RunCard) -> str:
-    return f"{run.letter} ({run.system})"
 
 
 def compare_runs(

@@ -119,7 +119,8 @@ def _compare_conditions(first: Plan, second: Plan) -> Iterator[RunDifference]:
     yield from _compare_facets(first, second, _CONDITION_FACETS, is_condition=True)
     # A system that answers itself uses no reader: a property of the system, not of the run.
     if first.reader is not None and second.reader is not None:
-        yield from _compare_facets(first, second, {"reader": _describe_reader}, is_condition=True)
+        reader = {"reader": lambda plan: (_name_card(plan.reader),)}
+        yield from _compare_facets(first, second, reader, is_condition=True)
 
 
 def _index_scenarios(plan: Plan) -> dict[str, ScenarioCard]:
@@ -135,10 +136,6 @@ def _format_words(words: _Words, others: _Words) -> str:
     return f"{len(words)}" + (f", among them {some}" if own else "")
 
 
-def _list_personas(plan: Plan) -> _Words:
-    return tuple(sorted(card.id for card in plan.scenarios))
-
-
 def _list_checkpoints(plan: Plan) -> _Words:
     return tuple(
         each.label if each.label == f"{each.days}d" else f"{each.label} = {each.days}d"
@@ -152,26 +149,11 @@ def _describe_sampling(plan: Plan) -> _Words:
     return ("all",) if plan.sample is None else (f"{plan.sample} by seed {plan.seed}",)
 
 
-def _describe_appellate(plan: Plan) -> _Words:
-    if plan.appellate is None:
-        return ("none",)
-    return (f"{_name_card(plan.appellate)} on {plan.review.value}",)
-
-
-def _describe_reader(plan: Plan) -> _Words:
-    return () if plan.reader is None else (_name_card(plan.reader),)
-
-
 def _name_card(card: JudgeCard | ReaderCard) -> str:
     if isinstance(card, JudgeCard):
         # `computes` changes no verdict, and result files do not hold it.
         card = card.replace(computes=False)
     return f"{card.name} {card.version} {card.digest[:_DIGEST_LENGTH]}"
-
-
-def _describe_protocol(plan: Plan) -> _Words:
-    card = plan.dataset
-    return ("none",) if card is None else (f"{card.protocol} {card.eval_version}",)
 
 
 def _describe_passages(plan: Plan) -> _Words:
@@ -180,18 +162,22 @@ def _describe_passages(plan: Plan) -> _Words:
 
 
 _ASKED_FACETS: _Facets = {
-    "personas": _list_personas,
+    "personas": lambda plan: tuple(sorted(card.id for card in plan.scenarios)),
     "checkpoints": _list_checkpoints,
     "group questions": lambda plan: ("on" if plan.groups_enabled else "off",),
     "repeats": lambda plan: (str(plan.repeats),),
     "older questions": _describe_sampling,
 }
 _CONDITION_FACETS: _Facets = {
-    "dataset protocol": _describe_protocol,
+    "dataset protocol": lambda plan: (
+        f"{plan.dataset.protocol} {plan.dataset.eval_version}" if plan.dataset else "none",
+    ),
     "ingest": lambda plan: (plan.ingest.value,),
     "calendar": lambda plan: (plan.calendar.value,),
     "judge": lambda plan: (_name_card(plan.judge),),
-    "appellate judge": _describe_appellate,
+    "appellate judge": lambda plan: (
+        f"{_name_card(plan.appellate)} on {plan.review.value}" if plan.appellate else "none",
+    ),
     "days shown to the judge": lambda plan: (str(plan.judge_memory_window),),
     "passages looked at": _describe_passages,
 }

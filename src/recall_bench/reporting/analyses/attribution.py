@@ -209,14 +209,6 @@ class AttributionDoubt:
     text: str
 
 
-def _is_partly_traceable(row: TrialRow) -> bool:
-    return row.delivery is not None and row.delivery.traced < row.delivery.kept
-
-
-def _is_partly_found(row: TrialRow) -> bool:
-    return 0 < (row.evidence_missing or 0) < row.evidence_days
-
-
 DOUBTS = (
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
@@ -226,13 +218,13 @@ DOUBTS = (
     ),
     AttributionDoubt(
         (FailureLeaf.NOT_RETRIEVED,),
-        _is_partly_traceable,
+        lambda row: row.delivery is not None and row.delivery.traced < row.delivery.kept,
         text="attributed to retrieval had passages that could not be traced to a day, and the right"
         " one may be among them",
     ),
     AttributionDoubt(
         (FailureLeaf.NEVER_WRITTEN, FailureLeaf.NOT_RETRIEVED, FailureLeaf.CUT),
-        _is_partly_found,
+        lambda row: 0 < (row.evidence_missing or 0) < row.evidence_days,
         text="lacked some of the days that tell the answer, and had others",
     ),
     AttributionDoubt(

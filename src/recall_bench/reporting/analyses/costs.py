@@ -130,7 +130,9 @@ def read_spending(folder: RunFolder, rows: Iterable[TrialRow]) -> RunSpending:
     reads = _has_model_reader(plan)
     query: Usages | None = None
     if log.is_metered:
-        query = _merge_usages(log.query, log.reading)
+        query = dict(log.query)
+        for label, usage in log.reading.items():
+            _add_usage(query, label, usage)
     elif reported:
         query = reported
     elif is_free and not reads:
@@ -225,11 +227,6 @@ def _sum_reports(rows: Iterable[TrialRow]) -> tuple[Usages, int]:
     return found, silent
 
 
-def _merge_usages(first: Usages, second: Usages) -> Usages:
-    labels = dict.fromkeys((*first, *second))
-    return {label: first.get(label, Usage()) + second.get(label, Usage()) for label in labels}
-
-
 def _add_usage(usages: Usages, label: str, usage: Usage) -> None:
     usages[label] = usages.get(label, Usage()) + usage
 
@@ -264,6 +261,7 @@ class _CostedRun:
 
     def build_point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
         answered = self._list_times(rows)
+        tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
         spent = self.spending
         return CostPoint(
             checkpoint=label,
@@ -271,7 +269,7 @@ class _CostedRun:
             ingest_s_a_day=self._average_ingest((label,)),
             query_p50_s=find_quantile(answered, 0.5),
             query_p95_s=find_quantile(answered, 0.95),
-            delivered_tokens=_average_passages(rows),
+            delivered_tokens=sum(tokens) / len(tokens) if tokens else None,
             ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
             query_usage=None if spent.query is None else spent.query.get(label, Usage()),
             index_bytes=self._sum_bytes(label, rows),
@@ -310,7 +308,8 @@ class _CostedRun:
                 "tokens and money of an answer are unknown; answers without a usage report: "
                 f"{spent.silent:,}"
             )
-        if self.table.plan.lifecycle is Lifecycle.FRESH and _is_spent(spent.ingest):
+        has_fed_models = any(usage.calls for usage in (spent.ingest or {}).values())
+        if self.table.plan.lifecycle is Lifecycle.FRESH and has_fed_models:
             notes.append(
                 "each checkpoint was fed from the first day (fresh), and money counts every time"
             )
@@ -382,10 +381,6 @@ class _CostedRun:
         return sum(known) if len(known) == len(sizes) else None
 
 
-def _is_spent(usages: Usages | None) -> bool:
-    return any(usage.calls for usage in (usages or {}).values())
-
-
 def list_seconds(rows: Sequence[TrialRow]) -> list[float]:
     """The time of each answer, failures left out."""
     return [
@@ -393,11 +388,6 @@ def list_seconds(rows: Sequence[TrialRow]) -> list[float]:
         for row in rows
         if row.seconds is not None and row.state is not TrialState.NOT_ANSWERED
     ]
-
-
-def _average_passages(rows: Sequence[TrialRow]) -> float | None:
-    tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
-    return sum(tokens) / len(tokens) if tokens else None
 
 
 PricedRun = tuple[str, Path | str, Estimate, RunCosts]

@@ -2,12 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from recall_bench.reporting.analyses.attribution import (
-    LEAF_TITLES,
-    Attribution,
-    FailureLeaf,
-    LeafCount,
-)
+from recall_bench.reporting.analyses.attribution import LEAF_TITLES, Attribution, FailureLeaf
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.plane import (
     Chart,
@@ -34,7 +29,12 @@ def plot_failures(views: Attribution) -> Chart | None:
     title = "Where misses come from"
     note = f"{views.misses:,} misses of {views.answered:,} trials, each attributed to one cause."
     largest = sorted(views.leaves, key=lambda each: -each.trials)[:3]
-    causes = [_format_leaf(each, views.misses) for each in largest if each.trials]
+    causes = [
+        f"{LEAF_TITLES[each.leaf].lower()} {each.trials:,} "
+        f"({chart_text.format_share(each.trials / views.misses)})"
+        for each in largest
+        if each.trials
+    ]
     body = build_view(_draw_leaves(views), _BAR_STEP * len(views.leaves))
     return Chart(
         name="failure-tree",
@@ -92,13 +92,19 @@ def _draw_leaves(views: Attribution) -> list[ChartLayer]:
     ]
     plane = _build_plane(max(each.trials for each in views.leaves), [str(row["y"]) for row in rows])
     tells = ("leaf", "misses", "questions", "points lost")
-    filled = [row for row in rows if row["x"]]
-    empty = [row | {"text": "0"} for row in rows if not row["x"]]
+    texts = [{key: row[key] for key in ("x", "y", "text")} for row in rows]
     colour = _encode_colour("leaf")
     return [
-        *plane.draw_marks("bar", "segment", filled, tells=tells, mark=_BAR_SIZE, color=colour),
-        *plane.draw_text("label", [_select_text(row) for row in filled], dx=8),
-        *plane.draw_text("note", [_select_text(row) for row in empty], dx=8),
+        *plane.draw_marks(
+            "bar",
+            "segment",
+            [row for row in rows if row["x"]],
+            tells=tells,
+            mark=_BAR_SIZE,
+            color=colour,
+        ),
+        *plane.draw_text("label", [text for text in texts if text["x"]], dx=8),
+        *plane.draw_text("note", [text | {"text": "0"} for text in texts if not text["x"]], dx=8),
     ]
 
 
@@ -141,10 +147,6 @@ def _build_plane(most: int, order: Sequence[str]) -> ChartPlane:
     )
 
 
-def _select_text(row: Mapping[str, object]) -> dict[str, object]:
-    return {"x": row["x"], "y": row["y"], "text": row["text"]}
-
-
 def _encode_colour(scale: str, shown: Sequence[FailureLeaf] | None = None) -> dict[str, object]:
     """The same colour for a leaf in every chart; the legend names those `shown`."""
     legend = {
@@ -160,11 +162,6 @@ def _encode_colour(scale: str, shown: Sequence[FailureLeaf] | None = None) -> di
         "scale": {"domain": list(_LEAF_NAMES), "range": scale},
         "legend": None if shown is None else legend,
     }
-
-
-def _format_leaf(each: LeafCount, misses: int) -> str:
-    spelt = LEAF_TITLES[each.leaf].lower()
-    return f"{spelt} {each.trials:,} ({chart_text.format_share(each.trials / misses)})"
 
 
 def _summarise_failures(counts: Mapping[str, Mapping[FailureLeaf, int]]) -> str:

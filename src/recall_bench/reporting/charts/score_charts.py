@@ -182,8 +182,10 @@ def _label_curves(
     plane: ChartPlane, mixed: Sequence[CurveStep], fixed: Sequence[CurveStep]
 ) -> list[ChartLayer]:
     """The name of each curve at its end, moved apart where names would touch."""
-    ends = [(role, _find_last(steps)) for role, steps in (("score", mixed), ("other", fixed))]
-    known = [(role, *end) for role, end in ends if end is not None]
+    known = []
+    for role, steps in (("score", mixed), ("other", fixed)):
+        ends = [(role, step.days, step.mean.value) for step in steps if step.mean is not None]
+        known += ends[-1:]
     known.sort(key=lambda each: each[2])
     heights = [height for _, _, height in known]
     are_beside = len({days for _, days, _ in known}) == 1
@@ -198,11 +200,6 @@ def _label_curves(
         dy = 0 if days == last else (-14 if height == heights[-1] else 14)
         layers += plane.draw_text(f"{role}-label", [text], dx=8, dy=dy)
     return layers
-
-
-def _find_last(steps: Sequence[CurveStep]) -> tuple[float, float] | None:
-    known = [(step.days, step.mean.value) for step in steps if step.mean is not None]
-    return known[-1] if known else None
 
 
 def _describe_cohort(views: Degradation) -> str:
