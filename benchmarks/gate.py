@@ -83,11 +83,11 @@ def row(questions: int, personas: int, rounds: int) -> list[float]:
     stating = [found(each, stating=True) for each in pairs(STATING)]
     proving = [found(each, prove=True, stating=True) for each in pairs(STATING)]
     return [
-        fmean(found(each).is_shown for each in pairs()),
+        fmean(found(each).is_significant for each in pairs()),
         fmean(each.power or 0 for each in stating),
-        fmean(found(each).is_shown for each in pairs(whole=LOST)),
+        fmean(found(each).is_significant for each in pairs(whole=LOST)),
         fmean(each.even_power or 0 for each in stating),
-        fmean(found(each).is_shown for each in pairs(even=LOST)),
+        fmean(found(each).is_significant for each in pairs(even=LOST)),
         fmean(each.power or 0 for each in proving),
         fmean(found(each, prove=True).is_ruled_out for each in pairs()),
         fmean(found(each, prove=True).is_ruled_out for each in pairs(whole=LOST)),

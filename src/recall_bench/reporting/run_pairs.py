@@ -119,8 +119,7 @@ def _compare_conditions(first: Plan, second: Plan) -> Iterator[RunDifference]:
     yield from _compare_facets(first, second, _CONDITION_FACETS, is_condition=True)
     # A system that answers itself uses no reader: a property of the system, not of the run.
     if first.reader is not None and second.reader is not None:
-        reader = {"reader": lambda plan: (_name_card(plan.reader),)}
-        yield from _compare_facets(first, second, reader, is_condition=True)
+        yield from _compare_facets(first, second, _READER_FACET, is_condition=True)
 
 
 def _index_scenarios(plan: Plan) -> dict[str, ScenarioCard]:
@@ -167,6 +166,9 @@ _ASKED_FACETS: _Facets = {
     "group questions": lambda plan: ("on" if plan.groups_enabled else "off",),
     "repeats": lambda plan: (str(plan.repeats),),
     "older questions": _describe_sampling,
+}
+_READER_FACET: _Facets = {
+    "reader": lambda plan: () if plan.reader is None else (_name_card(plan.reader),)
 }
 _CONDITION_FACETS: _Facets = {
     "dataset protocol": lambda plan: (

@@ -291,8 +291,8 @@ class _ViewBuilder:
 
     def estimate_categories(self, samples: Iterable[_TrialSample]) -> tuple[CategoryRate, ...]:
         groups = group_by(samples, lambda sample: sample.category)
-        order = [name for name in FIRST_CATEGORIES if name in groups]
-        order += order_categories(groups.keys() - order)
+        first = [name for name in FIRST_CATEGORIES if name in groups]
+        order = [*first, *order_categories(groups.keys() - set(first))]
         return tuple(
             CategoryRate(
                 name=name,
