@@ -37,8 +37,8 @@ from recall_bench.reporting.eval_report import (
     UNANSWERABLE,
     AbstentionCounts,
     EvalEstimate,
+    EvalReport,
 )
-from recall_bench.reporting.eval_report import EvalReport
 from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
