@@ -1,7 +1,7 @@
 """An overview of a matrix: every system in every category, setting by setting, in colour."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from recall_bench.core.plain_text import clean_text
@@ -15,7 +15,6 @@ from recall_bench.reporting.heatmap.cell_grid import (
     ColourLegend,
     GridCell,
     GridStyle,
-    LegendKey,
     View,
     build_grid,
     build_legend,
@@ -61,6 +60,7 @@ def build_specification(report: MatrixReport) -> View:
         )
     )
     width = max(_STYLE.cell * (len(categories) + 4), _LEAST_WIDTH)
+    few = f"under {FEW_QUESTIONS} questions, interval unreliable"
     missing = len(report.missing)
     verb = "is" if missing == 1 else "are"
     notes = [
@@ -88,16 +88,10 @@ def build_specification(report: MatrixReport) -> View:
                         title="hallucination, %", scale=build_rate_scale(), ticks=_RATE_TICKS
                     ),
                 ],
-                list(_list_keys()),
+                [EMPTY_KEY, make_small_key(few, colour_score(1, 1), has_text=True)],
             ),
         ],
     )
-
-
-def _list_keys() -> Iterator[LegendKey]:
-    yield EMPTY_KEY
-    label = f"under {FEW_QUESTIONS} questions, interval unreliable"
-    yield make_small_key(label, colour_score(1, 1), has_text=True)
 
 
 def _build_setting(

@@ -110,16 +110,13 @@ def _build_missing(report: MatrixReport) -> MatrixSection:
     rows = tuple(
         (f"{each.setting}/{each.seed}/{each.system}", each.reason) for each in report.missing
     )
-    one = "1 cell is" if len(rows) == 1 else f"{len(rows)} cells are"
+    are = "is" if len(rows) == 1 else "are"
+    cells = f"{format_quantity(len(rows), 'cell')} {are}"
     return MatrixSection(
         title="Missing",
-        said=(f"{one} missing or may not be quoted, and {_choose_verb(rows)} in no figure below.",),
+        said=(f"{cells} missing or may not be quoted, and {are} in no figure below.",),
         grid=_build_table(("cell", "why"), rows),
     )
-
-
-def _choose_verb(rows: Sequence[object]) -> str:
-    return "is" if len(rows) == 1 else "are"
 
 
 def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[MatrixSection]:

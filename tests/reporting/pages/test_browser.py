@@ -339,4 +339,4 @@ def test_a_browser_that_cannot_unpack_is_told_so(
 
     seen.page.reload()
 
-    seen.shows("#trouble", "too old to unpack the page")
+    seen.shows("#script-error", "too old to unpack the page")

@@ -131,7 +131,7 @@ class HeatmapCaption:
     @property
     def subtitle(self) -> tuple[str, ...]:
         """Two lines of small print."""
-        return _join_facts(self._describe_setup()), _join_facts(self._describe_dataset())
+        return " · ".join(self._describe_setup()), " · ".join(self._describe_dataset())
 
     def _describe_setup(self) -> Iterable[str]:
         names = ", ".join(self.personas[:_MAX_NAMES])
@@ -167,10 +167,6 @@ class HeatmapCaption:
         yield groups
         if self.is_dry_run:
             yield "dry run: first checkpoint only"
-
-
-def _join_facts(facts: Iterable[str]) -> str:
-    return " · ".join(facts)
 
 
 def build_run_heatmap(folder: RunFolder, summary: Summary | None = None) -> HeatmapData:
@@ -528,17 +524,13 @@ def _merge_cells(cells: Iterable[PictureCell]) -> PictureCell:
     """Several personas' cells as one: the mean weighted by count, the eligible summed."""
     parts = list(cells)
     known = [cell.eligible for cell in parts if cell.eligible is not None]
+    count = sum(cell.count for cell in parts)
+    points = sum((cell.score or 0.0) * cell.count for cell in parts)
     return PictureCell(
-        score=_average((cell.score or 0.0, cell.count) for cell in parts),
-        count=sum(cell.count for cell in parts),
+        score=points / count if count else None,
+        count=count,
         eligible=sum(known) if known else None,
     )
-
-
-def _average(weighted: Iterable[tuple[float, int]]) -> float | None:
-    parts = list(weighted)
-    count = sum(weight for _, weight in parts)
-    return sum(value * weight for value, weight in parts) / count if count else None
 
 
 def _build_cell(score: float | None, count: int, eligible: int | None) -> PictureCell:

@@ -23,7 +23,6 @@ from recall_bench.reporting.pages.page_sections import (
     render_hallucination,
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
-from recall_bench.runs.estimates import HeatmapCell
 from recall_bench.runs.summary import RunStatus
 
 LISTED_CHARTS: Final = frozenset({"failure-tree"})
@@ -85,7 +84,10 @@ def render_header(report: RunReport) -> Markup:
         make_element("p", "Recall Bench report", class_="kicker"),
         make_element("h1", header.system),
         make_element(
-            "p", "judged by ", make_element("span", header.judge, class_="foreign"), class_="byline"
+            "p",
+            "judged by ",
+            make_element("span", header.judge, class_="untrusted-text"),
+            class_="byline",
         ),
         *_render_notices(header),
         make_element(
@@ -101,7 +103,18 @@ def render_header(report: RunReport) -> Markup:
 
 def render_noscript(report: RunReport) -> Markup:
     """What the page shows without JavaScript."""
-    rows = [_render_checkpoint(*each) for each in _list_checkpoints(report)]
+    rows = [
+        make_element(
+            "tr",
+            make_element("td", column.label),
+            make_element("td", format_of_six(overall.mean)),
+            make_element("td", format_share(invented.mean)),
+        )
+        for heatmap in report.heatmaps[:1]
+        for column, overall, invented in zip(
+            heatmap.columns, heatmap.overall, heatmap.hallucination, strict=True
+        )
+    ]
     head = make_element(
         "tr", *(make_element("th", name) for name in ("checkpoint", "score", "made up"))
     )
@@ -198,17 +211,6 @@ def _render_facts(header: ReportHeader) -> Markup:
     )
 
 
-def _list_checkpoints(report: RunReport) -> Iterator[tuple[str, HeatmapCell, HeatmapCell]]:
-    for heatmap in report.heatmaps[:1]:
-        labels = (each.label for each in heatmap.columns)
-        yield from zip(labels, heatmap.overall, heatmap.hallucination, strict=True)
-
-
-def _render_checkpoint(label: str, overall: HeatmapCell, invented: HeatmapCell) -> Markup:
-    cells = (label, format_of_six(overall.mean), format_share(invented.mean))
-    return make_element("tr", *(make_element("td", cell) for cell in cells))
-
-
 _PAGE_SECTIONS = (
     ("scores", "Scores"),
     ("hallucination", "Hallucination"),
@@ -222,6 +224,13 @@ _PAGE_SECTIONS = (
 
 def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -> Markup:
     """The whole body; the script fills in charts and tables."""
+    explorer = make_element("div", id="explorer", data_days="yes" if has_days else "no")
+    footer = (
+        "Intervals are at 95 %: bootstrap over questions, or over personas if there are five or "
+        f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "
+        "is marked: its interval covers the true value in less than 95 % of cases. This page loads "
+        "nothing and sends nothing."
+    )
     return join_markup(
         make_element("a", "Skip to the questions", href="#questions", class_="skip"),
         render_header(report),
@@ -229,7 +238,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -
         make_element(
             "main",
             render_noscript(report),
-            make_element("p", id="trouble", class_="notice loud", hidden=True, role="alert"),
+            make_element("p", id="script-error", class_="notice loud", hidden=True, role="alert"),
             _render_section("scores", "Scores", [_render_heatmap()], charts, "categories"),
             _render_section(
                 "hallucination", "Hallucination", render_hallucination(report.hallucination), charts
@@ -242,9 +251,9 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -
             ),
             _render_section("costs", "Cost", render_costs(report.costs, report.paretos), charts),
             _render_section("canaries", "Canaries", render_canaries(report.canaries), charts),
-            _render_section("questions", "Questions", [_render_explorer(has_days)], charts),
+            _render_section("questions", "Questions", [explorer], charts),
         ),
-        make_element("footer", _render_footer(report)),
+        make_element("footer", make_element("p", footer)),
         make_element("div", id="tooltip", role="tooltip", hidden=True),
         make_element("dialog", id="detail", aria_labelledby="detail-title", class_="detail"),
     )
@@ -278,7 +287,7 @@ def _render_select(name: str, label: str, options: Iterable[tuple[str, str]]) ->
     choices = (make_element("option", title, value=value) for value, title in options)
     return make_element(
         "label",
-        make_element("span", label, class_="unseen"),
+        make_element("span", label, class_="visually-hidden"),
         make_element("select", *choices, id=f"set-{name}"),
     )
 
@@ -338,18 +347,4 @@ def _render_heatmap() -> Markup:
             "to it with the arrow keys, for its interval; Enter lists its trials.",
         ),
         make_element("div", id="heatmap"),
-    )
-
-
-def _render_explorer(has_days: bool) -> Markup:
-    return make_element("div", id="explorer", data_days="yes" if has_days else "no")
-
-
-def _render_footer(report: RunReport) -> Markup:
-    return make_element(
-        "p",
-        "Intervals are at 95 %: bootstrap over questions, or over personas if there are five or "
-        f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "
-        "is marked: its interval covers the true value in less than 95 % of cases. This page loads "
-        "nothing and sends nothing.",
     )

@@ -14,7 +14,7 @@ from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.trials import TrialRow, TrialTable
+from recall_bench.runs.trials import TrialTable
 
 NO_PLACE = -1
 """Stands for None in a column of indices."""
@@ -82,26 +82,20 @@ def build_trial_columns(
         "checkpoint": [labels[row.trial.checkpoint] for row in rows],
         "repeat": [row.trial.repeat for row in rows],
         "state": [int(row.state) for row in rows],
-        "points": [_encode_points(row) for row in rows],
-        "invented": [_encode_invention(row) for row in rows],
+        "points": [_encode(row.points) for row in rows],
+        "invented": [_encode(row.is_hallucination) for row in rows],
         "leaf": [
             NO_PLACE if (leaf := leaves.get(row.trial)) is None else found[leaf] for row in rows
         ],
-        "score": [row.score for row in rows] if any(_is_score_known(row) for row in rows) else None,
+        "score": [row.score for row in rows]
+        if any(row.score is not None for row in rows)
+        else None,
         "answer": answers,
     }
 
 
-def _encode_points(row: TrialRow) -> int:
-    return NO_PLACE if (points := row.points) is None else points
-
-
-def _encode_invention(row: TrialRow) -> int:
-    return NO_PLACE if (invented := row.is_hallucination) is None else int(invented)
-
-
-def _is_score_known(row: TrialRow) -> bool:
-    return row.score is not None
+def _encode(number: int | None) -> int:
+    return NO_PLACE if number is None else int(number)
 
 
 MAX_TEXT_LENGTH = 20_000
@@ -267,8 +261,9 @@ def _describe_trial(
         if found:
             details["passages"] = [text.place for text, _ in found]
             if any(score is not None for _, score in found):
+                # Three significant digits.
                 details["scores"] = [
-                    None if score is None else _round_score(score) for _, score in found
+                    None if score is None else float(f"{score:.3g}") for _, score in found
                 ]
         if answered.answer.tool_calls:
             details["calls"] = len(answered.answer.tool_calls)
@@ -290,11 +285,6 @@ def _describe_trial(
         case None:
             pass
     return details
-
-
-def _round_score(score: float) -> float:
-    """The score with three significant digits."""
-    return float(f"{score:.3g}")
 
 
 def _describe_verdict(verdict: Verdict, *, tells: bool) -> dict[str, object]:

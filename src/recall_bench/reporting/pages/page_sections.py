@@ -86,14 +86,6 @@ def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
 
 
 _PERCENT_UNIT = " percentage points"
-_CHANGE_TITLES = {
-    CanaryChange.NEW: "New",
-    CanaryChange.STILL: "Still",
-    CanaryChange.HEALED: "Healed",
-    CanaryChange.UNCLEAR: "Unclear",
-    CanaryChange.UNASKED: "Not asked",
-    CanaryChange.CHANGED: "Changed",
-}
 
 
 def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
@@ -221,7 +213,7 @@ def _format_trend(line: Trend | None) -> str:
 
 def _list_canary_cells(each: WatchedCanary) -> tuple[str, ...]:
     canary = each.canary
-    change = _CHANGE_TITLES[each.change]
+    change = "Not asked" if each.change is CanaryChange.UNASKED else each.change.capitalize()
     opener = make_element(
         "button",
         canary.text,

@@ -12,7 +12,7 @@ const filters = (() => {
     }
     select.addEventListener("change", () => address.go({ [key]: select.value }, { at: "questions" }));
     controls.set(key, select);
-    return make("label", {}, make("span", { class: "unseen" }, label), select);
+    return make("label", {}, make("span", { class: "visually-hidden" }, label), select);
   };
 
   // How many trials have each value, in one pass.

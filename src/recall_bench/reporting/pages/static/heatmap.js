@@ -39,7 +39,7 @@ const heatmap = (() => {
     lines.push(["different questions", eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
     lines.push(["trials", missing ? `${whole(trials)}, ${whole(missing)} missing` : whole(trials)]);
     if (questions === 1) lines.push("A single question says nothing about others.");
-    else if (isSmall(cell)) lines.push(`Fewer than ${page.few} questions: the interval is itself in doubt.`);
+    else if (isSmall(cell)) lines.push(`Fewer than ${page.few} questions: the interval is unreliable.`);
     return lines;
   };
 

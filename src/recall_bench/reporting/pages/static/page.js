@@ -1,7 +1,7 @@
 // Bring the page to life: first what is seen first.
 
-const trouble = (words) => {
-  const node = byId("trouble");
+const showError = (words) => {
+  const node = byId("script-error");
   node.textContent = words;
   node.hidden = false;
 };
@@ -69,7 +69,7 @@ const keys = () => {
 const live = async () => {
   settings.start();
   if (typeof DecompressionStream !== "function") {
-    trouble("This browser is too old to unpack the page: any released since 2023 can.");
+    showError("This browser is too old to unpack the page: any released since 2023 can.");
     return;
   }
   address.start();
@@ -92,6 +92,6 @@ const live = async () => {
 };
 
 live().catch((error) => {
-  trouble(`The page could not be built (${error.message}); what is written above and below still holds.`);
+  showError(`The page could not be built (${error.message}); what is written above and below still holds.`);
   throw error;
 });
