@@ -3,9 +3,8 @@
 import pytest
 
 from recall_bench.core.plan import Trial
-from recall_bench.metrics.comparison import compare, split_marks
+from recall_bench.metrics.comparison import compare, estimate_difference, split_marks
 from recall_bench.reporting.groups import (
-    estimate_difference,
     estimate_marks,
     group_by,
     order_categories,

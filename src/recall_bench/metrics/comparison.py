@@ -117,6 +117,36 @@ class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
     possible is large enough, or no question differs from another."""
 
 
+def estimate_difference(
+    first: TrialMarks,
+    second: TrialMarks,
+    trials: Sequence[Trial],
+    *,
+    limits: Limits | None = None,
+    missing: int = 0,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """The mean of second less first over trials that both have; ValueError where there are none.
+
+    `limits` are the lowest and the highest possible mark.
+    """
+    reach = None if limits is None else limits[1] - limits[0]
+    found = estimate_mean(
+        [second[trial] - first[trial] for trial in trials],
+        [trial.item for trial in trials],
+        [trial.scenario for trial in trials],
+        seed=seed,
+        missing=missing,
+        limits=None if reach is None else (-reach, reach),
+        is_difference=True,
+        resamples=resamples,
+    )
+    if found is None:
+        raise ValueError("there is no trial to compare")
+    return found
+
+
 def compare(
     first: TrialMarks,
     second: TrialMarks,
@@ -132,31 +162,20 @@ def compare(
     pairs = sorted(first.keys() & second.keys(), key=str)
     if not pairs:
         return None
+    missing = len(first.keys() ^ second.keys())
     differences = [second[trial] - first[trial] for trial in pairs]
-    questions = [trial.item for trial in pairs]
-    personas = [trial.scenario for trial in pairs]
-    reach = None if limits is None else limits[1] - limits[0]
-    estimate = estimate_mean(
-        differences,
-        questions,
-        personas,
-        seed=seed,
-        missing=len(first.keys() ^ second.keys()),
-        limits=None if reach is None else (-reach, reach),
-        is_difference=True,
-        resamples=resamples,
-    )
-    assert estimate is not None  # noqa: S101 - there is a pair
-    groups = group_trials(questions, personas)
+    groups = group_trials([trial.item for trial in pairs], [trial.scenario for trial in pairs])
     columns = np.asarray(differences, np.float64)[:, np.newaxis]
     sums = groups.sum_columns(columns, ResampledUnit.QUESTIONS)[:, 0]
     return PairedComparison(
-        difference=estimate,
+        difference=estimate_difference(
+            first, second, pairs, limits=limits, missing=missing, seed=seed, resamples=resamples
+        ),
         p_value=compute_sign_flip_p(sums, seed=seed),
         wins=int(np.count_nonzero(sums > 0)),
         ties=int(np.count_nonzero(sums == 0)),
         losses=int(np.count_nonzero(sums < 0)),
-        detectable=_find_detectable(differences, groups, reach),
+        detectable=_find_detectable(differences, groups, limits),
     )
 
 
@@ -181,7 +200,7 @@ def compare_by_category(
 
 
 def _find_detectable(
-    differences: Sequence[float], groups: TrialGroups, reach: float | None
+    differences: Sequence[float], groups: TrialGroups, limits: Limits | None
 ) -> float | None:
     """Find what both the p-value (over questions) and the interval could have detected."""
     found = []
@@ -190,5 +209,5 @@ def _find_detectable(
         if known is not None and known[0] > 0:
             found.append(find_detectable(*known))
     smallest = max(found, default=None)
-    is_possible = smallest is not None and (reach is None or smallest <= reach)
+    is_possible = smallest is not None and (limits is None or smallest <= limits[1] - limits[0])
     return smallest if is_possible else None

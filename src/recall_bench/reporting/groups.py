@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from math import ceil
 from typing import TypeVar
 
-from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import TrialMarks
@@ -52,33 +51,3 @@ def estimate_marks(
         limits=limits,
         resamples=resamples,
     )
-
-
-def estimate_difference(
-    first: TrialMarks,
-    second: TrialMarks,
-    trials: Iterable[Trial],
-    *,
-    limits: Limits,
-    missing: int = 0,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """The mean of second less first over trials that both have; ValueError where there are none.
-
-    `limits` are the least and the most a mark can be.
-    """
-    differences = {trial: second[trial] - first[trial] for trial in trials}
-    reach = limits[1] - limits[0]
-    found = estimate_mean(
-        list(differences.values()),
-        [trial.item for trial in differences],
-        [trial.scenario for trial in differences],
-        seed=SEED,
-        missing=missing,
-        limits=(-reach, reach),
-        is_difference=True,
-        resamples=resamples,
-    )
-    if found is None:
-        raise ValueError("there is no trial to compare")
-    return found

@@ -16,10 +16,9 @@ from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.bootstrap import RESAMPLES, SEED
+from recall_bench.metrics.bootstrap import RESAMPLES
 from recall_bench.metrics.comparison import (
     PairedComparison,
-    TrialMarks,
     adjust_p_values,
     compare,
     split_marks,
@@ -377,10 +376,7 @@ class _MatrixComparison:
                 differing[key] = tuple(
                     str(u) for u in find_differences(one.table.plan, two.table.plan)
                 )
-                pairs = pair_trials(one.table, two.table)
-                each = self._compare(
-                    pairs.select_marks(one.table.points), pairs.select_marks(two.table.points)
-                )
+                each = self._compare(one.table, two.table)
                 found[key] = each or "the two have no trial in common that both have a mark for"
         adjusted = adjust_p_values(
             {k: each.p_value for k, each in found.items() if not isinstance(each, str)}
@@ -411,8 +407,10 @@ class _MatrixComparison:
         except UsageError as error:
             return str(error)
 
-    def _compare(self, first: TrialMarks, second: TrialMarks) -> PairedComparison | None:
-        return compare(first, second, seed=SEED, limits=POINTS, resamples=self._resamples)
+    def _compare(self, first: TrialTable, second: TrialTable) -> PairedComparison | None:
+        pairs = pair_trials(first, second)
+        marks = pairs.select_marks(first.points), pairs.select_marks(second.points)
+        return compare(*marks, limits=POINTS, resamples=self._resamples)
 
     def _compare_others(self) -> dict[tuple[str, str, str], float]:
         """The adjusted p-value of every two systems but the baseline, in all settings."""
@@ -423,10 +421,7 @@ class _MatrixComparison:
                 continue
             first, second = self._rows[setting, one], self._rows[setting, two]
             if _explain_refusal(first, second) is None:
-                pairs = pair_trials(first.table, second.table)
-                found = self._compare(
-                    pairs.select_marks(first.table.points), pairs.select_marks(second.table.points)
-                )
+                found = self._compare(first.table, second.table)
                 if found is not None:
                     tested[setting, one, two] = found.p_value
         return adjust_p_values(tested)

@@ -14,6 +14,7 @@ from recall_bench.metrics.comparison import (
     adjust_p_values,
     compare,
     compare_by_category,
+    estimate_difference,
 )
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, Limits
 from recall_bench.metrics.power import ALPHA, find_fewest_questions
@@ -26,7 +27,6 @@ from recall_bench.reporting.formats import (
 )
 from recall_bench.reporting.groups import (
     Key,
-    estimate_difference,
     estimate_marks,
     group_by,
     order_categories,

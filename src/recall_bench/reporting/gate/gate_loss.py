@@ -23,12 +23,12 @@ from recall_bench.metrics.comparison import (
     TrialMarks,
     adjust_p_values,
     compute_sign_flip_p,
+    estimate_difference,
     split_marks,
 )
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA, POWER, find_fewest_questions
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE
-from recall_bench.reporting.groups import estimate_difference
 
 MAX_DRAWS: Final = 1000
 """Simulated losses; the standard error of a share of them is 1.6 %."""
