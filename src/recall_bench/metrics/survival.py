@@ -182,7 +182,7 @@ def estimate_survival(
             for age, share, (low, high), risk in zip(
                 edges[1:].tolist(),
                 shares[0].tolist(),
-                _split_ends(band),
+                [(None, None) if each is None else each for each in band],
                 risks[0].tolist(),
                 strict=True,
             )
@@ -319,10 +319,6 @@ def _build_band(
         low, high = min(lows), min(high, max(highs))
         found.append((low, high))
     return found
-
-
-def _split_ends(band: Sequence[Interval | None]) -> list[tuple[float | None, float | None]]:
-    return [(None, None) if each is None else each for each in band]
 
 
 def _widen_half_life(

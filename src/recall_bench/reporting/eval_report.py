@@ -429,7 +429,10 @@ def build_eval_report(
         notes=(*opened.dataset.about.notes, *opened.notes),
         errata=opened.dataset.about.errata,
         headline=methodology.headline,
-        histories=_list_histories(folder, opened),
+        histories={
+            name: tuple((each.day, len(each.turns)) for each in opened.load(name).episodes)
+            for name in folder.scenarios
+        },
         questions=questions.drop_rankings(methodology.headline),
     )
 
@@ -437,15 +440,6 @@ def build_eval_report(
 def _average_longest_option(scored: Sequence[ScoredQuestion]) -> float | None:
     offered = [each.longest_option for each in scored if each.longest_option is not None]
     return sum(offered) / len(offered) if offered else None
-
-
-def _list_histories(
-    folder: RunFolder, opened: OpenedDataset
-) -> dict[str, tuple[tuple[int, int], ...]]:
-    return {
-        name: tuple((each.day, len(each.turns)) for each in opened.load(name).episodes)
-        for name in folder.scenarios
-    }
 
 
 def _report_control(control: ControlRun, opened: OpenedDataset) -> ControlReport:

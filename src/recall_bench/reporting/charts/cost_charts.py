@@ -287,7 +287,15 @@ def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
         ),
     )
     rows = [
-        _build_pareto_row(pareto.measure, each, cost)
+        {
+            "x": cost,
+            **place_value(each.score.value, each.score),
+            "run": chart_text.trim_name(each.name),
+            "score": chart_text.format_score(each.score),
+            "cost": format_cost(pareto.measure, each.cost),
+            "dominated by": ", ".join(chart_text.trim_name(name) for name in each.dominated_by)
+            or "none",
+        }
         for each, cost in zip(runs, costs, strict=True)
     ]
     best = [row for row, each in zip(rows, runs, strict=True) if not each.dominated_by]
@@ -308,18 +316,6 @@ def _describe_loser(each: Contender) -> str:
     is_doubtful = set(each.dominated_by) <= set(each.in_doubt)
     chance = " (their intervals overlap; use compare)" if is_doubtful else ""
     return f"{chart_text.trim_name(each.name)} by {join_words(betters, 4)}{chance}"
-
-
-def _build_pareto_row(measure: CostMeasure, each: Contender, cost: float) -> dict[str, object]:
-    return {
-        "x": cost,
-        **place_value(each.score.value, each.score),
-        "run": chart_text.trim_name(each.name),
-        "score": chart_text.format_score(each.score),
-        "cost": format_cost(measure, each.cost),
-        "dominated by": ", ".join(chart_text.trim_name(name) for name in each.dominated_by)
-        or "none",
-    }
 
 
 def _draw_labels(
