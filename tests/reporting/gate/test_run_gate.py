@@ -157,7 +157,7 @@ def test_the_value_decides_and_if_asked_the_whole_interval(tmp_path: Path) -> No
     assert outcome(by_interval, "max-hallucination") is CheckOutcome.FAILED, (
         "24 questions prove no 3 %"
     )
-    assert "the whole interval has to be at least 60" in only(by_interval, "min-score").said
+    assert "the whole interval must be at least 60" in only(by_interval, "min-score").said
 
 
 @pytest.mark.parametrize(
