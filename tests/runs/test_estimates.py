@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,12 @@ from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
-from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
+from recall_bench.metrics.estimate import (
+    Estimate,
+    IntervalMethod,
+    estimate_mean,
+    estimate_question_sums,
+)
 from recall_bench.metrics.marks import TrialTally, sum_tallies
 from recall_bench.runs.estimates import (
     CELL_RESAMPLES,
@@ -222,14 +228,14 @@ def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
 
 
 def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten thousand cells take seconds because most of them came to the same as some other."""
+    """Ten thousand cells take seconds because most of them equal another one."""
     drawn: list[int] = []
 
-    def counting(*trials: object, resamples: int, **settings: object) -> object:
+    def count_calls(*sums: Any, resamples: int, **settings: Any) -> Estimate:
         drawn.append(resamples)
-        return estimate_mean(*trials, resamples=resamples, **settings)  # type: ignore[arg-type]
+        return estimate_question_sums(*sums, resamples=resamples, **settings)
 
-    monkeypatch.setattr("recall_bench.runs.estimates.estimate_mean", counting)
+    monkeypatch.setattr("recall_bench.runs.estimates.estimate_question_sums", count_calls)
     story = ada_story(tmp_path)
     for each in ("cat", "dog"):
         story.both(trial(each))

@@ -102,12 +102,13 @@ def _plan_each(
     items: Sequence[Item], last_day: int, plan: Plan, imported: Mapping[str, tuple[int, ...]] | None
 ) -> Iterator[CheckpointPlan]:
     seen: set[int] = set()
+    planned = [is_in_plan(item.truth.category, plan) for item in items]
     for checkpoint in plan.checkpoints:
         recorded = () if imported is None else imported.get(checkpoint.label, ())
         also = frozenset(recorded)
         # An imported file may hold questions that were asked too early or too late.
         eligible = [i for i, it in enumerate(items) if it.is_open(checkpoint.days) or i in also]
-        gated = [i for i in eligible if i in also or is_in_plan(items[i].truth.category, plan)]
+        gated = [i for i in eligible if i in also or planned[i]]
         new = [i for i in gated if i not in seen]
         older = [i for i in gated if i in seen]
         sampled = older

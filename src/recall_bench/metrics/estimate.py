@@ -100,11 +100,50 @@ def estimate_mean(
     if not len(values):
         return None
     check_limits(values, limits)
-    groups = group_trials(questions, personas)
     columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
-    value = float(columns[:, 0].sum() / len(values))
     draws = partial(resample, seed=seed, resamples=resamples)
-    found, method = _compute_interval(columns, groups, limits, is_difference, draws)
+    found = _estimate_ratio(
+        columns, group_trials(questions, personas), limits, draws, is_difference=is_difference
+    )
+    return found.replace(missing=missing)
+
+
+def estimate_question_sums(
+    personas: Sequence[Sequence[tuple[int, int]]],
+    *,
+    limits: Limits,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Estimate the mean from the sum and the number of the trials of each question, by persona.
+
+    The same as `estimate_mean` of the trials themselves.
+    """
+    columns = np.array([sums for persona in personas for sums in persona], np.float64)
+    sizes = [len(persona) for persona in personas]
+    groups = TrialGroups(
+        question=np.arange(len(columns)),
+        persona=np.repeat(np.arange(len(sizes)), sizes),
+        questions=len(columns),
+        personas=len(sizes),
+    )
+    draws = partial(resample, seed=SEED, resamples=resamples)
+    return _estimate_ratio(columns, groups, limits, draws)
+
+
+def _estimate_ratio(
+    columns: Floats,
+    groups: TrialGroups,
+    limits: Limits | None,
+    draws: _Draws,
+    *,
+    is_difference: bool = False,
+) -> Estimate:
+    """Estimate the sum of the first column, divided by that of the second: a number of trials."""
+    total, trials = columns.sum(axis=0)
+    value = float(total / trials)
+    found, method = _compute_interval(
+        value, columns, groups, limits, draws=draws, is_difference=is_difference
+    )
     # Resamples that all equal the value can miss it by a rounding error.
     low, high = (None, None) if found is None else (min(found[0], value), max(found[1], value))
     return Estimate(
@@ -115,8 +154,8 @@ def estimate_mean(
         method=method,
         questions=groups.questions,
         personas=groups.personas,
-        trials=len(values),
-        missing=missing,
+        trials=int(trials),
+        missing=0,
     )
 
 
@@ -130,9 +169,14 @@ def check_limits(values: Sequence[float], limits: Limits | None) -> None:
 
 
 def _compute_interval(
-    columns: Floats, groups: TrialGroups, limits: Limits | None, is_difference: bool, draws: _Draws
+    value: float,
+    columns: Floats,
+    groups: TrialGroups,
+    limits: Limits | None,
+    *,
+    draws: _Draws,
+    is_difference: bool,
 ) -> tuple[Interval | None, IntervalMethod]:
-    value = float(columns[:, 0].mean())
     if np.ptp(_divide_columns(groups.sum_columns(columns, ResampledUnit.QUESTIONS))) == 0:
         if limits is None:
             return None, IntervalMethod.NONE

@@ -18,7 +18,7 @@ from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
-from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
+from recall_bench.metrics.estimate import Estimate, Limits, estimate_question_sums
 from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import list_names
@@ -121,6 +121,7 @@ class RunEstimates:
         self._categories = tuple(
             name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
         )
+        self._eligible: dict[tuple[str, int], Counter[str]] = {}
         self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
@@ -162,7 +163,7 @@ class RunEstimates:
         columns = self._list_places(names, places)
         kinds = self._map_kinds(lambda item: item.truth.category)
         groups = [_group_trials(self._iterate_trials(names, place), kinds) for place in columns]
-        eligible = [self._count_eligible(names, place, kinds) for place in columns]
+        eligible = [self._count_eligible(names, place) for place in columns]
         every = [[trial for trials in group.values() for trial in trials] for group in groups]
         supported = [counts.total() for counts in eligible]
         return Heatmap(
@@ -221,14 +222,18 @@ class RunEstimates:
     def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
         return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}
 
-    def _count_eligible(
-        self, personas: Iterable[str], place: int, kinds: _Kinds
-    ) -> Counter[str | None]:
-        return Counter(
-            kinds[name][item]
-            for name in personas
-            for item in self._standings[name].checkpoint_plans[place].eligible
-        )
+    def _count_eligible(self, personas: Iterable[str], place: int) -> Counter[str]:
+        """Count the eligible questions of each category; those of a persona are counted once."""
+        total: Counter[str] = Counter()
+        for name in personas:
+            if (name, place) not in self._eligible:
+                items = self._get_items(name)
+                plan = self._standings[name].checkpoint_plans[place]
+                self._eligible[name, place] = Counter(
+                    items[item].truth.category for item in plan.eligible
+                )
+            total += self._eligible[name, place]
+        return total
 
     def _estimate_points(
         self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
@@ -262,7 +267,7 @@ class RunEstimates:
         shape = tuple(sorted(tuple(sorted(found.values())) for found in personas.values()))
         key = shape, limits, resamples
         if key not in self._known:
-            self._known[key] = _estimate_shape(*key)
+            self._known[key] = estimate_question_sums(shape, limits=limits, resamples=resamples)
         return self._known[key].replace(missing=missing)
 
 
@@ -283,34 +288,6 @@ def _get_points(standing: TrialStatus) -> int | None:
 
 def _get_hallucination(standing: TrialStatus) -> int | None:
     return int(standing.grounded == 0) if standing.state is TrialState.JUDGED else None
-
-
-def _estimate_shape(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
-    """Estimate the mean of any trials of this shape.
-
-    It depends only on the sum and number of trials of each question: cells of equal shape share
-    their resamples, and any whole numbers with the same sum can represent the trials.
-    """
-    values: list[float] = []
-    questions: list[str] = []
-    personas: list[str] = []
-    for persona, found in enumerate(shape):
-        for question, (total, count) in enumerate(found):
-            least, more = divmod(total, count)
-            values += [float(least + 1)] * more + [float(least)] * (count - more)
-            questions += [str(question)] * count
-            personas += [str(persona)] * count
-    estimate = estimate_mean(
-        values,
-        questions,
-        personas,
-        seed=SEED,
-        limits=limits,
-        resamples=resamples,
-    )
-    if estimate is None:
-        raise AssertionError(shape)
-    return estimate
 
 
 EstimateFields = dict[str, object]

@@ -249,7 +249,7 @@ def _count_checkpoint(
     sheet = standing.checkpoint_plans[row]
     tallies = _tally_cells(standing, row, cells)
     overall = replace(sum_tallies(tallies.values()), eligible=len(sheet.eligible))
-    eligible = [cells[item] for item in sheet.eligible]
+    eligible = Counter([cells[item] for item in sheet.eligible])
     return CheckpointSummary(
         checkpoint=sheet.checkpoint,
         cutoff=sheet.cutoff,
@@ -296,13 +296,13 @@ def _get_cell(item: Item) -> _CellKey:
 
 
 def _merge_by_place(
-    tallies: Mapping[_CellKey, TrialTally], eligible: Sequence[_CellKey], place: int
+    tallies: Mapping[_CellKey, TrialTally], eligible: Mapping[_CellKey, int], place: int
 ) -> dict[str, TrialTally]:
-    merged = {
-        name: TrialTally(eligible=count)
-        for name, count in Counter(cell[place] for cell in eligible).items()
-        if name is not None
-    }
+    merged: dict[str, TrialTally] = {}
+    for cell, count in eligible.items():
+        name = cell[place]
+        if name is not None:
+            merged[name] = merged.get(name, TrialTally()) + TrialTally(eligible=count)
     for cell, tally in tallies.items():
         name = cell[place]
         if name is not None:
