@@ -1,4 +1,4 @@
-"""`--max-calls` bounds what is under way to a system and to a provider, whoever calls."""
+"""`--max-calls` bounds the calls of all callers together, to a system and to a provider."""
 
 from collections.abc import Sequence
 

@@ -142,7 +142,7 @@ async def test_answers_of_later_scenarios_are_judged_even_if_the_system_is_gone(
 
     class Gone(ScriptedSystem):
         async def open(self, scenario: str) -> ScriptedMemory:
-            raise SystemGone("nobody there")
+            raise SystemGone("no server there")
 
     reply = fig()._reply
     await rehearsal.run(Reachable(reply), Moody(UnreadableVerdict("?"), 9), scenarios=cards)

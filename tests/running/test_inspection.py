@@ -1,6 +1,6 @@
 """A memory that lets one look into it is looked into once a checkpoint, before it is asked.
 
-What it says is put on record. What goes wrong over it is too, and costs nobody a trial.
+What it says is recorded. What goes wrong is recorded too, and costs no trial.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

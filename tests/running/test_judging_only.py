@@ -15,13 +15,13 @@ pytestmark = pytest.mark.anyio
 
 
 async def recorded(plan: Plan, answers: int) -> Rehearsal:
-    """A run with so many answers and no verdict."""
+    """A run with this many answers and no verdict."""
     run, asked = many(plan), 0
 
     def reply(lived: object, question: Question) -> str:
         nonlocal asked
         if asked == answers:
-            raise SystemGone("nobody there")
+            raise SystemGone("no server there")
         asked += 1
         return question.text
 

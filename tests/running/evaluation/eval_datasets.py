@@ -237,7 +237,7 @@ def assembled(request: EvalRequest, system: MemorySystem | None = None) -> Assem
     return assemble_evaluation(request, open_dataset(request), system)
 
 
-def carried_out(
+def run_request(
     request: EvalRequest,
     system: MemorySystem | None = None,
     on_control: Callable[[str], None] = lambda name: None,
@@ -248,7 +248,7 @@ def carried_out(
 
 def report_on(request: EvalRequest, system: MemorySystem | None = None) -> EvalReport:
     """The report of an evaluation that came to its end."""
-    found = carried_out(request, system).report
+    found = run_request(request, system).report
     assert found is not None
     return found
 

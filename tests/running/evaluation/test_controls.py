@@ -13,11 +13,11 @@ from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from tests.running.evaluation.eval_datasets import (
     WHAT,
-    carried_out,
     figures,
     finding,
     report_on,
     request_for,
+    run_request,
     write_locomo,
     write_longmemeval,
     write_persona,
@@ -53,7 +53,7 @@ def test_words_silence_and_the_oracle_are_run_beside_and_kept_in_the_folder(loco
     begun: list[str] = []
     request = request_for("locomo", locomo, locomo.parent, adapter="recency")
 
-    found = carried_out(request, on_control=begun.append)
+    found = run_request(request, on_control=begun.append)
 
     assert begun == ["bm25", "none", "oracle"]
     assert found.report is not None
@@ -89,7 +89,7 @@ def test_where_answers_are_skipped_only_what_finds_is_run(locomo: Path) -> None:
 def test_without_floors_nothing_else_is_run_and_chance_is_still_told(locomo: Path) -> None:
     request = request_for("locomo", locomo, locomo.parent, skip_qa=True, floors=False)
 
-    found = carried_out(request, finding({}))
+    found = run_request(request, finding({}))
 
     assert found.report is not None
     assert found.report.controls == ()
@@ -161,7 +161,7 @@ def test_two_paid_judges_leave_a_report_with_what_keywords_find(
     judges = {"judge": paid_judge(tmp_path), "appellate_judge": paid_judge(tmp_path, "second")}
     request = request_for("locomo", locomo, tmp_path, adapter="recency", **judges)
 
-    found = carried_out(request)
+    found = run_request(request)
 
     assert found.exit_code == 0
     assert found.report is not None
@@ -216,13 +216,13 @@ def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
         signal.raise_signal(signal.SIGINT)
 
     request = request_for("locomo", locomo, tmp_path, adapter="recency")
-    stopped = carried_out(request, on_control=interrupt)
+    stopped = run_request(request, on_control=interrupt)
 
     assert (stopped.exit_code, stopped.report, stopped.place) == (130, None, None)
     assert begun == ["bm25"]
     assert not (tmp_path / "reports").exists()
 
-    again = carried_out(request)
+    again = run_request(request)
 
     assert again.exit_code == 0
     assert again.finished.was_finished
@@ -236,7 +236,7 @@ def test_a_stopped_control_leaves_no_report_if_the_others_are_not_run(
     """What the other controls would cost is known before any is run, and listed after it."""
     request = request_for("locomo", locomo, tmp_path, adapter="recency", judge=paid_judge(tmp_path))
 
-    stopped = carried_out(request, on_control=lambda _: signal.raise_signal(signal.SIGINT))
+    stopped = run_request(request, on_control=lambda _: signal.raise_signal(signal.SIGINT))
 
     assert (stopped.exit_code, stopped.report) == (130, None)
 
@@ -245,11 +245,11 @@ def test_a_finished_run_asks_nothing_and_neither_do_its_controls(
     locomo: Path, tmp_path: Path
 ) -> None:
     request = request_for("locomo", locomo, tmp_path, adapter="recency")
-    first = carried_out(request)
+    first = run_request(request)
     journals = sorted(tmp_path.rglob(JOURNAL))
     before = [path.read_bytes() for path in journals]
 
-    again = carried_out(request)
+    again = run_request(request)
 
     assert len(journals) == 4
     assert [path.read_bytes() for path in journals] == before
@@ -275,4 +275,4 @@ def test_a_system_of_ones_own_cannot_be_told_to_consolidate(locomo: Path, tmp_pa
     request = request_for("locomo", locomo, tmp_path, mode=EvalMode.CONSOLIDATED, skip_qa=True)
 
     with pytest.raises(UsageError, match="--mode: it is not known how finder consolidates"):
-        carried_out(request, finding({WHAT: []}))
+        run_request(request, finding({WHAT: []}))

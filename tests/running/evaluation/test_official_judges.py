@@ -13,7 +13,7 @@ from tests.running.evaluation.eval_commands import numbers, report
 from tests.running.evaluation.eval_datasets import write_longmemeval
 
 
-class Court:
+class OfficialEval:
     """The official protocol of LongMemEval, asked of a model of ours."""
 
     def __init__(self, invoke: Invoke, data: Path, server: OpenAIServer) -> None:
@@ -38,7 +38,9 @@ class Court:
 
 
 @pytest.fixture
-def court(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Court]:
+def official(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[OfficialEval]:
     for name in [name for name in os.environ if name.startswith("OPENAI")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
@@ -49,20 +51,21 @@ def court(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         return held.reply(request)
 
     with OpenAIServer(reply) as server:
-        held = Court(invoke, data, server)
+        held = OfficialEval(invoke, data, server)
         yield held
 
 
-def test_a_model_says_yes_or_no_by_the_rule_of_each_type(court: Court) -> None:
+def test_a_model_says_yes_or_no_by_the_rule_of_each_type(official: OfficialEval) -> None:
     """Right: boat and yacht. By type 1, 1/2 and 0; of the unanswerable, all."""
-    court.says = lambda prompt: "Yes." if "boat?" in prompt or "yacht" in prompt else "no"
+    official.says = lambda prompt: "Yes." if "boat?" in prompt or "yacht" in prompt else "no"
 
-    shown = court("--no-floors")
+    shown = official("--no-floors")
 
     assert shown.code == 0, shown.err
-    assert len(court.server.requests) == 4
+    assert len(official.server.requests) == 4
     right = {
-        group["name"]: group["figures"]["judged right"]["mean"] for group in court.report["groups"]
+        group["name"]: group["figures"]["judged right"]["mean"]
+        for group in official.report["groups"]
     }
     assert right == {
         "all": 0.5,
@@ -73,68 +76,70 @@ def test_a_model_says_yes_or_no_by_the_rule_of_each_type(court: Court) -> None:
         "single-session-assistant": 0,
         "average of categories": 0.5,
     }
-    assert court.report["judge"]["name"] == "longmemeval/official-rules"
-    assert court.report["judge"]["model"].startswith("openai:test")
+    assert official.report["judge"]["name"] == "longmemeval/official-rules"
+    assert official.report["judge"]["model"].startswith("openai:test")
 
 
-def test_controls_that_would_have_to_be_paid_for_are_not_run(court: Court) -> None:
-    shown = court()
+def test_controls_that_would_have_to_be_paid_for_are_not_run(official: OfficialEval) -> None:
+    shown = official()
 
     assert shown.code == 0, shown.err
-    assert len(court.server.requests) == 4
-    reasons = {each["name"]: each.get("reason") for each in court.report["controls"]}
+    assert len(official.server.requests) == 4
+    reasons = {each["name"]: each.get("reason") for each in official.report["controls"]}
     assert reasons == dict.fromkeys(("none", "oracle"), "its answers would have to be paid for")
     assert "`none` has no figures: its answers would have to be paid for." in shown.out
 
 
-def test_a_reader_that_is_paid_for_does_not_read_for_controls(court: Court) -> None:
-    reader = ("--reader", f"openai:test;{court.server.base_url}", "--protocol", "strict")
+def test_a_reader_that_is_paid_for_does_not_read_for_controls(official: OfficialEval) -> None:
+    reader = ("--reader", f"openai:test;{official.server.base_url}", "--protocol", "strict")
 
-    shown = court(*reader, judge=False)
+    shown = official(*reader, judge=False)
 
     assert shown.code == 0, shown.err
-    assert len(court.server.requests) == 2, "where anything was found to read"
+    assert len(official.server.requests) == 2, "where anything was found to read"
     found = report(1, "reports/longmemeval-oracle/strict-1")
     assert {each["name"] for each in found["controls"] if "reason" in each} == {"none", "oracle"}
 
 
-def test_an_unreadable_reply_is_no_verdict_and_the_same_command_asks_again(court: Court) -> None:
-    court.says = lambda prompt: "I would say so" if "boat?" in prompt else "yes"
+def test_an_unreadable_reply_is_no_verdict_and_the_same_command_asks_again(
+    official: OfficialEval,
+) -> None:
+    official.says = lambda prompt: "I would say so" if "boat?" in prompt else "yes"
 
-    shown = court("--no-floors", "--error-budget", "0.5")
+    shown = official("--no-floors", "--error-budget", "0.5")
 
     assert shown.code == 6
     assert "1 answers could not be judged; the same command judges them" in shown.err
-    assert court.report["counts"]["unjudged"] == 1
-    assert court.report["groups"][0]["figures"]["judged right"]["counted"] == 3
-    (unjudged,) = (each for each in court.report["questions"] if "unjudged" in each)
+    assert official.report["counts"]["unjudged"] == 1
+    assert official.report["groups"][0]["figures"]["judged right"]["counted"] == 3
+    (unjudged,) = (each for each in official.report["questions"] if "unjudged" in each)
     assert unjudged["source"] == "boat"
     assert "judged right" not in unjudged.get("figures", {})
-    before = len(court.server.requests)
+    before = len(official.server.requests)
 
-    court.says = lambda prompt: "yes"
-    again = court("--no-floors", "--error-budget", "0.5")
-
-    assert again.code == 0, again.err
-    assert len(court.server.requests) == before + 1
-    assert court.report["counts"]["unjudged"] == 0
-
-
-def test_a_verdict_is_paid_for_once_whichever_run_asks(court: Court) -> None:
-    court("--no-floors", "--into", "first")
-
-    again = court("--no-floors", "--into", "second")
+    official.says = lambda prompt: "yes"
+    again = official("--no-floors", "--error-budget", "0.5")
 
     assert again.code == 0, again.err
-    assert len(court.server.requests) == 4
-
-    court("--no-floors", "--into", "third", "--no-judge-cache")
-
-    assert len(court.server.requests) == 8
+    assert len(official.server.requests) == before + 1
+    assert official.report["counts"]["unjudged"] == 0
 
 
-def test_the_official_protocol_without_a_model_is_refused(court: Court) -> None:
-    shown = court(judge=False)
+def test_a_verdict_is_paid_for_once_whichever_run_asks(official: OfficialEval) -> None:
+    official("--no-floors", "--into", "first")
+
+    again = official("--no-floors", "--into", "second")
+
+    assert again.code == 0, again.err
+    assert len(official.server.requests) == 4
+
+    official("--no-floors", "--into", "third", "--no-judge-cache")
+
+    assert len(official.server.requests) == 8
+
+
+def test_the_official_protocol_without_a_model_is_refused(official: OfficialEval) -> None:
+    shown = official(judge=False)
 
     assert shown.code == 2
     assert (
@@ -144,8 +149,8 @@ def test_the_official_protocol_without_a_model_is_refused(court: Court) -> None:
     assert not Path("recall-runs").exists()
 
 
-def test_the_official_protocol_has_no_appeals(court: Court) -> None:
-    shown = court("--appellate-judge", "offline")
+def test_the_official_protocol_has_no_appeals(official: OfficialEval) -> None:
+    shown = official("--appellate-judge", "offline")
 
     assert shown.code == 2
     assert "--appellate-judge: longmemeval/official has one model judge, and no appeals" in (
@@ -153,20 +158,22 @@ def test_the_official_protocol_has_no_appeals(court: Court) -> None:
     )
 
 
-def test_the_official_protocol_needs_no_model_where_answers_are_skipped(court: Court) -> None:
-    shown = court("--skip-qa", "--no-floors", judge=False)
+def test_the_official_protocol_needs_no_model_where_answers_are_skipped(
+    official: OfficialEval,
+) -> None:
+    shown = official("--skip-qa", "--no-floors", judge=False)
 
     assert shown.code == 0, shown.err
-    assert court.server.requests == []
-    assert court.report["groups"][0]["figures"]["session hit@10"]["counted"] == 2
+    assert official.server.requests == []
+    assert official.report["groups"][0]["figures"]["session hit@10"]["counted"] == 2
 
 
-def test_recorded_answers_are_judged_officially_later(court: Court) -> None:
-    court("--protocol", "strict", "--into", "first", "--no-floors", judge=False)
+def test_recorded_answers_are_judged_officially_later(official: OfficialEval) -> None:
+    official("--protocol", "strict", "--into", "first", "--no-floors", judge=False)
 
-    shown = court("--answers-from", "first", "--into", "second", "--no-floors")
+    shown = official("--answers-from", "first", "--into", "second", "--no-floors")
 
     assert shown.code == 0, shown.err
-    assert len(court.server.requests) == 4
+    assert len(official.server.requests) == 4
     found = report(1, "reports/longmemeval-oracle/official-1")
     assert found["groups"][0]["figures"]["judged right"]["mean"] == 1

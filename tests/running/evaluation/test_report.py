@@ -24,9 +24,9 @@ from tests.running.evaluation.eval_datasets import (
     WHAT,
     WHEN,
     WHERE,
-    carried_out,
     finding,
     request_for,
+    run_request,
     write_locomo,
     write_longmemeval,
     write_persona,
@@ -79,7 +79,7 @@ def test_every_figure_of_a_ranking_can_be_counted_again_from_the_json(
         skip_qa=True,
         floors=False,
     )
-    report = report_in(carried_out(request, finding(FOUND, otherwise=[SOLD, BOUGHT])))
+    report = report_in(run_request(request, finding(FOUND, otherwise=[SOLD, BOUGHT])))
 
     again = Recount(report, is_distinct=is_distinct, empty=empty)
 
@@ -98,7 +98,7 @@ def test_the_floor_of_a_blind_draw_can_be_counted_again_from_the_histories(
     request = request_for(
         "locomo", write_locomo(tmp_path / "lo.json"), tmp_path, skip_qa=True, floors=False
     )
-    report = report_in(carried_out(request, finding({})))
+    report = report_in(run_request(request, finding({})))
     again = Recount(report, is_distinct=False, empty=None)
 
     figures = report["groups"][0]["figures"]
@@ -122,7 +122,7 @@ def test_a_real_conversation_can_be_counted_again(tmp_path: Path) -> None:
         floors=False,
         max_scenarios=1,
     )
-    report = report_in(carried_out(request))
+    report = report_in(run_request(request))
     again = Recount(report, is_distinct=False, empty=None)
 
     figures = report["groups"][0]["figures"]
@@ -137,7 +137,7 @@ def test_a_passage_of_several_turns_can_be_counted_again(tmp_path: Path) -> None
     request = request_for(
         "locomo", write_locomo(tmp_path / "lo.json"), tmp_path, skip_qa=True, floors=False
     )
-    report = report_in(carried_out(request, finding({WHAT: [CHESS, both, SOLD]})))
+    report = report_in(run_request(request, finding({WHAT: [CHESS, both, SOLD]})))
     again = Recount(report, is_distinct=False, empty=None)
 
     (asked,) = (each for each in report["questions"] if each["source"] == "conv-1:q1")
@@ -155,7 +155,7 @@ def test_a_hit_is_known_by_id_rank_score_and_the_digest_of_its_text(tmp_path: Pa
     request = request_for(
         "locomo", write_locomo(tmp_path / "lo.json"), tmp_path, skip_qa=True, floors=False
     )
-    report = report_in(carried_out(request, Finder(scored)))
+    report = report_in(run_request(request, Finder(scored)))
 
     (asked,) = (each for each in report["questions"] if each["source"] == "conv-1:q2")
     assert asked["hits"] == [
@@ -184,7 +184,7 @@ def test_a_report_says_what_ran_on_what(tmp_path: Path) -> None:
         seed=7,
     )
 
-    report = report_in(carried_out(request))
+    report = report_in(run_request(request))
 
     assert report["format"] == "recall-bench-eval/1"
     assert report["dataset"] == {
@@ -214,7 +214,7 @@ def test_a_report_says_what_ran_on_what(tmp_path: Path) -> None:
 def test_a_report_names_no_path_of_the_machine(tmp_path: Path) -> None:
     data = write_locomo(tmp_path / "lo.json")
 
-    found = carried_out(request_for("locomo", data, tmp_path, adapter="bm25"))
+    found = run_request(request_for("locomo", data, tmp_path, adapter="bm25"))
 
     assert found.place is not None
     for path in found.place.iterdir():
@@ -228,7 +228,7 @@ def test_without_answers_there_is_no_reader_no_judge_and_no_figure_of_an_answer(
     data = write_locomo(tmp_path / "lo.json")
     request = request_for("locomo", data, tmp_path, adapter="hybrid", skip_qa=True)
 
-    report = report_in(carried_out(request))
+    report = report_in(run_request(request))
 
     assert not {"reader", "judge", "abstention"} & set(report)
     names = {name for group in report["groups"] for name in group["figures"]}
@@ -246,7 +246,7 @@ def test_no_cutoff_is_deeper_than_what_was_looked_at(tmp_path: Path) -> None:
         "locomo", data, tmp_path, adapter="hybrid", top_k=3, skip_qa=True, max_scenarios=1
     )
 
-    report = report_in(carried_out(request))
+    report = report_in(run_request(request))
 
     assert {len(each["hits"]) for each in report["questions"]} == {3}
     for figures in (report["groups"][0]["figures"], report["controls"][0]["groups"][0]["figures"]):
@@ -260,7 +260,7 @@ def test_a_budget_that_the_passages_do_not_fill_is_not_quoted(tmp_path: Path) ->
     system = finding({}, otherwise=[SOLD] * 20)
     request = request_for("locomo", data, tmp_path, top_k=3, skip_qa=True, floors=False)
 
-    report = report_in(carried_out(request, system))
+    report = report_in(run_request(request, system))
 
     assert not [name for name in report["groups"][0]["figures"] if name.endswith("tok")]
 
@@ -277,7 +277,7 @@ def test_built_in_systems_return_as_many_as_are_looked_at(tmp_path: Path) -> Non
         categories=("open-domain",),
     )
 
-    report = report_in(carried_out(request))
+    report = report_in(run_request(request))
 
     assert report["system"]["config"]["k"] == 20
     assert max(len(each["hits"]) for each in report["questions"]) == 20
@@ -292,7 +292,7 @@ def test_too_many_failures_make_the_figures_invalid_and_the_exit_code_5(tmp_path
 
     data = write_locomo(tmp_path / "lo.json")
     request = request_for("locomo", data, tmp_path, floors=False)
-    found = carried_out(request, Finder(reply, answers=True))
+    found = run_request(request, Finder(reply, answers=True))
 
     assert found.exit_code == 5
     report = report_in(found)
@@ -311,7 +311,7 @@ def test_a_few_failures_within_the_budget_are_counted_and_valid(tmp_path: Path) 
 
     data = write_locomo(tmp_path / "lo.json")
     request = request_for("locomo", data, tmp_path, floors=False, error_budget=0.2)
-    found = carried_out(request, Finder(reply, answers=True))
+    found = run_request(request, Finder(reply, answers=True))
 
     assert found.exit_code == 0
     assert (report_in(found)["validity"], report_in(found)["counts"]["failed"]) == ("valid", 1)
@@ -321,7 +321,7 @@ def test_repeats_are_scored_each(tmp_path: Path) -> None:
     data = write_locomo(tmp_path / "lo.json")
     request = request_for("locomo", data, tmp_path, skip_qa=True, floors=False, repeats=2)
 
-    report = report_in(carried_out(request, finding(FOUND)))
+    report = report_in(run_request(request, finding(FOUND)))
 
     assert report["counts"]["owed"] == 14
     assert {each.get("repeat", 0) for each in report["questions"]} == {0, 1}

@@ -50,7 +50,7 @@ def test_the_same_report_is_not_written_twice(report: EvalReport, tmp_path: Path
 def test_a_number_that_was_ever_taken_is_not_given_again(
     report: EvalReport, tmp_path: Path
 ) -> None:
-    """A gap may be somebody's withdrawn report; the number after the highest is free."""
+    """A gap may be a withdrawn report; the number after the highest is free."""
     (tmp_path / "locomo/strict-1/run-7").mkdir(parents=True)
     (tmp_path / "locomo/strict-1/run-x").mkdir()
 

@@ -1,4 +1,4 @@
-"""The same command goes on where it stopped, and asks nobody what is on record."""
+"""The same command goes on where it stopped, and asks nothing that is on record."""
 
 import signal
 import subprocess
@@ -54,7 +54,7 @@ if len(Path({log!r}).read_text().splitlines()) == {after}:
 def test_an_interrupted_run_has_no_report_and_the_same_command_goes_on(
     run: Run, adapter: Adapters, tmp_path: Path, after: int
 ) -> None:
-    """After one question, and after the whole first conversation: nobody is asked twice."""
+    """After one question, and after the whole first conversation: nothing is asked twice."""
     words = ("--skip-qa", "--into", "r")
     log = str(tmp_path / "asked.txt")
 

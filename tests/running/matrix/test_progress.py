@@ -1,4 +1,4 @@
-"""The board counts each trial once, however often it is spoken of, and says how it stands."""
+"""The board counts each trial once, however many events it has, and shows its state."""
 
 from collections.abc import Sequence
 from pathlib import Path

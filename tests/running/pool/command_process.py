@@ -14,7 +14,7 @@ from recall_bench.runs.journal import read_events
 PATIENCE_S = 60.0
 
 STARTED: list["Command"] = []
-"""Every command that nobody looked after yet."""
+"""Every command that was not waited for yet."""
 
 SYSTEM = '''
 import os, signal, time

@@ -1,4 +1,4 @@
-"""Runs in the hands of a crew whose workers live in this process, or in several of their own."""
+"""Runs on a pool whose workers live in this process, or in processes of their own."""
 
 import random
 import re
@@ -121,8 +121,8 @@ class Frail(Beside):
 
 
 @dataclass
-class Hired:
-    """Hires workers of this process, and knows them."""
+class StartedWorkers:
+    """Starts workers in this process, and keeps them."""
 
     all: list[Beside] = field(default_factory=list)
     make: Callable[[int], Beside] = Beside
@@ -134,14 +134,14 @@ class Hired:
         return worker
 
 
-def frail(seed: int, deaths: int, most: int = 40) -> Hired:
-    """The first so many workers die, each after some messages by lot; the others do not."""
+def frail(seed: int, deaths: int, most: int = 40) -> StartedWorkers:
+    """The first `deaths` workers die, each after a random number of messages; the others do not."""
     chance = random.Random(seed)
 
     def make(number: int) -> Beside:
         return Frail(number, chance.randrange(most)) if number <= deaths else Beside(number)
 
-    return Hired(make=make)
+    return StartedWorkers(make=make)
 
 
 def settings(into: Path, **given: Any) -> Settings:
@@ -150,15 +150,15 @@ def settings(into: Path, **given: Any) -> Settings:
 
 
 def spread(
-    job: Job, hire: StartWorker, workers: int = 2, observe: Watching | None = None
+    job: Job, start: StartWorker, workers: int = 2, observe: Watching | None = None
 ) -> RunResult:
-    """Carry out a job with a crew."""
+    """Run a job on a pool."""
     stopped_by: list[BenchError] = []
     watch = observe or (lambda event, standings: None)
 
     async def run() -> None:
-        async with WorkerPool(hire, workers) as crew:
-            team = SharedPool(crew, CallLimits(job.settings.max_calls))
+        async with WorkerPool(start, workers) as pool:
+            team = SharedPool(pool, CallLimits(job.settings.max_calls))
             try:
                 await job.run(watch, team.make_runner(job))
             except BenchError as error:
@@ -173,15 +173,15 @@ def spread(
 
 
 def alone(job: Job) -> RunResult:
-    """Carry out a job in this process."""
+    """Run a job in this process."""
     return execute(job)
 
 
 def run_spread(
-    into: Path, workers: int = 2, hire: StartWorker | None = None, **given: Any
+    into: Path, workers: int = 2, start: StartWorker | None = None, **given: Any
 ) -> RunResult:
-    """A run with a crew of this process."""
-    return spread(assemble(settings(into, **given)), hire or Hired(), workers)
+    """A run on a pool in this process."""
+    return spread(assemble(settings(into, **given)), start or StartedWorkers(), workers)
 
 
 def run_alone(into: Path, **given: Any) -> RunResult:
@@ -208,5 +208,5 @@ def kinds(folder: Path) -> Counter[str]:
 async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait until something holds; fails if it never does."""
     with anyio.fail_after(seconds):
-        while not condition():  # noqa: ASYNC110 - whatever it is, it tells nobody
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await anyio.sleep(0.01)

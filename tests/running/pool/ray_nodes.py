@@ -12,7 +12,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 
 def main() -> None:
-    """Serve until nobody is there any more."""
+    """Serve until the driver is gone."""
     from ray.cluster_utils import Cluster
 
     place = {"node_ip_address": "127.0.0.1", "num_cpus": 2, "include_dashboard": False}

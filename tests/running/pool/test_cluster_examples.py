@@ -110,7 +110,7 @@ def test_manifests_are_of_the_kinds_that_the_operator_knows() -> None:
 
 @pytest.mark.parametrize("number", [0, 1], ids=["cluster", "job"])
 def test_every_pod_has_one_image_and_sees_what_is_shared(number: int) -> None:
-    """A run folder on a disk of one pod keeps forked personas whole, and nobody would know why."""
+    """A run folder on a disk of one pod keeps forked personas whole, for no visible reason."""
     spec = clusters()[number]
     pods = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
     inside = [pod["template"]["spec"] for pod in pods]

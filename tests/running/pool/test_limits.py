@@ -13,7 +13,7 @@ from recall_bench.running.worker_messages import AskTask, FeedTask
 from recall_bench.runs.run_folder import RunFolder
 from tests.gardener import write_persona
 from tests.running.pool.pool_runs import (
-    Hired,
+    StartedWorkers,
     alone,
     outcome,
     run_alone,
@@ -115,7 +115,7 @@ def test_never_more_calls_to_a_system_than_allowed(
     tmp_path: Path, garden: dict[str, Any], max_calls: int, lifecycle: Lifecycle
 ) -> None:
     ended = run_spread(
-        tmp_path / "crew",
+        tmp_path / "pool",
         workers=4,
         adapter=system(tmp_path),
         lifecycle=lifecycle,
@@ -130,7 +130,7 @@ def test_never_more_calls_to_a_system_than_allowed(
 
 def test_without_a_limit_there_are_more(tmp_path: Path, garden: dict[str, Any]) -> None:
     run_spread(
-        tmp_path / "crew",
+        tmp_path / "pool",
         workers=4,
         adapter=system(tmp_path),
         lifecycle=Lifecycle.FRESH,
@@ -154,9 +154,9 @@ def test_never_more_verdicts_are_sought_than_allowed(
     assert most(tmp_path / "verdicts") == 2
 
 
-def divided(hired: Hired) -> bool:
+def divided(started: StartedWorkers) -> bool:
     """Whether anything was fed for others to ask."""
-    return any(isinstance(each, FeedTask) for worker in hired.all for each in worker.performed)
+    return any(isinstance(each, FeedTask) for worker in started.all for each in worker.performed)
 
 
 def test_a_system_that_stands_one_worker_never_has_two(
@@ -164,7 +164,7 @@ def test_a_system_that_stands_one_worker_never_has_two(
 ) -> None:
     given = garden | {"adapter": system(tmp_path, 1), "lifecycle": Lifecycle.FRESH}
 
-    assert run_spread(tmp_path / "crew", workers=4, **given).exit_code == 0
+    assert run_spread(tmp_path / "pool", workers=4, **given).exit_code == 0
 
     assert most(tmp_path / "memories") == 1
 
@@ -176,13 +176,13 @@ def test_feeding_and_asking_never_wait_for_each_other(
 ) -> None:
     """More checkpoints than snapshots may wait, and more memories to feed than there are places."""
     given = garden | {"adapter": system(tmp_path, stood), "lifecycle": Lifecycle.FORKED}
-    hired = Hired()
+    started = StartedWorkers()
 
-    assert run_spread(tmp_path / "crew", workers, hired, **given).exit_code == 0
+    assert run_spread(tmp_path / "pool", workers, started, **given).exit_code == 0
 
-    assert divided(hired) == (stood > 1)
+    assert divided(started) == (stood > 1)
     run_alone(tmp_path / "one", **given)
-    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
 
 
 def spent(folder: Path) -> float:
@@ -200,18 +200,18 @@ def test_money_and_tokens_are_spent_by_all_workers_together(
     given = garden | {"adapter": "bm25", "judge": judge(tmp_path, 0.02), "parallelism": 2}
     run_alone(tmp_path / "one", **given)
 
-    stopped = run_spread(tmp_path / "crew", workers=3, **given | limit)
+    stopped = run_spread(tmp_path / "pool", workers=3, **given | limit)
 
     assert stopped.exit_code == 8
     assert "higher one goes on" in str(stopped.stopped_by)
-    assert 5.0 <= spent(tmp_path / "crew") <= 5.0 + 0.25 * (3 * 2)
+    assert 5.0 <= spent(tmp_path / "pool") <= 5.0 + 0.25 * (3 * 2)
 
-    whole = run_spread(tmp_path / "crew", workers=3, **given | more)
+    whole = run_spread(tmp_path / "pool", workers=3, **given | more)
 
     assert whole.exit_code == 0
-    assert spent(tmp_path / "crew") == spent(tmp_path / "one")
-    assert done_twice(tmp_path / "crew") == []
-    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+    assert spent(tmp_path / "pool") == spent(tmp_path / "one")
+    assert done_twice(tmp_path / "pool") == []
+    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
 
 
 def test_workers_are_told_when_the_money_is_spent_however_much_they_were_given(
@@ -223,7 +223,7 @@ def test_workers_are_told_when_the_money_is_spent_however_much_they_were_given(
     given = {"judge": judge(tmp_path, 0.02), "data": garden["data"], "into": tmp_path / "again"}
     job = assemble_rejudge(tmp_path / "run", {**given, "parallelism": 2, "max_cost_usd": 5.0})
 
-    stopped = spread(job, Hired(), 3)
+    stopped = spread(job, StartedWorkers(), 3)
 
     assert stopped.exit_code == 8
     assert 5.0 <= spent(tmp_path / "again") <= 5.0 + 0.25 * (2 * 3 * 2)
@@ -248,11 +248,11 @@ def test_a_limit_that_the_last_verdict_reaches_has_ended_nothing(
     run_alone(tmp_path / "one", **given)
     total = spent(tmp_path / "one")
 
-    ended = run_spread(tmp_path / "crew", max_cost_usd=total, **given)
+    ended = run_spread(tmp_path / "pool", max_cost_usd=total, **given)
 
     assert ended.exit_code == 0
     assert ended.stopped_by is None
-    assert spent(tmp_path / "crew") == total
+    assert spent(tmp_path / "pool") == total
 
 
 GONE = """
@@ -269,12 +269,14 @@ def test_a_judge_that_is_gone_ends_the_run_as_in_one_process(
     (tmp_path / "gone.py").write_text(GONE)
     given = garden | {"adapter": system(tmp_path), "judge": str(tmp_path / "gone.py")}
     given["lifecycle"] = Lifecycle.FRESH
-    hired = Hired()
+    started = StartedWorkers()
 
     one = run_alone(tmp_path / "one", **given)
-    crew = run_spread(tmp_path / "crew", 2, hired, **given)
+    pool = run_spread(tmp_path / "pool", 2, started, **given)
 
-    assert one.exit_code == crew.exit_code == 6
-    assert str(crew.stopped_by) == str(one.stopped_by)
-    asks = [each for worker in hired.all for each in worker.performed if isinstance(each, AskTask)]
+    assert one.exit_code == pool.exit_code == 6
+    assert str(pool.stopped_by) == str(one.stopped_by)
+    asks = [
+        each for worker in started.all for each in worker.performed if isinstance(each, AskTask)
+    ]
     assert len(asks) < 24, "it went on asking for nothing"

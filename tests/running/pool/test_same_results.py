@@ -13,7 +13,7 @@ from tests.gardener import write_persona
 from tests.running.evaluation.eval_datasets import assembled as assembled_evaluation
 from tests.running.evaluation.eval_datasets import request_for, write_locomo
 from tests.running.pool.pool_runs import (
-    Hired,
+    StartedWorkers,
     alone,
     frail,
     kinds,
@@ -83,13 +83,15 @@ _ALONE: dict[str, tuple[int, dict[str, bytes]]] = {}
 """What one process makes of settings: run once for all tests that share them."""
 
 
-def compared(tmp_path: Path, workers: int = 2, hire: Hired | None = None, **given: Any) -> Path:
+def compared(
+    tmp_path: Path, workers: int = 2, start: StartedWorkers | None = None, **given: Any
+) -> Path:
     """Compare a run with a pool and the same in one process; the folder of the former."""
     key = repr(sorted(given.items(), key=lambda each: each[0]))
     if key not in _ALONE:
         one = run_alone(tmp_path / "one", **given)
         _ALONE[key] = one.exit_code, outcome(tmp_path / "one")
-    pool = run_spread(tmp_path / "pool", workers, hire, **given)
+    pool = run_spread(tmp_path / "pool", workers, start, **given)
     assert (pool.exit_code, outcome(tmp_path / "pool")) == _ALONE[key]
     assert not (tmp_path / "pool" / ".exchange").exists()
     return tmp_path / "pool"
@@ -113,13 +115,13 @@ def test_every_lifecycle_with_workers_that_die(
     tmp_path: Path, data: Path, lifecycle: Lifecycle, seed: int
 ) -> None:
     """Two of them: a third might be one too many for whatever was on all three."""
-    hired = frail(seed, deaths=2)
+    started = frail(seed, deaths=2)
     given = GARDEN | {"lifecycle": lifecycle, "repeats": 2, "data": data}
 
-    folder = compared(tmp_path, 3, hired, **given)
+    folder = compared(tmp_path, 3, started, **given)
 
     assert done_twice(folder) == []
-    assert len(hired.all) == 5, "somebody did not die"
+    assert len(started.all) == 5, "a worker did not die"
 
 
 def test_reviews_by_an_appellate_judge(tmp_path: Path, data: Path) -> None:
@@ -174,28 +176,28 @@ def test_answers_that_are_judged_again(tmp_path: Path, data: Path) -> None:
     (tmp_path / "first.py").write_text(FIRST)
     judge = {"judge": str(tmp_path / "first.py")}
 
-    for name in ("one", "crew"):
+    for name in ("one", "pool"):
         job = assemble_rejudge(tmp_path / "run", {**judge, "into": tmp_path / name, "data": data})
-        ended = alone(job) if name == "one" else spread(job, Hired())
+        ended = alone(job) if name == "one" else spread(job, StartedWorkers())
         assert ended.exit_code == 0
 
-    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
+    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
 
 
 @pytest.mark.parametrize("skips", [True, False])
 def test_a_public_dataset(tmp_path: Path, skips: bool) -> None:
     data = write_locomo(tmp_path / "locomo10.json")
 
-    for name in ("one", "crew"):
+    for name in ("one", "pool"):
         request = request_for(
             "locomo", data, tmp_path / name, adapter="bm25", skip_qa=skips, floors=False
         )
         job = assembled_evaluation(request).job
-        ended = alone(job) if name == "one" else spread(job, Hired())
+        ended = alone(job) if name == "one" else spread(job, StartedWorkers())
         assert ended.exit_code == 0
         assert kinds(job.folder)["Judged"] == (0 if skips else 7)
 
-    assert outcome(tmp_path / "crew" / "run") == outcome(tmp_path / "one" / "run")
+    assert outcome(tmp_path / "pool" / "run") == outcome(tmp_path / "one" / "run")
 
 
 def test_one_process_continues_what_a_pool_began_and_the_other_way_round(
@@ -206,9 +208,9 @@ def test_one_process_continues_what_a_pool_began_and_the_other_way_round(
     whole = (tmp_path / "one" / "journal.jsonl").read_bytes().splitlines(keepends=True)
 
     for kept in (60,):
-        for name in ("one", "crew"):
+        for name in ("one", "pool"):
             folder = tmp_path / f"{name}-{kept}"
-            source = tmp_path / "one" if name == "crew" else tmp_path / f"crew-of-{kept}"
+            source = tmp_path / "one" if name == "pool" else tmp_path / f"pool-of-{kept}"
             if name == "one":
                 run_spread(source, **given)
                 whole_here = (source / "journal.jsonl").read_bytes().splitlines(keepends=True)
@@ -216,7 +218,7 @@ def test_one_process_continues_what_a_pool_began_and_the_other_way_round(
                 whole_here = whole
             folder.mkdir()
             (folder / "journal.jsonl").write_bytes(b"".join(whole_here[:kept]))
-            go_on = run_spread if name == "crew" else run_alone
+            go_on = run_spread if name == "pool" else run_alone
             assert go_on(folder, **given).exit_code == 0
             assert outcome(folder) == outcome(tmp_path / "one")
             assert done_twice(folder) == []

@@ -15,7 +15,14 @@ from recall_bench.running.worker_messages import (
     TaskLimits,
 )
 from tests.gardener import write_persona
-from tests.running.pool.pool_runs import Beside, Frail, Hired, outcome, run_alone, run_spread
+from tests.running.pool.pool_runs import (
+    Beside,
+    Frail,
+    StartedWorkers,
+    outcome,
+    run_alone,
+    run_spread,
+)
 from tests.running.result_views import done_twice
 
 RANGES = tuple(f"{days}d" for days in range(3, 11))
@@ -68,15 +75,17 @@ class Blind(Beside):
 def test_workers_that_cannot_see_the_folder_feed_for_themselves(
     tmp_path: Path, given: dict[str, Any], blind: set[int]
 ) -> None:
-    hired = Hired(make=lambda number: Blind(number) if number in blind else Beside(number))
+    started = StartedWorkers(
+        make=lambda number: Blind(number) if number in blind else Beside(number)
+    )
     run_alone(tmp_path / "one", **given)
 
-    ended = run_spread(tmp_path / "crew", 3, hired, **given)
+    ended = run_spread(tmp_path / "pool", 3, started, **given)
 
     assert ended.exit_code == 0
-    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
-    assert done_twice(tmp_path / "crew") == []
-    assert not (tmp_path / "crew" / ".exchange").exists()
+    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
+    assert done_twice(tmp_path / "pool") == []
+    assert not (tmp_path / "pool" / ".exchange").exists()
 
 
 class Counting(Beside):
@@ -93,17 +102,20 @@ class Counting(Beside):
 
 
 def test_feeding_pauses_when_enough_snapshots_wait(tmp_path: Path, given: dict[str, Any]) -> None:
-    """A crew of one lets three wait for each scenario."""
+    """A pool of one lets three wait for each scenario."""
     counting = Counting()
 
-    assert run_spread(tmp_path / "crew", 1, Hired(make=lambda _: counting), **given).exit_code == 0
+    assert (
+        run_spread(tmp_path / "pool", 1, StartedWorkers(make=lambda _: counting), **given).exit_code
+        == 0
+    )
 
     assert len(counting.lay) == 2 * len(RANGES)
     assert max(counting.lay) == 3
 
 
 class DiesFeeding(Frail):
-    """Dies over feeding when so many snapshots were told."""
+    """Dies while feeding, after this many snapshots."""
 
     def tells(self, told: OnMessage, message: Any) -> None:
         if isinstance(message, SnapshotReady):
@@ -122,11 +134,11 @@ def test_a_second_feeder_leaves_the_snapshots_of_the_first_alone(
 
     given["repeats"] = 3
     run_alone(tmp_path / "one", **given)
-    hired = Hired(make=make)
+    started = StartedWorkers(make=make)
 
-    ended = run_spread(tmp_path / "crew", 2, hired, **given)
+    ended = run_spread(tmp_path / "pool", 2, started, **given)
 
     assert ended.exit_code == 0
-    assert len(hired.all) == 4
-    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
-    assert done_twice(tmp_path / "crew") == []
+    assert len(started.all) == 4
+    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
+    assert done_twice(tmp_path / "pool") == []

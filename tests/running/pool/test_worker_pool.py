@@ -25,7 +25,7 @@ from tests.running.pool.pool_runs import until
 
 pytestmark = pytest.mark.anyio
 
-NOBODY = RunSpec(run="run", plan=None, factory=None)  # type: ignore[arg-type]
+SPEC = RunSpec(run="run", plan=None, factory=None)  # type: ignore[arg-type]
 
 
 async def idle(chance: random.Random) -> None:
@@ -147,21 +147,21 @@ def assignment(number: int) -> Task:
 @pytest.mark.parametrize("seed", range(20))
 async def test_a_crew_of_mortals_does_everything_once(seed: int) -> None:
     chance, done, cancelled = random.Random(seed), Counter[str](), set[str]()
-    hired: list[Mortal] = []
+    started: list[Mortal] = []
 
-    async def hire(number: int) -> Mortal:
+    async def start(number: int) -> Mortal:
         await idle(chance)
         if chance.random() < 0.1:
             raise WorkerLost(f"worker {number} did not start")
-        hired.append(Mortal(number, chance, done))
-        return hired[-1]
+        started.append(Mortal(number, chance, done))
+        return started[-1]
 
-    async def see_through(crew: WorkerPool, number: int, scope: anyio.CancelScope) -> None:
+    async def see_through(pool: WorkerPool, number: int, scope: anyio.CancelScope) -> None:
         what = assignment(number)
         with scope:
             while True:
                 try:
-                    await crew.perform(NOBODY, what, TaskLimits, lambda message: None)
+                    await pool.perform(SPEC, what, TaskLimits, lambda message: None)
                     return
                 except WorkerLost:
                     await idle(chance)
@@ -169,37 +169,37 @@ async def test_a_crew_of_mortals_does_everything_once(seed: int) -> None:
 
     with anyio.fail_after(20):
         async with (
-            WorkerPool(hire, chance.randrange(1, 9)) as crew,
+            WorkerPool(start, chance.randrange(1, 9)) as pool,
             anyio.create_task_group() as group,
         ):
             scopes = [anyio.CancelScope() for _ in range(60)]
             for number, scope in enumerate(scopes):
-                group.start_soon(see_through, crew, number, scope)
+                group.start_soon(see_through, pool, number, scope)
             for scope in chance.sample(scopes, 10):
                 await idle(chance)
                 scope.cancel()
-    assert crew.doing == {}
+    assert pool.doing == {}
     assert not {name: times for name, times in done.items() if times > 1}
     assert {f"s{number}" for number in range(60)} - done.keys() <= cancelled
     assert len(done) >= 50
-    assert all(worker.is_closed for worker in hired)
-    assert crew.lost == sum(worker.is_dead for worker in hired)
+    assert all(worker.is_closed for worker in started)
+    assert pool.lost == sum(worker.is_dead for worker in started)
 
 
 async def test_workers_that_never_start_are_not_hired_for_ever() -> None:
     started = 0
 
-    async def hire(number: int) -> Mortal:
+    async def start(number: int) -> Mortal:
         nonlocal started
         started += 1
         raise WorkerLost("no room")
 
     with anyio.fail_after(10):
-        async with WorkerPool(hire, 4) as crew:
+        async with WorkerPool(start, 4) as pool:
             with pytest.raises(SystemGone, match="as soon as they start: no room"):
-                await crew.perform(NOBODY, assignment(1), TaskLimits, lambda message: None)
+                await pool.perform(SPEC, assignment(1), TaskLimits, lambda message: None)
             with pytest.raises(SystemGone):
-                await crew.perform(NOBODY, assignment(2), TaskLimits, lambda message: None)
+                await pool.perform(SPEC, assignment(2), TaskLimits, lambda message: None)
     assert started <= 16
 
 
@@ -207,7 +207,7 @@ async def test_a_worker_that_finds_no_room_makes_the_crew_smaller_and_no_less() 
     chance, done = random.Random(0), Counter[str]()
     refused = anyio.Event()
 
-    async def hire(number: int) -> Mortal:
+    async def start(number: int) -> Mortal:
         if number == 1:
             worker = Mortal(number, chance, done)
             worker._die_perhaps = lambda: None  # type: ignore[method-assign]
@@ -216,28 +216,28 @@ async def test_a_worker_that_finds_no_room_makes_the_crew_smaller_and_no_less() 
         raise UsageError("found no place on the cluster")
 
     with anyio.fail_after(10):
-        async with WorkerPool(hire, 3) as crew:
+        async with WorkerPool(start, 3) as pool:
             await refused.wait()
-            await until(lambda: crew.why_fewer is not None)
-            assert (crew.present, crew.size) == (1, 3)
+            await until(lambda: pool.why_fewer is not None)
+            assert (pool.present, pool.size) == (1, 3)
             for number in range(6):
-                await crew.perform(NOBODY, assignment(number), TaskLimits, lambda message: None)
+                await pool.perform(SPEC, assignment(number), TaskLimits, lambda message: None)
     assert sum(done.values()) == 6
 
 
 async def test_a_crew_is_left_while_its_workers_are_still_being_hired() -> None:
-    async def hire(number: int) -> Mortal:
+    async def start(number: int) -> Mortal:
         await anyio.sleep_forever()
         raise AssertionError
 
     with anyio.fail_after(10):
-        async with WorkerPool(hire, 4):
+        async with WorkerPool(start, 4):
             await breathe()
 
 
 async def test_who_takes_much_longer_than_others_is_named() -> None:
-    """By the crew's own record of what such assignments usually take."""
-    release, hired = anyio.Event(), []
+    """By the pool's own record of what such assignments usually take."""
+    release, started = anyio.Event(), []
 
     class Patient(Mortal):
         async def perform(
@@ -249,21 +249,21 @@ async def test_who_takes_much_longer_than_others_is_named() -> None:
         def _die_perhaps(self) -> None:
             pass
 
-    async def hire(number: int) -> Mortal:
-        hired.append(Patient(number, random.Random(0), Counter()))
-        return hired[-1]
+    async def start(number: int) -> Mortal:
+        started.append(Patient(number, random.Random(0), Counter()))
+        return started[-1]
 
-    async def perform(crew: WorkerPool, number: int) -> None:
-        await crew.perform(NOBODY, assignment(number), TaskLimits, lambda message: None)
+    async def perform(pool: WorkerPool, number: int) -> None:
+        await pool.perform(SPEC, assignment(number), TaskLimits, lambda message: None)
 
     with anyio.fail_after(10):
-        async with WorkerPool(hire, 2) as crew, anyio.create_task_group() as group:
-            group.start_soon(perform, crew, 2)
-            await until(lambda: bool(crew.doing))
-            assert crew.find_stragglers(least_s=0) == [], "nothing to compare it with"
+        async with WorkerPool(start, 2) as pool, anyio.create_task_group() as group:
+            group.start_soon(perform, pool, 2)
+            await until(lambda: bool(pool.doing))
+            assert pool.find_stragglers(least_s=0) == [], "nothing to compare it with"
             for number in (5, 8, 11):
-                await perform(crew, number)
+                await perform(pool, number)
             await anyio.sleep(0.05)
-            assert [each.what for each in crew.find_stragglers(least_s=0)] == ["s2@1d#0"]
-            assert crew.find_stragglers() == []
+            assert [each.what for each in pool.find_stragglers(least_s=0)] == ["s2@1d#0"]
+            assert pool.find_stragglers() == []
             release.set()
