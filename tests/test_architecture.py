@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -26,10 +27,17 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in FILES}
 
 
+@cache
+def parse(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a file."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def find_imports(path: Path) -> set[str]:
     """Modules of the package that a file imports anywhere, lazily and for types too."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parse(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -72,7 +80,7 @@ def test_no_files_import_each_other() -> None:
 def test_systems_cannot_see_the_truth() -> None:
     seen: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "systems").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in parse(path):
             if isinstance(node, ast.ImportFrom):
                 seen[path.name] |= {alias.name for alias in node.names}
 
@@ -103,7 +111,7 @@ def test_files_and_functions_stay_readable() -> None:
         text = path.read_text(encoding="utf-8")
         if len(text.splitlines()) > 700:
             long.append(f"{path.name}: {len(text.splitlines())} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in parse(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 # The options of a command are its documentation, not its logic.
                 first = node.body[0].lineno if node.name.endswith("_command") else node.lineno
@@ -116,7 +124,7 @@ def test_files_and_functions_stay_readable() -> None:
 def test_class_names_are_unique() -> None:
     places = defaultdict(list)
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in parse(path):
             if isinstance(node, ast.ClassDef):
                 places[node.name.lstrip("_")].append(module_name(path))
 

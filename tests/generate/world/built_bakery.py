@@ -1,4 +1,4 @@
-"""A small world to test with, a bakery, built once for all workers of a test run."""
+"""Worlds to test with, a bakery above all, each built once for all workers of a test run."""
 
 import os
 from collections.abc import Callable
@@ -10,26 +10,43 @@ import pytest
 from filelock import FileLock
 
 from recall_bench.core.yaml12 import load_yaml
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, read_sources
 
 BAKERY = Path(__file__).parent / "bakery"
 STORY = "arcs-60d.yaml"
+SHORT_ARCS = "arcs-120d.yaml"
 
 Build = Callable[..., Path]
 
 
 def build_bakery(factory: pytest.TempPathFactory, **options: float) -> Path:
-    """The bakery with these options, not to be changed; 60 days unless given."""
+    """Build the bakery with these options, not to be changed; 60 days unless given."""
     wanted = msgspec.convert({"days": 60} | options, WorldOptions)
+    return _build_once(factory, BAKERY, STORY, wanted)
+
+
+def build_short(factory: pytest.TempPathFactory, name: str) -> Path:
+    """Build four months of a shipped persona with another seed than the one it ships with."""
+    return _build_once(factory, SOURCES / name, DEFAULT_ARCS, WorldOptions(days=120, seed=7))
+
+
+def _build_once(
+    factory: pytest.TempPathFactory, sources: Path, arcs: str, options: WorldOptions
+) -> Path:
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
-    out = base / "bakeries" / "-".join(f"{value:g}" for value in msgspec.structs.astuple(wanted))
+    numbers = "-".join(f"{value:g}" for value in msgspec.structs.astuple(options))
+    out = base / "worlds" / f"{sources.name}-{numbers}"
     out.mkdir(parents=True, exist_ok=True)
+    folder = out / sources.name
     with FileLock(out / "lock"):
-        folder = out / "bakery"
-        return folder if folder.exists() else build_folder(read_sources(BAKERY, STORY), wanted, out)
+        return (
+            folder if folder.exists() else build_folder(read_sources(sources, arcs), options, out)
+        )
 
 
 def read_questions(folder: Path) -> list[dict[str, Any]]:

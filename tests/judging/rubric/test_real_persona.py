@@ -27,7 +27,7 @@ from tests.conftest import shared_data
 
 pytestmark = pytest.mark.slow
 
-EVERY = 24
+EVERY = 32
 """One in so many of the published answers is looked at."""
 
 

@@ -24,7 +24,8 @@ from recall_bench.judging.lab.audit.answer_key import (
 )
 from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
 from recall_bench.judging.lab.audit.wordings import list_wordings
-from tests.judging.lab.audit.stories import LONG, SHORT, Story, load_story
+from tests.generate.world.built_bakery import SHORT_ARCS, build_short
+from tests.judging.lab.audit.stories import LONG, OTHERS, SHORT, Story, load_story
 
 
 @cache
@@ -358,3 +359,15 @@ def test_every_label_is_true_in_a_long_story(name: str) -> None:
     story = load_story(name, None, per_class=100)
     for check in CHECKS:
         check(story)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_label_is_true_in_four_months_of_another(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Too short for every category to be asked in every class."""
+    story = load_story(build_short(tmp_path_factory, name), SHORT_ARCS, per_class=60)
+    for check in CHECKS:
+        if check is not check_all_categories_are_asked_where_a_class_fits_them:
+            check(story)
