@@ -31,8 +31,9 @@ help:
 demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
 
+# Three processes on two cores: a test that waits leaves its core to the others.
 test: lint browser
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
 # The tests of the report page open it in Chromium: the one that is installed, or Debian's.
 browser:

@@ -87,13 +87,18 @@ def load_yaml(path: Path) -> object:
 def read_document(path: Path, *, name: str | None = None) -> Document:
     """Parse a file; `name` is used in messages instead of the path."""
     shown = name or str(path)
+    return Document(shown, read_source(path, shown))
+
+
+def read_source(path: Path, name: str) -> str:
+    """Read the text of a file; raises Malformed if it cannot be read."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise Malformed(shown, "the file does not exist; check the path") from None
+        raise Malformed(name, "the file does not exist; check the path") from None
     except OSError as error:
-        raise Malformed(shown, f"cannot be read ({error.strerror}); check the file") from error
-    return Document(shown, decode_text(raw, shown, "utf-8-sig"))
+        raise Malformed(name, f"cannot be read ({error.strerror}); check the file") from error
+    return decode_text(raw, name, "utf-8-sig")
 
 
 def decode_text(raw: bytes, name: str, encoding: str = "utf-8") -> str:

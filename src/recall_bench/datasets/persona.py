@@ -7,13 +7,14 @@ what it finds.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
+from functools import lru_cache
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, Malformed, Problems
 from recall_bench.core.fingerprint import digest_history, digest_questions, digest_text
 from recall_bench.core.plan import Calendar, Ingest, ScenarioCard
 from recall_bench.core.scenario import PRINCIPAL, Episode, Item, Scenario, compute_story_date
-from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.core.yaml12 import Document, read_document, read_source
 from recall_bench.datasets.persona_files import (
     DEFAULT_ARCS,
     DayFile,
@@ -294,17 +295,41 @@ class _StorySurvey:
             )
 
     def _read_questions(self, persona: Persona | None) -> None:
-        document = self._read_document(self.layout.questions_file)
-        if document is None:
+        path = self.layout.questions_file
+        if not path.is_file():
             return
         declared = persona.sessions if persona else ()
-        self.items = parse_questions(
-            document,
-            days={file.day for file in self.days} if self.days else None,
-            sessions={PRINCIPAL, *(session.id for session in declared)} if declared else (),
-            problems=self.problems,
-            warnings=self.warnings,
+        name = self.layout.name(path)
+        try:
+            source = read_source(path, name)
+        except Malformed as problem:
+            self.problems.append(problem)
+            return
+        self.items, problems, warnings = _parse_question_file(
+            name,
+            source,
+            frozenset(file.day for file in self.days) if self.days else None,
+            frozenset({PRINCIPAL, *(session.id for session in declared)} if declared else ()),
         )
+        self.problems += problems
+        self.warnings += warnings
+
+
+@lru_cache(maxsize=8)
+def _parse_question_file(
+    name: str, source: str, days: frozenset[int] | None, sessions: frozenset[str]
+) -> tuple[tuple[Item, ...], tuple[BenchError, ...], tuple[str, ...]]:
+    """Parse questions once for a run, which inspects all its stories before it loads each."""
+    problems: list[BenchError] = []
+    warnings: list[str] = []
+    try:
+        document = Document(name, source)
+    except Malformed as problem:
+        return (), (problem,), ()
+    items = parse_questions(
+        document, days=days, sessions=sessions, problems=problems, warnings=warnings
+    )
+    return items, tuple(problems), tuple(warnings)
 
 
 def _list_calendar_warnings(

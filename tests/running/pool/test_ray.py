@@ -116,6 +116,19 @@ def test_two_nodes_give_what_one_process_gives(
     assert nodes_used(tmp_path) == 2
 
 
+def test_an_interrupted_driver_leaves_the_cluster_as_it_was(
+    tmp_path: Path, nodes: Nodes, whole: dict[str, bytes]
+) -> None:
+    command = run(tmp_path, "--ray-address", nodes.address, "--workers", 2)
+    command.until(lambda: answered(tmp_path / "run") >= 5)
+    command.signalled(signal.SIGTERM)
+    code, err = command.ended()
+
+    assert code == 143, err
+    assert "Traceback" not in err
+    until(lambda: len(lines(tmp_path / "system" / "closed")) >= 2)
+
+
 def test_a_node_that_leaves_half_way_changes_nothing(
     tmp_path: Path, nodes: Nodes, whole: dict[str, bytes]
 ) -> None:
@@ -161,16 +174,3 @@ def test_an_address_where_nobody_listens_is_told_in_one_sentence(
     assert code == 4, err
     assert "Traceback" not in err
     assert "error: a Ray cluster is not reached at 127.0.0.1:9" in err
-
-
-def test_an_interrupted_driver_leaves_the_cluster_as_it_was(
-    tmp_path: Path, whole: dict[str, bytes]
-) -> None:
-    command = run(tmp_path, "--workers", 2)
-    command.until(lambda: answered(tmp_path / "run") >= 5)
-    command.signalled(signal.SIGTERM)
-    code, err = command.ended()
-
-    assert code == 143, err
-    assert "Traceback" not in err
-    until(lambda: len(lines(tmp_path / "system" / "closed")) >= 2)

@@ -140,11 +140,9 @@ class OfflineJudge:
         )
 
     def study(self, scenario: Scenario) -> None:
-        """Index the scenario's history and prepare its questions."""
+        """Index the scenario's history; a question is prepared when its first answer comes."""
         self._histories[scenario.id] = HistoryIndex(scenario)
         self._surveyor.study(scenario)
-        for item in scenario.items:
-            self._cases[scenario.id, item.id] = prepare_case(item, self._reader)
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """The marks for one answer, with reasons."""
