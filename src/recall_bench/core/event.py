@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
-from recall_bench.core.memory import Answer, Delivery
+from recall_bench.core.memory import Answer, Delivery, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item, WallTime
@@ -52,6 +52,23 @@ class Declared(_JournalEvent, frozen=True, kw_only=True, tag="declared"):
     asked: dict[str, tuple[str, ...]] | None = None
     """For an imported run, the ids of the questions asked at each checkpoint, in order; None where
     the plan decides."""
+
+
+MarkTriple = tuple[int, int, int]
+"""Correctness, completeness and groundedness."""
+
+
+class BoundsComputed(_JournalEvent, frozen=True, kw_only=True, tag="bounds"):
+    """The floor and the ceiling of each question: what silence and the evidence itself score."""
+
+    scenario: str
+    floor: dict[str, MarkTriple]
+    """By question id, the marks of the answer that there is no record."""
+    ceiling: dict[str, MarkTriple] | None = None
+    """By question id, the marks of the reader's answer from the evidence; None where asking the
+    reader would cost something."""
+    reader: ReaderCard | None = None
+    """The reader of the ceiling."""
 
 
 class Ingested(_JournalEvent, frozen=True, kw_only=True, tag="ingested"):
@@ -189,6 +206,7 @@ Event = (
     RunStarted
     | RunResumed
     | Declared
+    | BoundsComputed
     | Ingested
     | Settled
     | Inspected

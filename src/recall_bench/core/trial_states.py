@@ -13,6 +13,7 @@ from itertools import product
 
 from recall_bench.core.event import (
     Answered,
+    BoundsComputed,
     Declared,
     Event,
     FeedFailed,
@@ -130,6 +131,8 @@ class ScenarioStates:
     """The numbers of the days to feed."""
     last_fed_day: int = 0
     """The last story day the system ingested."""
+    bounds: BoundsComputed | None = None
+    """What silence and the evidence itself score; None where that was not computed."""
 
     def __post_init__(self) -> None:
         self.index = {item.id: i for i, item in enumerate(self.items)}
@@ -265,6 +268,8 @@ class TrialStates:
                 self._apply_feeding(event)
             case Declared(scenario=scenario, items=items, days=days, asked=asked):
                 self.declare(scenario, items, asked).days = days
+            case BoundsComputed():
+                self._find_scenario(event.scenario).bounds = event
             case RunEnded():
                 self.has_ended = True
             case RunResumed():

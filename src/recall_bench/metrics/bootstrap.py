@@ -13,7 +13,7 @@ About the Bootstrap", section 5.3).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -71,6 +71,14 @@ class TrialGroups:
         return (
             ResampledUnit.PERSONAS if self.personas >= ENOUGH_PERSONAS else ResampledUnit.QUESTIONS
         )
+
+    @property
+    def units(self) -> tuple[ResampledUnit, ...]:
+        """The units to compute an interval with; the wider of the intervals is reported.
+
+        A few personas that happen to agree give an interval narrower than their questions allow.
+        """
+        return tuple(dict.fromkeys((self.unit, ResampledUnit.QUESTIONS)))
 
     def sum_columns(self, columns: Floats, unit: ResampledUnit) -> Floats:
         """Sum columns of values, one row a trial, over each cluster: one row a cluster."""
@@ -194,6 +202,12 @@ def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | Non
         return float(ndtr(bias + moved / room)) if room > 0 else float(deviate > 0)
 
     return _cut_between(draws, share(-reach), share(reach))
+
+
+def choose_wider(found: Iterable[Interval | None]) -> Interval | None:
+    """Choose the widest interval; None if there is none."""
+    known = [each for each in found if each is not None]
+    return max(known, key=lambda each: each[1] - each[0], default=None)
 
 
 def _cut_between(draws: Floats, low: float, high: float) -> Interval | None:

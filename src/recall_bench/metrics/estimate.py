@@ -17,6 +17,7 @@ from recall_bench.metrics.bootstrap import (
     ResampledUnit,
     TrialGroups,
     bound_unseen_share,
+    choose_wider,
     compute_bca,
     compute_percentile,
     drop_each,
@@ -37,7 +38,8 @@ class IntervalMethod(StrEnum):
     QUESTIONS = "questions"
     """Questions were resampled: it is about other questions to the same personas."""
     PERSONAS = "personas"
-    """Whole personas were resampled: it is about other personas."""
+    """Whole personas were resampled: it is about other personas. If resampling questions gives a
+    wider interval, that one is reported."""
     AGREEMENT = "agreement"
     """All questions agree: it allows for the share of others that could still differ."""
     NONE = "none"
@@ -159,6 +161,28 @@ def _estimate_ratio(
     )
 
 
+def estimate_ratio(
+    parts: Sequence[float],
+    wholes: Sequence[float],
+    questions: Sequence[str],
+    personas: Sequence[str],
+    *,
+    seed: int = SEED,
+    missing: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimate | None:
+    """Estimate the sum of the parts as a share of the sum of the wholes, one pair a trial.
+
+    None without trials, or if the wholes do not add up to more than nothing.
+    """
+    if sum(wholes) <= 0:
+        return None
+    columns = np.column_stack([np.asarray(parts, np.float64), np.asarray(wholes, np.float64)])
+    draws = partial(resample, seed=seed, resamples=resamples)
+    found = _estimate_ratio(columns, group_trials(questions, personas), None, draws)
+    return found.replace(trials=len(parts), missing=missing)
+
+
 def check_limits(values: Sequence[float], limits: Limits | None) -> None:
     """Refuse values outside the limits: one of the two is on another scale."""
     if limits is not None and not (limits[0] <= min(values) and max(values) <= limits[1]):
@@ -181,14 +205,24 @@ def _compute_interval(
         if limits is None:
             return None, IntervalMethod.NONE
         return _bound_agreement(value, groups.questions, limits), IntervalMethod.AGREEMENT
-    sums = groups.sum_columns(columns, groups.unit)
-    means = np.concatenate([_divide_columns(each) for each in draws(sums)])
-    found = (
-        compute_percentile(means, clusters=len(sums))
-        if is_difference
-        else compute_bca(value, means, _divide_columns(drop_each(sums)))
-    )
+    found = _resample_ratio(columns, groups, value, draws, is_difference=is_difference)
     return found, IntervalMethod(groups.unit.value)
+
+
+def _resample_ratio(
+    columns: Floats, groups: TrialGroups, value: float, draws: _Draws, *, is_difference: bool
+) -> Interval | None:
+    """Compute the interval of the first column's share of the second: the widest of all units."""
+
+    def resample_unit(unit: ResampledUnit) -> Interval | None:
+        sums = groups.sum_columns(columns, unit)
+        ratios = np.concatenate([_divide_columns(each) for each in draws(sums)])
+        if is_difference:
+            return compute_percentile(ratios, clusters=len(sums))
+        left_out = _divide_columns(drop_each(sums))
+        return compute_bca(value, ratios, left_out) if np.isfinite(left_out).all() else None
+
+    return choose_wider(map(resample_unit, groups.units))
 
 
 def _bound_agreement(value: float, questions: int, limits: Limits) -> Interval:
@@ -201,4 +235,6 @@ def _bound_agreement(value: float, questions: int, limits: Limits) -> Interval:
 
 
 def _divide_columns(sums: Floats) -> Floats:
-    return np.asarray(sums[:, 0] / sums[:, 1], np.float64)
+    """Divide the first column by the second; not finite where that is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[:, 0] / sums[:, 1], np.float64)

@@ -57,14 +57,20 @@ def is_leak(truth: Truth, answer: str) -> bool:
     return bool(find_secrets(truth, answer))
 
 
+def can_notice_leak(answer: GuardedAnswer) -> bool:
+    """Whether the asker must not know the full answer, and a leak of it could be noticed."""
+    truth = answer.truth
+    return is_confidential(truth) and (is_leak_possible(truth) or answer.findings is not None)
+
+
+def is_leaking(answer: GuardedAnswer) -> bool:
+    """Whether the answer holds a secret, or the judge found a leak in it."""
+    return is_leak(answer.truth, answer.text) or Finding.LEAK in (answer.findings or ())
+
+
 def count_leaks(answers: Iterable[GuardedAnswer]) -> Leaks:
     """Count the leaks among guarded answers in which one could be noticed."""
-    found = [
-        is_leak(each.truth, each.text) or Finding.LEAK in (each.findings or ())
-        for each in answers
-        if is_confidential(each.truth)
-        and (is_leak_possible(each.truth) or each.findings is not None)
-    ]
+    found = [is_leaking(each) for each in answers if can_notice_leak(each)]
     return Leaks(len(found), sum(found))
 
 

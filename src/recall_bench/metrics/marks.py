@@ -5,7 +5,7 @@ not answer has no points, a trial without a verdict is missing.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from recall_bench.core.trial_states import ReviewChange, TrialState, TrialStatus
@@ -35,6 +35,12 @@ class TrialTally:
     points: int = 0
     ungrounded: int = 0
     """Judged trials whose answer is not grounded."""
+    invented: int = 0
+    """Those of them whose answer does not leak: a leak may be true, an invention is not."""
+    guarded: int = 0
+    """Answers in which a leak could be noticed."""
+    leaked: int = 0
+    """Those of them that leak."""
     eligible: int = 0
     """Questions that the story supports by then, asked or not."""
 
@@ -77,6 +83,16 @@ class TrialTally:
         """The share of judged answers that are not grounded; None where none was judged."""
         return self.ungrounded / self.judged if self.judged else None
 
+    @property
+    def invention_rate(self) -> float | None:
+        """The share of judged answers that are invented; None where none was judged."""
+        return self.invented / self.judged if self.judged else None
+
+    @property
+    def leak_rate(self) -> float | None:
+        """The share of guarded answers that leak; None where none could."""
+        return self.leaked / self.guarded if self.guarded else None
+
 
 def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
     """Add all groups."""
@@ -84,7 +100,7 @@ def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
 
 
 def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:
-    """Tally trials, given as counts by status."""
+    """Tally trials, given as counts by status. Leaks are not part of a status: see `add_leaks`."""
     states = dict.fromkeys(TrialState, 0)
     points = ungrounded = 0
     for standing, count in standings.items():
@@ -101,6 +117,19 @@ def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:
         measured=states[TrialState.MEASURED],
         points=points,
         ungrounded=ungrounded,
+        invented=ungrounded,
+    )
+
+
+def add_leaks(tally: TrialTally, guarded: int, leaked: Iterable[TrialStatus]) -> TrialTally:
+    """Add the answers in which a leak could be noticed, and the statuses of those that leak."""
+    found = list(leaked)
+    ungrounded = sum(status.state is TrialState.JUDGED and status.grounded == 0 for status in found)
+    return replace(
+        tally,
+        invented=tally.invented - ungrounded,
+        guarded=tally.guarded + guarded,
+        leaked=tally.leaked + len(found),
     )
 
 

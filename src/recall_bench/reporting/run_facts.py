@@ -17,8 +17,8 @@ from recall_bench.reporting.formats import (
     format_percent,
     format_quantity,
 )
+from recall_bench.runs.boundary import BoundaryCounts
 from recall_bench.runs.run_folder import DeliveryCounts, RunFolder, ServiceStats
-from recall_bench.runs.summary import BoundaryCounts
 
 _DIGEST_LENGTH = 12
 

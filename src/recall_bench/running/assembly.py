@@ -30,6 +30,7 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
+from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.systems.readers import resolve_reader
 from recall_bench.systems.resolver import resolve_system
@@ -77,6 +78,7 @@ def assemble(
         factory=None if own is not None else partial(build_components, settings),
         questions=check.questions,
         warnings=check.warnings + _collect_plan_notes(plan, check.questions),
+        bounds=plan_bounds(plan, require(judges).judge, reader),
     )
     return check_writable(job)
 

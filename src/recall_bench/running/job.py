@@ -29,6 +29,7 @@ from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_stat
 from recall_bench.running.backlog import is_finished
 from recall_bench.running.components import ComponentFactory, Components, RunContext
 from recall_bench.running.local_engine import run_plan
+from recall_bench.running.score_bounds import BoundsComputer
 from recall_bench.runs.journal import JOURNAL, Journal, read_events, read_with_offsets
 
 _OPENING = b'{"type":"run_started"'
@@ -59,6 +60,10 @@ class Job:
     """Returns what other runs under the same limits have spent."""
     asks: bool = True
     """Whether the system is fed and asked; if not, recorded answers are only judged."""
+    bounds: BoundsComputer | None = None
+    """Computes the floor and ceiling of each scenario before it is run; None for none."""
+    _loaded: dict[str, Scenario] = field(default_factory=dict, init=False)
+    """Scenarios loaded for their bounds and not yet run."""
 
     @cached_property
     def _planned(self) -> Mapping[str, ScenarioCard]:
@@ -103,6 +108,7 @@ class Job:
             )
             try:
                 if not self.was_finished:
+                    await self._compute_bounds(states, record)
                     await run_plan(self.plan, states, context)
             finally:
                 await self.components.close()
@@ -221,8 +227,18 @@ class Job:
                 journal.append(declared)
                 states.apply_event(declared)
 
+    async def _compute_bounds(self, states: TrialStates, record: Callable[[Event], None]) -> None:
+        """Record the floor and ceiling of every scenario that has none yet."""
+        if self.bounds is None:
+            return
+        for name, trials in states.scenarios.items():
+            if trials.bounds is None:
+                loaded = self._loaded[name] = self._load(name)
+                record(await self.bounds.compute(loaded, trials))
+
     def _load(self, scenario: str) -> Scenario:
-        return self.components.load_planned(self._planned[scenario])
+        found = self._loaded.pop(scenario, None)
+        return found or self.components.load_planned(self._planned[scenario])
 
     def _list_answers(
         self, states: TrialStates, scenario: str, wanted: frozenset[TrialState]

@@ -16,6 +16,7 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
+from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.runs.recorded_answers import RecordedRun
 
@@ -100,6 +101,7 @@ def assemble_rejudge(
         questions={scenario: declared for scenario, (_, declared) in found.items()},
         warnings=_collect_notes(recorded),
         asks=False,
+        bounds=plan_bounds(plan, judge, None),
     )
     job.check_folder()
     refuse_unwritable(settings)

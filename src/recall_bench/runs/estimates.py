@@ -15,12 +15,14 @@ from recall_bench.core.plan import Checkpoint
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
-from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_question_sums
+from recall_bench.runs.boundary import read_boundary
 from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
 from recall_bench.runs.summary import list_names
 
 CELL_RESAMPLES: Final = 2_000
@@ -35,8 +37,6 @@ POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
 RATE: Final[Limits] = (0.0, 1.0)
 """The lowest and highest value of a rate."""
 
-_Trial = tuple[str, int, TrialStatus]
-"""Persona, number of the question, and status of the trial."""
 _Kinds = Mapping[str, Sequence[str | None]]
 """The kind of each question of each persona."""
 _Shape = tuple[tuple[tuple[int, int], ...], ...]
@@ -68,6 +68,11 @@ class Heatmap(Record, frozen=True, kw_only=True):
     rows: tuple[HeatmapRow, ...]
     overall: tuple[HeatmapCell, ...]
     hallucination: tuple[HeatmapCell, ...]
+    """The share of answers that are not grounded: inventions and leaks."""
+    invented: tuple[HeatmapCell, ...]
+    """The share of answers that are invented."""
+    leaked: tuple[HeatmapCell, ...]
+    """The share of answers that leak, of those that could."""
 
     @property
     def has_small(self) -> bool:
@@ -75,7 +80,7 @@ class Heatmap(Record, frozen=True, kw_only=True):
         rows = [row.cells for row in self.rows]
         return any(
             cell.mean is not None and cell.mean.is_small
-            for row in (*rows, self.overall, self.hallucination)
+            for row in (*rows, self.overall, self.invented, self.leaked)
             for cell in row
         )
 
@@ -117,6 +122,7 @@ class RunEstimates:
     def __init__(self, folder: RunFolder) -> None:
         self._personas = folder.scenarios
         self._standings = folder.states.scenarios
+        self._boundaries = {name: read_boundary(folder, name) for name in self._personas}
         found = (item.truth.category for name in self._personas for item in self._get_items(name))
         self._categories = tuple(
             name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
@@ -132,6 +138,15 @@ class RunEstimates:
         """Estimate the hallucination rate of a persona, or of all."""
         return self._estimate_rate(self._iterate_all(persona), self._choose_resamples(persona))
 
+    def estimate_invented(self, persona: str | None = None) -> Estimate | None:
+        """Estimate the share of a persona's answers, or of all, that are invented."""
+        resamples = self._choose_resamples(persona)
+        return self._estimate_invented(self._iterate_all(persona), resamples)
+
+    def estimate_leaked(self, persona: str | None = None) -> Estimate | None:
+        """Estimate the share of answers that leak, of those in which a leak could be noticed."""
+        return self._estimate_leaked(self._iterate_all(persona), self._choose_resamples(persona))
+
     def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
     ) -> dict[str, tuple[Estimate | None, Estimate | None]]:
@@ -144,6 +159,26 @@ class RunEstimates:
             name: (self._estimate_points(trials), self._estimate_rate(trials))
             for name, trials in groups.items()
         }
+
+    def estimate_range(self, persona: str | None = None) -> ScoreRange | None:
+        """Estimate where the score of a persona, or of all, lies between floor and ceiling.
+
+        None where the run has no bounds.
+        """
+        return estimate_score_range(
+            self._iterate_all(persona), self._standings, resamples=self._choose_resamples(persona)
+        )
+
+    def estimate_category_ranges(self, persona: str | None = None) -> dict[str, ScoreRange]:
+        """Estimate the range of each category, over all checkpoints."""
+        kinds = self._map_kinds(lambda item: item.truth.category)
+        groups = _group_trials(self._iterate_all(persona), kinds)
+        ranges = {
+            name: estimate_score_range(groups[name], self._standings, resamples=CELL_RESAMPLES)
+            for name in self._categories
+            if name in groups
+        }
+        return {name: found for name, found in ranges.items() if found is not None}
 
     def estimate_checkpoints(
         self, persona: str | None = None, places: Sequence[int] | None = None
@@ -183,14 +218,21 @@ class RunEstimates:
                 )
                 for name in self._categories
             ),
-            overall=tuple(
-                HeatmapCell(mean=self._estimate_points(trials), eligible=count)
-                for trials, count in zip(every, supported, strict=True)
-            ),
-            hallucination=tuple(
-                HeatmapCell(mean=self._estimate_rate(trials), eligible=count)
-                for trials, count in zip(every, supported, strict=True)
-            ),
+            overall=self._build_cells(every, supported, self._estimate_points),
+            hallucination=self._build_cells(every, supported, self._estimate_rate),
+            invented=self._build_cells(every, supported, self._estimate_invented),
+            leaked=self._build_cells(every, supported, self._estimate_leaked),
+        )
+
+    def _build_cells(
+        self,
+        trials: Iterable[list[CountedTrial]],
+        supported: Iterable[int],
+        estimate: Callable[[list[CountedTrial]], Estimate | None],
+    ) -> tuple[HeatmapCell, ...]:
+        return tuple(
+            HeatmapCell(mean=estimate(each), eligible=count)
+            for each, count in zip(trials, supported, strict=True)
         )
 
     def _choose_resamples(self, persona: str | None) -> int:
@@ -208,16 +250,18 @@ class RunEstimates:
     def _get_items(self, persona: str) -> tuple[Item, ...]:
         return self._standings[persona].items
 
-    def _iterate_all(self, persona: str | None) -> Iterator[_Trial]:
+    def _iterate_all(self, persona: str | None) -> Iterator[CountedTrial]:
         for name in self._list_personas(persona):
             for place in range(len(self._standings[name].checkpoint_plans)):
                 yield from self._iterate_trials((name,), place)
 
-    def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[_Trial]:
+    def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[CountedTrial]:
         for name in personas:
-            standing = self._standings[name]
+            standing, boundary = self._standings[name], self._boundaries[name]
             for repeat, item in standing.list_owed_trials(place):
-                yield name, item, standing.get_status(place, repeat, item)
+                slot = standing.compute_slot(place, repeat, item)
+                leaked = slot in boundary.leaked if slot in boundary.guarded else None
+                yield CountedTrial(name, item, standing.get_status(place, repeat, item), leaked)
 
     def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
         return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}
@@ -236,32 +280,43 @@ class RunEstimates:
         return total
 
     def _estimate_points(
-        self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
+        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
     ) -> Estimate | None:
         return self._estimate(trials, _get_points, POINTS, resamples)
 
     def _estimate_rate(
-        self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
+        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
     ) -> Estimate | None:
         return self._estimate(trials, _get_hallucination, RATE, resamples)
 
+    def _estimate_invented(
+        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
+    ) -> Estimate | None:
+        return self._estimate(trials, _get_invention, RATE, resamples)
+
+    def _estimate_leaked(
+        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
+    ) -> Estimate | None:
+        guarded = (trial for trial in trials if trial.leaked is not None)
+        return self._estimate(guarded, _get_leak, RATE, resamples)
+
     def _estimate(
         self,
-        trials: Iterable[_Trial],
-        mark: Callable[[TrialStatus], int | None],
+        trials: Iterable[CountedTrial],
+        mark: Callable[[CountedTrial], int | None],
         limits: Limits,
         resamples: int,
     ) -> Estimate | None:
         personas: dict[str, dict[int, tuple[int, int]]] = {}
         missing = 0
-        for persona, item, standing in trials:
-            value = mark(standing)
+        for trial in trials:
+            value = mark(trial)
             if value is None:
-                missing += standing.state is not TrialState.NOT_ANSWERED
+                missing += trial.status.state is not TrialState.NOT_ANSWERED
                 continue
-            questions = personas.setdefault(persona, {})
-            total, count = questions.get(item, (0, 0))
-            questions[item] = total + value, count + 1
+            questions = personas.setdefault(trial.persona, {})
+            total, count = questions.get(trial.item, (0, 0))
+            questions[trial.item] = total + value, count + 1
         if not personas:
             return None
         shape = tuple(sorted(tuple(sorted(found.values())) for found in personas.values()))
@@ -271,23 +326,34 @@ class RunEstimates:
         return self._known[key].replace(missing=missing)
 
 
-def _group_trials(trials: Iterable[_Trial], kinds: _Kinds) -> dict[str, list[_Trial]]:
-    groups: dict[str, list[_Trial]] = {}
+def _group_trials(trials: Iterable[CountedTrial], kinds: _Kinds) -> dict[str, list[CountedTrial]]:
+    groups: dict[str, list[CountedTrial]] = {}
     for trial in trials:
-        found = kinds[trial[0]][trial[1]]
+        found = kinds[trial.persona][trial.item]
         if found is not None:
             groups.setdefault(found, []).append(trial)
     return groups
 
 
-def _get_points(standing: TrialStatus) -> int | None:
-    if standing.state is TrialState.JUDGED:
-        return standing.composite
-    return 0 if standing.state is TrialState.NOT_ANSWERED else None
+def _get_points(trial: CountedTrial) -> int | None:
+    if trial.status.state is TrialState.JUDGED:
+        return trial.status.composite
+    return 0 if trial.status.state is TrialState.NOT_ANSWERED else None
 
 
-def _get_hallucination(standing: TrialStatus) -> int | None:
-    return int(standing.grounded == 0) if standing.state is TrialState.JUDGED else None
+def _get_hallucination(trial: CountedTrial) -> int | None:
+    if trial.status.state is not TrialState.JUDGED:
+        return None
+    return int(trial.status.grounded == 0)
+
+
+def _get_invention(trial: CountedTrial) -> int | None:
+    found = _get_hallucination(trial)
+    return 0 if found and trial.leaked else found
+
+
+def _get_leak(trial: CountedTrial) -> int | None:
+    return None if trial.leaked is None else int(trial.leaked)
 
 
 EstimateFields = dict[str, object]
@@ -302,9 +368,31 @@ def build_estimates(means: RunEstimates, persona: str | None = None) -> Estimate
         "hallucinationRate": encode_row(
             _format_estimate(means.estimate_hallucination(persona), scale=100)
         ),
+        "inventionRate": encode_row(_format_estimate(means.estimate_invented(persona), scale=100)),
+        "leakRate": encode_row(_format_estimate(means.estimate_leaked(persona), scale=100)),
         "checkpoints": _build_checkpoints(means.build_heatmap(persona)),
     }
+    found = means.estimate_range(persona)
+    if found is not None:
+        fields["bounds"] = {
+            "overall": encode_row(_format_range(found)),
+            "categories": {
+                name: encode_row(_format_range(each))
+                for name, each in means.estimate_category_ranges(persona).items()
+            },
+        }
     return {"estimates": fields}
+
+
+def _format_range(found: ScoreRange) -> EstimateFields:
+    """Format floor and ceiling in points of 6, and the share of the way in percent."""
+    return {
+        "floor": found.floor,
+        "ceiling": found.ceiling,
+        "gain": _format_estimate(found.gain),
+        "shareOfWay": _format_estimate(found.share, scale=100),
+        "distinguishedFromSilence": found.is_above_floor or found.is_below_floor,
+    }
 
 
 def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
@@ -314,6 +402,8 @@ def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
                 "range": checkpoint.label,
                 "overall": _format_cell(heatmap.overall[place]),
                 "hallucinationRate": _format_cell(heatmap.hallucination[place], scale=100),
+                "inventionRate": _format_cell(heatmap.invented[place], scale=100),
+                "leakRate": _format_cell(heatmap.leaked[place], scale=100),
                 "categories": {
                     each.category: _format_cell(each.cells[place]) for each in heatmap.rows
                 },

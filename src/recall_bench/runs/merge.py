@@ -20,6 +20,7 @@ from recall_bench.core.atomic_file import AtomicFile, remove_leftovers
 from recall_bench.core.errors import DataError, FolderBusy, UsageError
 from recall_bench.core.event import (
     Answered,
+    BoundsComputed,
     Declared,
     Event,
     Judged,
@@ -151,7 +152,10 @@ def _read_source_events(
     if not is_first:
         yield number, RunResumed(at=source.started.at, code=source.started.code)
     for event in source.events():
-        if not isinstance(event, Declared | RunEnded):
+        if isinstance(event, Declared | RunEnded):
+            continue
+        # Every part computes the same bounds.
+        if is_first or not isinstance(event, BoundsComputed):
             yield number, event
 
 

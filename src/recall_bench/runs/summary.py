@@ -10,77 +10,26 @@ from enum import StrEnum
 from typing import TypedDict
 from weakref import WeakKeyDictionary
 
-from recall_bench.core.event import FeedFailed, Judged, TrialResult
+from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Disclosure, Item
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import CheckpointTimes, ScenarioStates, TrialStatus
 from recall_bench.core.usage import JudgingCosts
-from recall_bench.core.verdict import Finding
-from recall_bench.metrics.leaks import (
-    GuardedAnswer,
-    Leaks,
-    Refusals,
-    count_leaks,
-    count_refusals,
-    is_answerable,
-    is_confidential,
+from recall_bench.metrics.marks import (
+    ReviewCounts,
+    TrialTally,
+    add_leaks,
+    sum_tallies,
+    tally_states,
 )
-from recall_bench.metrics.marks import ReviewCounts, TrialTally, sum_tallies, tally_states
+from recall_bench.runs.boundary import (
+    BoundaryCounts,
+    BoundaryReading,
+    merge_boundaries,
+    read_boundary,
+)
 from recall_bench.runs.run_folder import RunFolder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundaryCounts:
-    """Leaks, and refusals of questions that allow an answer."""
-
-    leaks: Leaks
-    refusals: Mapping[Disclosure, Refusals]
-    """By allowed disclosure, `partial` and `answer`, where such answers were judged."""
-
-    @property
-    def over_refusal(self) -> Refusals:
-        """The refusals of both kinds."""
-        return sum(self.refusals.values(), Refusals())
-
-
-def count_boundary(folder: RunFolder, scenario: str) -> BoundaryCounts:
-    """Count the leaks and refusals of one scenario."""
-    guarded: list[GuardedAnswer] = []
-    judged: dict[Disclosure, list[tuple[Finding, ...] | None]] = {}
-    for result in folder.read_results_of(scenario, _is_relevant):
-        truth, findings = result.item.truth, _get_findings(folder, result)
-        if result.answered is not None:
-            guarded.append(GuardedAnswer(truth, result.answered.answer.text, findings))
-        if truth.disclosure is not None and is_answerable(truth) and _has_verdict(result):
-            judged.setdefault(truth.disclosure, []).append(findings)
-    refusals = {kind: count_refusals(judged[kind]) for kind in Disclosure if kind in judged}
-    return BoundaryCounts(leaks=count_leaks(guarded), refusals=refusals)
-
-
-def merge_boundaries(parts: Iterable[BoundaryCounts]) -> BoundaryCounts:
-    """Merge the counts of several scenarios."""
-    leaks, refusals = Leaks(), dict[Disclosure, Refusals]()
-    for part in parts:
-        leaks += part.leaks
-        for kind, found in part.refusals.items():
-            refusals[kind] = refusals.get(kind, Refusals()) + found
-    return BoundaryCounts(
-        leaks=leaks, refusals={k: refusals[k] for k in Disclosure if k in refusals}
-    )
-
-
-def _is_relevant(item: Item) -> bool:
-    return is_confidential(item.truth) or is_answerable(item.truth)
-
-
-def _has_verdict(result: TrialResult) -> bool:
-    return isinstance(result.outcome, Judged)
-
-
-def _get_findings(folder: RunFolder, result: TrialResult) -> tuple[Finding, ...] | None:
-    return folder.get_findings(result.outcome) if isinstance(result.outcome, Judged) else None
-
 
 STUB = "stub"
 """The name of the judge that judges nothing."""
@@ -237,17 +186,23 @@ def _count_run(folder: RunFolder) -> Summary:
 def summarise_checkpoint(
     standing: ScenarioStates, row: int, *, is_settled: bool = True
 ) -> CheckpointSummary:
-    """Summarise one checkpoint of one scenario."""
-    return _count_checkpoint(
-        standing, row, [_get_cell(item) for item in standing.items], is_settled=is_settled
-    )
+    """Summarise one checkpoint of one scenario; leaks are not counted, as no answer is read."""
+    cells = [_get_cell(item) for item in standing.items]
+    return _count_checkpoint(standing, row, cells, None, is_settled=is_settled)
 
 
 def _count_checkpoint(
-    standing: ScenarioStates, row: int, cells: Sequence[_CellKey], *, is_settled: bool
+    standing: ScenarioStates,
+    row: int,
+    cells: Sequence[_CellKey],
+    boundary: BoundaryReading | None,
+    *,
+    is_settled: bool,
 ) -> CheckpointSummary:
     sheet = standing.checkpoint_plans[row]
     tallies = _tally_cells(standing, row, cells)
+    if boundary is not None:
+        _add_leaks(tallies, standing, row, cells, boundary)
     overall = replace(sum_tallies(tallies.values()), eligible=len(sheet.eligible))
     eligible = Counter([cells[item] for item in sheet.eligible])
     return CheckpointSummary(
@@ -284,6 +239,26 @@ def _tally_cells(
     return {cell: tally_states(group) for cell, group in groups.items()}
 
 
+def _add_leaks(
+    tallies: dict[_CellKey, TrialTally],
+    standing: ScenarioStates,
+    row: int,
+    cells: Sequence[_CellKey],
+    boundary: BoundaryReading,
+) -> None:
+    """Add the leaks of one checkpoint to the tallies of its cells."""
+    guarded: Counter[_CellKey] = Counter()
+    leaked: dict[_CellKey, list[TrialStatus]] = {}
+    for repeat, item in standing.list_owed_trials(row):
+        slot = standing.compute_slot(row, repeat, item)
+        if slot in boundary.guarded:
+            guarded[cells[item]] += 1
+        if slot in boundary.leaked:
+            leaked.setdefault(cells[item], []).append(standing.get_status(row, repeat, item))
+    for cell, count in guarded.items():
+        tallies[cell] = add_leaks(tallies[cell], count, leaked.get(cell, ()))
+
+
 def is_over_budget(tally: TrialTally, budget: float) -> bool:
     """Whether more of these trials failed than the error budget allows."""
     return tally.failed > budget * tally.owed
@@ -313,11 +288,13 @@ def _merge_by_place(
 def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
     standing = folder.states.scenarios[scenario]
     cells = [_get_cell(item) for item in standing.items]
+    boundary = read_boundary(folder, scenario)
     checkpoints = tuple(
         _count_checkpoint(
             standing,
             row,
             cells,
+            boundary,
             is_settled=folder.is_finished
             or folder.is_checkpoint_ready(scenario, sheet.checkpoint.label),
         )
@@ -328,7 +305,7 @@ def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
         checkpoints=checkpoints,
         overall=sum_tallies(part.overall for part in checkpoints),
         disclosures=_summarise_disclosures(standing, checkpoints),
-        boundary=count_boundary(folder, scenario),
+        boundary=boundary.counts,
         questions=len(standing.items),
         feed_failures=folder.list_feed_failures(scenario),
     )

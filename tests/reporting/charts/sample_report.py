@@ -97,6 +97,8 @@ def empty_report() -> RunReport:
                 rows=rows,
                 overall=(nothing,) * 3,
                 hallucination=(nothing,) * 3,
+                invented=(nothing,) * 3,
+                leaked=(nothing,) * 3,
             ),
         ),
         hallucination=HallucinationViews(categories=(), overall=course, personas=()),
@@ -165,6 +167,14 @@ def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> Heatmap:
             for each in columns
         ),
         hallucination=tuple(
+            HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
+            for each in columns
+        ),
+        invented=tuple(
+            HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
+            for each in columns
+        ),
+        leaked=tuple(
             HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
             for each in columns
         ),
