@@ -5,23 +5,27 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.event import Judged
-from recall_bench.core.settings import Settings
-from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import execute
+from recall_bench.library import run as run_bench
 from recall_bench.runs.run_folder import RunFolder
 
 CHECKPOINTS = ("10d", "30d")
 
 
-def run(folder: Path, **settings: object) -> RunFolder:
+def run(folder: Path, adapter: str, judge: str = "offline") -> RunFolder:
     """Run a built-in on the sample persona."""
-    chosen = Settings(into=folder, ranges=CHECKPOINTS, heatmap_png=False, **settings)
-    return execute(assemble(chosen)).folder
+    return run_bench(
+        into=folder,
+        ranges=CHECKPOINTS,
+        heatmap_png=False,
+        groups_enabled=True,
+        adapter=adapter,
+        judge=judge,
+    ).folder
 
 
 @pytest.fixture(scope="module")
 def bm25(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return run(tmp_path_factory.mktemp("bm25") / "run", adapter="bm25", groups_enabled=True)
+    return run(tmp_path_factory.mktemp("bm25") / "run", "bm25")
 
 
 def list_marks(folder: RunFolder, scenario: str) -> dict[tuple[str, str], tuple[int, ...]]:
@@ -34,7 +38,7 @@ def list_marks(folder: RunFolder, scenario: str) -> dict[tuple[str, str], tuple[
 
 
 def test_the_floor_is_what_none_scores_at_every_checkpoint(bm25: RunFolder, tmp_path: Path) -> None:
-    silent = run(tmp_path / "run", adapter="none", groups_enabled=True)
+    silent = run(tmp_path / "run", "none")
     (scenario,) = bm25.scenarios
     bounds = bm25.states.scenarios[scenario].bounds
     assert bounds is not None
@@ -45,11 +49,11 @@ def test_the_floor_is_what_none_scores_at_every_checkpoint(bm25: RunFolder, tmp_
 
 
 def test_bounds_are_recorded_once(bm25: RunFolder) -> None:
-    again = run(bm25.path, adapter="bm25", groups_enabled=True)
+    again = run(bm25.path, "bm25")
     assert (again.path / "journal.jsonl").read_bytes().count(b'"type":"bounds"') == 1
 
 
 def test_a_judge_that_judges_nothing_gives_no_bounds(tmp_path: Path) -> None:
-    folder = run(tmp_path / "run", adapter="none", judge="stub")
+    folder = run(tmp_path / "run", "none", judge="stub")
     (scenario,) = folder.scenarios
     assert folder.states.scenarios[scenario].bounds is None

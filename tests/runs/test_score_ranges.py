@@ -1,11 +1,12 @@
 """A score lies between what silence and what the evidence score, on the very same trials."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.event import BoundsComputed, MarkTriple
-from recall_bench.core.scenario import Disclosure
+from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.run_folder import RunFolder
@@ -23,7 +24,7 @@ def bounded_story(
 ) -> Story:
     """One question a verdict, all known from day 1, with the floor of silence."""
     items = tuple(question(f"q{n}", known_from=1) for n in range(len(verdicts)))
-    scenarios = {"ada": items}
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
     story = Story(folder, scenarios, plan_of(scenarios))
     story.add(
         BoundsComputed(
@@ -90,7 +91,8 @@ def test_there_is_no_share_of_a_way_of_no_length(tmp_path: Path) -> None:
 
 def test_a_run_without_bounds_has_no_range(tmp_path: Path) -> None:
     items = (question("q0", known_from=1),)
-    story = Story(tmp_path, {"ada": items}, plan_of({"ada": items}))
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
     story.both(trial("q0"), PERFECT)
     assert estimates_of(story).estimate_range() is None
 
@@ -100,7 +102,7 @@ def test_each_category_has_its_own_range(tmp_path: Path) -> None:
         question("q0", "factual-recall", known_from=1),
         question("q1", "synthesis", known_from=1),
     )
-    scenarios = {"ada": items}
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
     ceilings = {"q0": FULL, "q1": HALF}
     story.add(
@@ -124,7 +126,7 @@ def test_a_leak_is_not_an_invention(tmp_path: Path) -> None:
     guarded = question("q0", "information-boundary", known_from=1, disclosure=Disclosure.REFUSE)
     guarded = guarded.replace(truth=guarded.truth.replace(canaries=("HERON-4KG3W",)))
     items = (guarded, question("q1", known_from=1))
-    scenarios = {"ada": items}
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
     story = Story(tmp_path, scenarios, plan_of(scenarios, groups_enabled=True))
     for checkpoint, secret in (("2d", "It is HERON-4KG3W."), ("4d", "I cannot say.")):
         story.both(trial("q0", checkpoint), INVENTED, secret)
