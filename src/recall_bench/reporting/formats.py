@@ -1,7 +1,7 @@
 """How numbers are written in every report: estimates, intervals, p-values, rates, times, names."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text
 from recall_bench.core.verdict import FULL_MARKS
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from recall_bench.metrics.survival import HalfLife
     from recall_bench.metrics.trend import Coefficient, Prediction
 
+OF_100: Final = 100 / FULL_MARKS
+"""What one mark is worth on the scale that people see: marks are of 6, scores of 100."""
 SMALL_MARK = "!"
 """Marks a figure over so few questions that its interval is in doubt."""
 
@@ -120,19 +122,24 @@ def join_words(words: Iterable[str], most: int | None = None) -> str:
     return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"
 
 
-def format_points(estimate: "Estimate | None") -> str:
-    """A mean of six points with its interval."""
-    return _format_estimate(estimate, 1, 2, "")
+def format_score(marks: float | None, digits: int = 0) -> str:
+    """Mean marks of 6 as points of 100, without an interval."""
+    return NO_DATA if marks is None else format_number(marks * OF_100, digits)
 
 
-def format_share(estimate: "Estimate | None") -> str:
+def format_points(estimate: "Estimate | None", digits: int = 1) -> str:
+    """Mean marks of 6 as points of 100, with the interval."""
+    return _format_estimate(estimate, OF_100, digits, "")
+
+
+def format_of_100(estimate: "Estimate | None", digits: int = 0) -> str:
+    """Mean marks of 6 as points of 100, with `of 100` and the interval."""
+    return _format_estimate(estimate, OF_100, digits, " of 100")
+
+
+def format_share(estimate: "Estimate | None", digits: int = 1) -> str:
     """A share of one in percent with its interval."""
-    return _format_estimate(estimate, 100, 1, " %")
-
-
-def format_of_six(estimate: "Estimate | None") -> str:
-    """A mean of six points with its interval and `of 6`."""
-    return NO_DATA if estimate is None else f"{format_points(estimate)} of {FULL_MARKS}"
+    return _format_estimate(estimate, 100, digits, " %")
 
 
 def format_basis(estimate: "Estimate") -> str:

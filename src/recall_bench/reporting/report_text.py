@@ -38,8 +38,7 @@ from recall_bench.reporting.formats import (
     format_count,
     format_half_life,
     format_number,
-    format_of_six,
-    format_points,
+    format_of_100,
     format_prediction,
     format_rise,
     format_share,
@@ -295,7 +294,7 @@ def _render_pareto(pareto: Pareto) -> Iterator[str]:
 
 
 def _render_contender(measure: CostMeasure, each: Contender) -> list[str]:
-    words = f"{format_points(each.score)} of 6 for {format_cost(measure, each.cost)}"
+    words = f"{format_of_100(each.score, digits=1)} for {format_cost(measure, each.cost)}"
     if each.dominated_by:
         words += f" · dominated by {', '.join(each.dominated_by)}"
     if each.in_doubt:
@@ -329,7 +328,7 @@ def _render_header(header: ReportHeader) -> list[str]:
         lines += format_fact("Status", f"{header.status.value.upper()} ({header.reason})")
     if header.overall is not None:
         lines += format_fact(
-            "Score", f"{format_of_six(header.overall)} · {format_basis(header.overall)}"
+            "Score", f"{format_of_100(header.overall)} · {format_basis(header.overall)}"
         )
     lines += format_fact("Made up", f"{format_share(header.hallucination)} of judged answers")
     lines += format_fact("Judge", header.judge)

@@ -10,7 +10,7 @@ from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_
 from recall_bench.reporting.formats import (
     format_basis,
     format_bounds,
-    format_of_six,
+    format_of_100,
     format_sentence,
     format_share,
 )
@@ -107,7 +107,7 @@ def render_noscript(report: RunReport) -> Markup:
         make_element(
             "tr",
             make_element("td", column.label),
-            make_element("td", format_of_six(overall.mean)),
+            make_element("td", format_of_100(overall.mean)),
             make_element("td", format_share(invented.mean)),
         )
         for heatmap in report.heatmaps[:1]

@@ -1,0 +1,116 @@
+"""What every report says first: the score, silence, the ceiling, inventions and leaks."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from recall_bench.core.plain_text import NO_DATA
+from recall_bench.reporting.formats import (
+    OF_100,
+    format_of_100,
+    format_score,
+    format_share,
+    join_words,
+)
+
+if TYPE_CHECKING:
+    # Estimates need numpy, which a progress bar can do without.
+    from recall_bench.metrics.estimate import Estimate
+    from recall_bench.runs.score_ranges import ScoreRange
+
+LOW_CEILING: Final = 50.0
+"""Below this many points of 100 the ceiling says more of the reader than of the memory."""
+LOW_CEILING_MARK: Final = "^"
+LOW_CEILING_NOTE: Final = (
+    f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: the reader is the limit here, not the memory"
+)
+WAY_NOTE: Final = (
+    "silence: the score of a memory that knows nothing; ceiling: that of the reader with the "
+    "evidence in hand; of the way: the share of the points between them"
+)
+NO_BOUNDS: Final = (
+    "not computed; run --adapter none and --adapter gold-passages with the same judge and reader, "
+    "and compare"
+)
+"""How to get silence and ceiling where a model would have to be paid for them."""
+
+
+def describe_headline(
+    score: "Estimate | None",
+    bounds: "ScoreRange | None",
+    invented: "Estimate | None",
+    leaked: "Estimate | None",
+) -> str:
+    """The score, silence, the ceiling, the share of the way, and both rates, in one line."""
+    parts = [format_of_100(score), *list_bounds(bounds), *list_rates(invented, leaked)]
+    return " · ".join(parts)
+
+
+def list_bounds(bounds: "ScoreRange | None") -> Iterator[str]:
+    """Silence, the ceiling and the share of the way, as far as they are known."""
+    if bounds is None:
+        return
+    yield f"silence {format_score(bounds.floor)}"
+    if bounds.ceiling is not None:
+        yield f"ceiling {format_score(bounds.ceiling)}"
+        share = format_way(bounds)
+        if share != NO_DATA:
+            value, unit, ends = share.partition(" %")
+            yield f"{value}{unit} of the way{ends}"
+
+
+def list_rates(invented: "Estimate | None", leaked: "Estimate | None") -> Iterator[str]:
+    """The share of answers that are invented, and that leak; a leak is possible in few of them."""
+    if invented is not None:
+        yield f"invented {format_rate(invented)}"
+    if leaked is not None:
+        yield f"leaked {format_rate(leaked)} of {leaked.trials:,}"
+
+
+def format_rate(rate: "Estimate | None") -> str:
+    """A share of answers in percent: a tenth below ten, without its interval."""
+    if rate is None:
+        return NO_DATA
+    percent = rate.value * 100
+    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"
+
+
+def format_way(bounds: "ScoreRange") -> str:
+    """The share of the way from silence to the ceiling, with its interval.
+
+    No data where the interval is wider than the whole way: silence and ceiling are too close.
+    """
+    share = bounds.share
+    if share is None or share.low is None or share.high is None or share.high - share.low > 1:
+        return NO_DATA
+    return format_share(share, digits=0)
+
+
+def has_low_ceiling(bounds: "ScoreRange") -> bool:
+    """Whether the reader does not get half of the points even with the evidence in hand."""
+    return bounds.ceiling is not None and bounds.ceiling * OF_100 < LOW_CEILING
+
+
+def format_ceiling(bounds: "ScoreRange") -> str:
+    """The ceiling in points of 100, marked where it is low."""
+    mark = LOW_CEILING_MARK if has_low_ceiling(bounds) else ""
+    return format_score(bounds.ceiling) + mark
+
+
+def describe_doubt(bounds: "ScoreRange | None") -> str | None:
+    """What must be said first of a system that is no better than silence; None if it is."""
+    if bounds is None or bounds.is_above_floor:
+        return None
+    if bounds.is_below_floor:
+        return "scores below a memory that knows nothing"
+    return "cannot be told from a memory that knows nothing"
+
+
+def describe_doubts(systems: Iterable[tuple[str, "ScoreRange | None"]]) -> Iterator[str]:
+    """The same for several systems, in a sentence for each kind of doubt."""
+    doubts: dict[str, list[str]] = {}
+    for name, bounds in systems:
+        if (doubt := describe_doubt(bounds)) is not None:
+            doubts.setdefault(doubt, []).append(name)
+    for doubt, names in doubts.items():
+        plural = doubt.replace("scores", "score") if len(names) > 1 else doubt
+        yield f"{join_words(names)} {plural}"

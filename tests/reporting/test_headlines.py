@@ -1,0 +1,83 @@
+"""What every report says first, in one wording."""
+
+import pytest
+
+from recall_bench.metrics.estimate import Estimate, IntervalMethod
+from recall_bench.reporting.headlines import (
+    describe_doubt,
+    describe_doubts,
+    describe_headline,
+    format_ceiling,
+    format_way,
+)
+from recall_bench.runs.score_ranges import ScoreRange
+
+
+def _estimate(value: float, low: float | None, high: float | None) -> Estimate:
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        level=0.95,
+        method=IntervalMethod.QUESTIONS,
+        questions=100,
+        personas=1,
+        trials=230,
+        missing=0,
+    )
+
+
+def _bounds(
+    gain: tuple[float, float, float] = (0.96, 0.8, 1.1),
+    share: tuple[float, float, float] | None = (0.3, 0.24, 0.36),
+    ceiling: float | None = 4.86,
+) -> ScoreRange:
+    return ScoreRange(
+        score=2.58,
+        floor=1.62,
+        ceiling=ceiling,
+        gain=_estimate(*gain),
+        share=None if share is None else _estimate(*share),
+    )
+
+
+SCORE = _estimate(2.58, 2.34, 2.82)
+
+
+def test_the_headline_names_score_silence_ceiling_way_and_both_rates() -> None:
+    words = describe_headline(
+        SCORE, _bounds(), _estimate(0.004, 0.0, 0.01), _estimate(0.12, 0.1, 0.2)
+    )
+    assert words == (
+        "43 of 100 (39 to 47) · silence 27 · ceiling 81 · 30 % of the way (24 to 36) · "
+        "invented 0.4 % · leaked 12 % of 230"
+    )
+
+
+def test_what_is_unknown_is_left_out_of_the_headline() -> None:
+    assert describe_headline(SCORE, None, None, None) == "43 of 100 (39 to 47)"
+    bounds = _bounds(share=None, ceiling=None)
+    assert describe_headline(SCORE, bounds, None, None) == "43 of 100 (39 to 47) · silence 27"
+
+
+def test_an_interval_wider_than_the_way_is_no_share() -> None:
+    assert format_way(_bounds(share=(0.3, -0.2, 0.79))) == "30 % (-20 to 79)"
+    assert format_way(_bounds(share=(6.9, 2.3, 20.5))) == "--"
+
+
+@pytest.mark.parametrize(("marks", "shown"), [(2.9, "48^"), (3.0, "50"), (None, "--")])
+def test_a_low_ceiling_is_marked(marks: float | None, shown: str) -> None:
+    assert format_ceiling(_bounds(ceiling=marks)) == shown
+
+
+def test_a_system_no_better_than_silence_is_called_so() -> None:
+    equal, below = _bounds((0.1, -0.1, 0.3)), _bounds((-0.3, -0.5, -0.1))
+    assert describe_doubt(_bounds()) is None
+    assert describe_doubt(None) is None
+    assert describe_doubt(equal) == "cannot be told from a memory that knows nothing"
+    assert describe_doubt(below) == "scores below a memory that knows nothing"
+    systems = [("a", equal), ("b", _bounds()), ("c", below), ("d", below)]
+    assert list(describe_doubts(systems)) == [
+        "a cannot be told from a memory that knows nothing",
+        "c and d score below a memory that knows nothing",
+    ]
