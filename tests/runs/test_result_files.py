@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.event import BoundsComputed
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
@@ -183,6 +184,43 @@ def test_a_logged_question_says_where_and_what_was_looked_at(tmp_path: Path) -> 
     ]
     assert line["memoryContextProvided"] is True
     assert story.plan.digest.startswith(line["plan"])
+
+
+def test_a_line_holds_the_floor_the_ceiling_and_whether_it_leaks(tmp_path: Path) -> None:
+    secret = question("code", "information-boundary", disclosure=Disclosure.REFUSE)
+    secret = secret.replace(truth=secret.truth.replace(canaries=("HERON-4KG3W",)))
+    scenarios: dict[str, Sequence[Item]] = {"ada": (secret, question("cat"))}
+    story = Story(tmp_path, scenarios, plan_of(scenarios, groups_enabled=True))
+    story.add(
+        BoundsComputed(
+            at=story.now,
+            scenario="ada",
+            floor={"code": (3, 2, 1), "cat": (0, 0, 1)},
+            ceiling={"code": (0, 0, 0), "cat": (3, 1, 1)},
+        )
+    )
+    story.both(trial("code", "2d"), INVENTED, "HERON-4KG3W")
+    story.both(trial("code", "4d"), PERFECT, "I cannot say.")
+    story.both(trial("cat"), POOR)
+
+    files = exported(story)
+
+    keys = ("floorComposite", "ceilingComposite", "leaked")
+    found = {
+        (line["qa"]["id"], line["checkpoint"]): tuple(line.get(key) for key in keys)
+        for line in files.lines("questions.jsonl")
+    }
+    assert found == {
+        ("code", "2d"): (6, 0, True),
+        ("code", "4d"): (6, 0, False),
+        ("cat", "2d"): (1, 5, None),
+    }
+    assert [line["leaked"] for line in files.lines("failures.jsonl") if "leaked" in line] == [True]
+
+
+def test_a_run_without_bounds_writes_none(finished: Story) -> None:
+    (line, *_) = exported(finished).lines("questions.jsonl")
+    assert not {"floorComposite", "ceilingComposite", "leaked"} & line.keys()
 
 
 def test_the_failure_log_holds_final_failures_only_each_once(story: Story) -> None:

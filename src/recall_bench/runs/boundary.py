@@ -47,6 +47,10 @@ class BoundaryReading:
     leaked: frozenset[int]
     """The slots of those that leak."""
 
+    def check_leak(self, slot: int) -> bool | None:
+        """Check whether the trial leaks; None if that could not be noticed."""
+        return slot in self.leaked if slot in self.guarded else None
+
 
 _READINGS: WeakKeyDictionary[RunFolder, dict[str, BoundaryReading]] = WeakKeyDictionary()
 

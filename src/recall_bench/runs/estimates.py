@@ -260,8 +260,8 @@ class RunEstimates:
             standing, boundary = self._standings[name], self._boundaries[name]
             for repeat, item in standing.list_owed_trials(place):
                 slot = standing.compute_slot(place, repeat, item)
-                leaked = slot in boundary.leaked if slot in boundary.guarded else None
-                yield CountedTrial(name, item, standing.get_status(place, repeat, item), leaked)
+                status = standing.get_status(place, repeat, item)
+                yield CountedTrial(name, item, status, boundary.check_leak(slot))
 
     def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
         return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}

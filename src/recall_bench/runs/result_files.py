@@ -13,7 +13,9 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
+from recall_bench.core.event import TrialResult
 from recall_bench.core.trial_states import TrialState
+from recall_bench.runs.boundary import read_boundary
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.result_records import (
     Fields,
@@ -186,17 +188,26 @@ class _ResultWriter:
 
     def _build_question_results(self, scenario: str, number: int) -> Iterator[msgspec.Raw]:
         full, short = self._encode_questions(scenario)
-        window = self._folder.plan.judge_memory_window
         for result in self._folder.read_checkpoint_results(scenario, number):
             rows = TrialRows(result)
             if self._questions is not None or self._failures is not None:
-                sees_memory = window > 0 and bool(result.item.truth.evidence)
-                line = rows.make_log_row(
-                    short[result.item.id], plan=self._plan, sees_memory=sees_memory
-                )
-                self._write_log(rows, line)
+                self._write_log(rows, self._make_log_row(rows, result, short[result.item.id]))
             if self._result is not None:
                 yield encode_row(rows.make_result_row(full[result.item.id]))
+
+    def _make_log_row(
+        self, rows: TrialRows, result: TrialResult, question: msgspec.Raw
+    ) -> WrittenLogRow | None:
+        states = self._folder.states.scenarios[result.trial.scenario]
+        boundary = read_boundary(self._folder, result.trial.scenario)
+        return rows.make_log_row(
+            question,
+            plan=self._plan,
+            sees_memory=self._folder.plan.judge_memory_window > 0
+            and bool(result.item.truth.evidence),
+            bounds=states.bounds,
+            leaked=boundary.check_leak(states.find_slot(result.trial)),
+        )
 
     def _encode_questions(self, scenario: str) -> tuple[_Encoded, _Encoded]:
         """Encode the scenario's questions for both files once; they recur at every checkpoint."""

@@ -168,6 +168,12 @@ class LogRow(_PublicRow, Generic[Q], frozen=True, kw_only=True, gc=False):
     """The probability of a pass by mark, from the judge of the final score."""
     findings: tuple[Finding, ...] | UnsetType | None = UNSET
     rubric: str | UnsetType | None = UNSET
+    floor_composite: float | UnsetType | None = UNSET
+    """What silence scores on this question; only in our files."""
+    ceiling_composite: float | UnsetType | None = UNSET
+    """What the reader scores with the evidence in hand; only in our files."""
+    leaked: bool | UnsetType | None = UNSET
+    """Whether the answer leaks, where that could be noticed; only in our files."""
 
     @property
     def failure_score(self) -> ScoreRow | None:

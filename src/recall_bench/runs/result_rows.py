@@ -6,7 +6,14 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recall_bench.core.event import Judged, NotAnswered, NotJudged, TrialResult
+from recall_bench.core.event import (
+    BoundsComputed,
+    Judged,
+    MarkTriple,
+    NotAnswered,
+    NotJudged,
+    TrialResult,
+)
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
@@ -159,13 +166,19 @@ class TrialRows:
         )
 
     def make_log_row(
-        self, qa: msgspec.Raw, *, plan: str, sees_memory: bool
+        self,
+        qa: msgspec.Raw,
+        *,
+        plan: str,
+        sees_memory: bool,
+        bounds: BoundsComputed | None = None,
+        leaked: bool | None = None,
     ) -> WrittenLogRow | None:
         """Make its line of the question log; None while it has no outcome."""
         trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
         if outcome is None:
             return None
-        verdict = self._verdict
+        verdict, item = self._verdict, self._result.item.id
         return LogRow(
             timestamp=outcome.at,
             plan=plan,
@@ -188,6 +201,9 @@ class TrialRows:
             probabilities=UNSET if verdict is None else _rename_marks(verdict),
             findings=(verdict and verdict.findings) or UNSET,
             rubric=UNSET if verdict is None else _unset_none(verdict.rubric),
+            floor_composite=_sum_marks(None if bounds is None else bounds.floor, item),
+            ceiling_composite=_sum_marks(None if bounds is None else bounds.ceiling, item),
+            leaked=_unset_none(leaked),
         )
 
     def make_failure_row(self, line: WrittenLogRow) -> WrittenLogRow:
@@ -220,6 +236,10 @@ def _rename_marks(verdict: Verdict) -> dict[str, float] | UnsetType:
     if not verdict.probabilities:
         return UNSET
     return {PUBLIC_MARKS.get(mark, mark): share for mark, share in verdict.probabilities.items()}
+
+
+def _sum_marks(marks: Mapping[str, MarkTriple] | None, item: str) -> int | UnsetType:
+    return UNSET if marks is None or item not in marks else sum(marks[item])
 
 
 def _make_passage_rows(passages: Sequence[Passage]) -> tuple[PassageRow, ...] | UnsetType:
