@@ -29,8 +29,12 @@ def digest_history(leaves: Iterable[DayDigest]) -> str:
 
 
 def digest_questions(items: Sequence[Item]) -> str:
-    """Digest the questions with their truth."""
-    return sha256(msgspec.json.encode(tuple(items), order="deterministic")).hexdigest()
+    """Digest the questions with their truth.
+
+    Templates are left out: they change no question, only the width of intervals.
+    """
+    asked = tuple(item.replace(template=None) if item.template else item for item in items)
+    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
 
 
 def build_scenario_card(scenario: Scenario) -> ScenarioCard:

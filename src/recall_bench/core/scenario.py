@@ -169,6 +169,9 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     """When it is asked; None for the time of the checkpoint."""
     choices: tuple[str, ...] = ()
     """The options, each after its letter: `(A) the red one`."""
+    template: str | None = None
+    """The template it was written from; None if it shares none with another question. Statistics
+    count questions of one template as one cluster. It is no part of the questions' digest."""
 
     def is_open(self, days: int) -> bool:
         """Whether the history up to story day `days` supports the reference answer."""

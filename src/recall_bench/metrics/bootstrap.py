@@ -1,8 +1,11 @@
-"""The one bootstrap: whole questions or personas are resampled, and intervals follow.
+"""The one bootstrap: whole questions, templates or personas are resampled, and intervals follow.
 
 A system asked one question at ten checkpoints gives much the same answer ten times, so ten trials
-of one question are one piece of evidence. The resampled unit (the cluster) is therefore the
-question, or the persona where there are at least five. Most figures are functions of sums over
+of one question are one piece of evidence. Two questions of one template ("how large a stake did X
+have", "how large a stake did Y have") are passed or failed together more often than others, so
+they are resampled together. The resampled unit (the cluster) is therefore the template, which for
+most datasets is the question itself, and the persona where there are at least five. Every unit
+gives an interval, and the widest is reported. Most figures are functions of sums over
 trials (a mean, a line, a survival curve), so it is enough to resample the sums of whole clusters.
 Figures that are not, such as an AUC, are recomputed from the weight of each cluster.
 
@@ -13,7 +16,7 @@ About the Bootstrap", section 5.3).
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -50,24 +53,34 @@ class ResampledUnit(StrEnum):
 
     QUESTIONS = "questions"
     """Other questions to the same personas."""
+    TEMPLATES = "templates"
+    """Other templates of questions to the same personas."""
     PERSONAS = "personas"
     """Other personas, with their questions."""
 
 
+TemplateNames = Mapping[tuple[str, str], str]
+"""The template of a question, by persona and question; a question not listed shares none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialGroups:
-    """The question and the persona of each trial, as numbers."""
+    """The question, the template and the persona of each trial, as numbers."""
 
     question: Ints
     """The number of each trial's question; a question belongs to one persona."""
+    template: Ints
+    """The number of each trial's template; a template belongs to one persona."""
     persona: Ints
     """The number of each trial's persona."""
     questions: int
+    templates: int
+    """As many as questions where no two share one."""
     personas: int
 
     @property
     def unit(self) -> ResampledUnit:
-        """The unit to resample: personas if there are enough of them."""
+        """The unit that an interval is named after: personas if there are enough of them."""
         return (
             ResampledUnit.PERSONAS if self.personas >= ENOUGH_PERSONAS else ResampledUnit.QUESTIONS
         )
@@ -76,9 +89,11 @@ class TrialGroups:
     def units(self) -> tuple[ResampledUnit, ...]:
         """The units to compute an interval with; the wider of the intervals is reported.
 
-        A few personas that happen to agree give an interval narrower than their questions allow.
+        A few personas that happen to agree give an interval narrower than their questions allow,
+        and so may a few templates.
         """
-        return tuple(dict.fromkeys((self.unit, ResampledUnit.QUESTIONS)))
+        shares = (ResampledUnit.TEMPLATES,) if self.templates < self.questions else ()
+        return tuple(dict.fromkeys((self.unit, *shares, ResampledUnit.QUESTIONS)))
 
     def sum_columns(self, columns: Floats, unit: ResampledUnit) -> Floats:
         """Sum columns of values, one row a trial, over each cluster: one row a cluster."""
@@ -97,19 +112,35 @@ class TrialGroups:
     def _get_clusters(self, unit: ResampledUnit) -> tuple[Ints, int]:
         if unit is ResampledUnit.PERSONAS:
             return self.persona, self.personas
+        if unit is ResampledUnit.TEMPLATES:
+            return self.template, self.templates
         return self.question, self.questions
 
 
-def group_trials(questions: Sequence[str], personas: Sequence[str]) -> TrialGroups:
-    """Group trials by question and persona; one question id in two personas is two questions."""
-    question = number_names(list(zip(personas, questions, strict=True)))
+def group_trials(
+    questions: Sequence[str], personas: Sequence[str], templates: TemplateNames | None = None
+) -> TrialGroups:
+    """Group trials by question, template and persona.
+
+    One id in two personas is two questions, and one template in two personas is two templates.
+    """
+    keys = list(zip(personas, questions, strict=True))
+    question = number_names(keys)
+    template = number_names([_name_template(key, templates) for key in keys])
     persona = number_names(list(personas))
     return TrialGroups(
         question=question,
+        template=template,
         persona=persona,
         questions=int(question.max(initial=-1)) + 1,
+        templates=int(template.max(initial=-1)) + 1,
         personas=int(persona.max(initial=-1)) + 1,
     )
+
+
+def _name_template(key: tuple[str, str], templates: TemplateNames | None) -> tuple[str, ...]:
+    shared = None if templates is None else templates.get(key)
+    return key if shared is None else (key[0], "", shared)
 
 
 def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator[Floats]:

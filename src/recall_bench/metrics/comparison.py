@@ -1,8 +1,9 @@
 """Two runs on the same trials: which is better, by how much, and whether that could be chance.
 
 If two systems are equally good, the difference on a question is as likely positive as negative,
-and a question that is asked again goes the same way each time. So the sign of whole questions is
-flipped, never that of single trials.
+and a question that is asked again goes the same way each time, as questions of one template tend to
+do. So the sign of whole templates is flipped, or of whole questions where none share one, never
+that of single trials.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from recall_bench.metrics.bootstrap import (
     SEED,
     Floats,
     ResampledUnit,
+    TemplateNames,
     TrialGroups,
     group_trials,
 )
@@ -125,6 +127,7 @@ def estimate_difference(
     limits: Limits | None = None,
     missing: int = 0,
     seed: int = SEED,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate:
     """The mean of second less first over trials that both have; ValueError where there are none.
@@ -140,6 +143,7 @@ def estimate_difference(
         missing=missing,
         limits=None if reach is None else (-reach, reach),
         is_difference=True,
+        templates=templates,
         resamples=resamples,
     )
     if found is None:
@@ -153,6 +157,7 @@ def compare(
     *,
     seed: int = SEED,
     limits: Limits | None = None,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> PairedComparison | None:
     """Compare the second run with the first, paired by trial; None where they share no trial.
@@ -164,14 +169,24 @@ def compare(
         return None
     missing = len(first.keys() ^ second.keys())
     differences = [second[trial] - first[trial] for trial in pairs]
-    groups = group_trials([trial.item for trial in pairs], [trial.scenario for trial in pairs])
+    groups = group_trials(
+        [trial.item for trial in pairs], [trial.scenario for trial in pairs], templates
+    )
     columns = np.asarray(differences, np.float64)[:, np.newaxis]
     sums = groups.sum_columns(columns, ResampledUnit.QUESTIONS)[:, 0]
+    flipped = groups.sum_columns(columns, ResampledUnit.TEMPLATES)[:, 0]
     return PairedComparison(
         difference=estimate_difference(
-            first, second, pairs, limits=limits, missing=missing, seed=seed, resamples=resamples
+            first,
+            second,
+            pairs,
+            limits=limits,
+            missing=missing,
+            seed=seed,
+            templates=templates,
+            resamples=resamples,
         ),
-        p_value=compute_sign_flip_p(sums, seed=seed),
+        p_value=compute_sign_flip_p(flipped, seed=seed),
         wins=int(np.count_nonzero(sums > 0)),
         ties=int(np.count_nonzero(sums == 0)),
         losses=int(np.count_nonzero(sums < 0)),
@@ -186,13 +201,21 @@ def compare_by_category(
     *,
     seed: int = SEED,
     limits: Limits | None = None,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> dict[str, PairedComparison]:
     """Compare each category that has a pair, with adjusted p-values."""
     found: dict[str, PairedComparison] = {}
     ours, theirs = split_marks(first, category), split_marks(second, category)
     for name in sorted(ours.keys() & theirs.keys()):
-        each = compare(ours[name], theirs[name], seed=seed, limits=limits, resamples=resamples)
+        each = compare(
+            ours[name],
+            theirs[name],
+            seed=seed,
+            limits=limits,
+            templates=templates,
+            resamples=resamples,
+        )
         if each is not None:
             found[name] = each
     adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
@@ -202,9 +225,9 @@ def compare_by_category(
 def _find_detectable(
     differences: Sequence[float], groups: TrialGroups, limits: Limits | None
 ) -> float | None:
-    """Find what both the p-value (over questions) and the interval could have detected."""
+    """Find what both the p-value and the interval could have detected."""
     found = []
-    for drawn in {ResampledUnit.QUESTIONS, groups.unit}:
+    for drawn in groups.units:
         known = compute_standard_error(differences, groups, drawn)
         if known is not None and known[0] > 0:
             found.append(find_detectable(*known))

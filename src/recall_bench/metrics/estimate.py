@@ -15,6 +15,7 @@ from recall_bench.metrics.bootstrap import (
     Floats,
     Interval,
     ResampledUnit,
+    TemplateNames,
     TrialGroups,
     bound_unseen_share,
     choose_wider,
@@ -36,10 +37,11 @@ class IntervalMethod(StrEnum):
     """How an interval was computed."""
 
     QUESTIONS = "questions"
-    """Questions were resampled: it is about other questions to the same personas."""
+    """Questions were resampled, those of one template together: it is about other questions to the
+    same personas."""
     PERSONAS = "personas"
-    """Whole personas were resampled: it is about other personas. If resampling questions gives a
-    wider interval, that one is reported."""
+    """Whole personas were resampled: it is about other personas. If resampling questions or
+    templates gives a wider interval, that one is reported."""
     AGREEMENT = "agreement"
     """All questions agree: it allows for the share of others that could still differ."""
     NONE = "none"
@@ -91,6 +93,7 @@ def estimate_mean(
     missing: int = 0,
     limits: Limits | None = None,
     is_difference: bool = False,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate | None:
     """Estimate the mean of trials from their questions and personas; None without trials.
@@ -102,31 +105,35 @@ def estimate_mean(
     if not len(values):
         return None
     check_limits(values, limits)
+    groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
     draws = partial(resample, seed=seed, resamples=resamples)
-    found = _estimate_ratio(
-        columns, group_trials(questions, personas), limits, draws, is_difference=is_difference
-    )
+    found = _estimate_ratio(columns, groups, limits, draws, is_difference=is_difference)
     return found.replace(missing=missing)
 
 
 def estimate_question_sums(
-    personas: Sequence[Sequence[tuple[int, int]]],
+    personas: Sequence[Sequence[Sequence[tuple[int, int]]]],
     *,
     limits: Limits,
     resamples: int = RESAMPLES,
 ) -> Estimate:
-    """Estimate the mean from the sum and the number of the trials of each question, by persona.
+    """Estimate the mean from the sum and the number of the trials of each question.
 
-    The same as `estimate_mean` of the trials themselves.
+    Questions are grouped by template, and templates by persona. The same as `estimate_mean` of the
+    trials themselves.
     """
-    columns = np.array([sums for persona in personas for sums in persona], np.float64)
-    sizes = [len(persona) for persona in personas]
+    templates = [template for persona in personas for template in persona]
+    columns = np.array([sums for template in templates for sums in template], np.float64)
+    sizes = [len(template) for template in templates]
+    asked = [sum(map(len, persona)) for persona in personas]
     groups = TrialGroups(
         question=np.arange(len(columns)),
-        persona=np.repeat(np.arange(len(sizes)), sizes),
+        template=np.repeat(np.arange(len(sizes)), sizes),
+        persona=np.repeat(np.arange(len(asked)), asked),
         questions=len(columns),
-        personas=len(sizes),
+        templates=len(sizes),
+        personas=len(asked),
     )
     draws = partial(resample, seed=SEED, resamples=resamples)
     return _estimate_ratio(columns, groups, limits, draws)
@@ -169,6 +176,7 @@ def estimate_ratio(
     *,
     seed: int = SEED,
     missing: int = 0,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate | None:
     """Estimate the sum of the parts as a share of the sum of the wholes, one pair a trial.
@@ -177,9 +185,10 @@ def estimate_ratio(
     """
     if sum(wholes) <= 0:
         return None
+    groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(parts, np.float64), np.asarray(wholes, np.float64)])
     draws = partial(resample, seed=seed, resamples=resamples)
-    found = _estimate_ratio(columns, group_trials(questions, personas), None, draws)
+    found = _estimate_ratio(columns, groups, None, draws)
     return found.replace(trials=len(parts), missing=missing)
 
 
@@ -204,7 +213,7 @@ def _compute_interval(
     if np.ptp(_divide_columns(groups.sum_columns(columns, ResampledUnit.QUESTIONS))) == 0:
         if limits is None:
             return None, IntervalMethod.NONE
-        return _bound_agreement(value, groups.questions, limits), IntervalMethod.AGREEMENT
+        return _bound_agreement(value, groups.templates, limits), IntervalMethod.AGREEMENT
     found = _resample_ratio(columns, groups, value, draws, is_difference=is_difference)
     return found, IntervalMethod(groups.unit.value)
 
@@ -225,12 +234,12 @@ def _resample_ratio(
     return choose_wider(map(resample_unit, groups.units))
 
 
-def _bound_agreement(value: float, questions: int, limits: Limits) -> Interval:
+def _bound_agreement(value: float, templates: int, limits: Limits) -> Interval:
     """Bound the mean where all questions agree.
 
-    A limited share of all questions can differ without showing, and no further than the limits.
+    A limited share of all templates can differ without showing, and no further than the limits.
     """
-    share = bound_unseen_share(questions)
+    share = bound_unseen_share(templates)
     return value - share * (value - limits[0]), value + share * (limits[1] - value)
 
 

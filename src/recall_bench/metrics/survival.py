@@ -4,9 +4,9 @@ A loss is seen only at the next ask, so it happened somewhere between two asks. 
 over the days between in proportion to the curve itself, repeatedly until neither changes (Turnbull
 1976). Where all facts are asked at the same ages this is the Kaplan-Meier curve.
 
-Resampling cannot show losses that no question has shown. Where all questions agree, and where none
-of those followed was lost, the band also allows for the share of others that could have been lost
-unnoticed.
+Each unit that can be resampled gives a band, and the widest is reported, age by age. Resampling
+cannot show losses that no question has shown. Where all questions agree, and where none of those
+followed was lost, the band also allows for the share of others that could have been lost unnoticed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,8 +24,10 @@ from recall_bench.metrics.bootstrap import (
     Interval,
     Ints,
     ResampledUnit,
+    TemplateNames,
     TrialGroups,
     bound_unseen_share,
+    choose_wider,
     compute_percentile,
     group_trials,
     resample,
@@ -158,24 +160,30 @@ class Survival(ComputedRecord, frozen=True, kw_only=True):
 
 
 def estimate_survival(
-    lifetimes: Sequence[FactLifetime], *, seed: int, resamples: int = RESAMPLES
+    lifetimes: Sequence[FactLifetime],
+    *,
+    seed: int,
+    templates: TemplateNames | None = None,
+    resamples: int = RESAMPLES,
 ) -> Survival | None:
     """Estimate the survival of facts; None if none was asked again after it was known."""
     facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
     if not facts:
         return None
     stretches = _build_intervals(facts)
-    groups = group_trials([each.question for each in facts], [each.persona for each in facts])
-    sums = groups.count_kinds(stretches.kind, stretches.kinds, groups.unit)
-    shares, risks = stretches.compute_curves(sums.sum(axis=0, keepdims=True), close=_CLOSE)
-    pieces = resample(sums, seed=seed, resamples=resamples)
-    draws = np.concatenate(
-        [stretches.compute_curves(each, close=_CLOSE_DRAWN)[0] for each in pieces]
+    groups = group_trials(
+        [each.question for each in facts], [each.persona for each in facts], templates
     )
-    drawn = [compute_percentile(column, clusters=len(sums)) for column in draws.T]
-    agreed = np.ptp(draws, axis=0) < _CLOSE_DRAWN
-    band = _build_band(shares[0], drawn, agreed, _count_questions(facts, groups, stretches.edges))
+    every = np.bincount(stretches.kind, minlength=stretches.kinds).astype(np.float64)
+    shares, risks = stretches.compute_curves(every[np.newaxis], close=_CLOSE)
     edges = stretches.edges
+    units = [_resample_unit(stretches, groups, unit, seed, resamples) for unit in groups.units]
+    drawn = [choose_wider(ends) for ends in zip(*(each.find_ends() for each in units), strict=True)]
+    agreed = np.all([np.ptp(each.draws, axis=0) < _CLOSE_DRAWN for each in units], axis=0)
+    band = _build_band(shares[0], drawn, agreed, _count_templates(facts, groups, edges))
+    value = _drop_infinite(float(_find_halves(edges, shares)[0]))
+    low, high = _join_half_ends(each.find_half_ends(edges) for each in units)
+    half = HalfLife(value=value, low=low, high=high, followed=float(edges[-1]))
     return Survival(
         curve=tuple(
             SurvivalPoint(age=age, share=share, low=low, high=high, at_risk=risk)
@@ -187,9 +195,7 @@ def estimate_survival(
                 strict=True,
             )
         ),
-        half_life=_widen_half_life(
-            _estimate_half_life(edges, shares, draws, clusters=len(sums)), edges, drawn, band
-        ),
+        half_life=_widen_half_life(half, edges, drawn, band),
         level=LEVEL,
         drawn=groups.unit,
         facts=len(facts),
@@ -204,6 +210,7 @@ def estimate_survival_by(
     group: Callable[[FactLifetime], str],
     *,
     seed: int,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> dict[str, Survival]:
     """Estimate the survival of each group of facts that has one."""
@@ -211,7 +218,7 @@ def estimate_survival_by(
     for each in lifetimes:
         parts.setdefault(group(each), []).append(each)
     found = {
-        name: estimate_survival(parts[name], seed=seed, resamples=resamples)
+        name: estimate_survival(parts[name], seed=seed, templates=templates, resamples=resamples)
         for name in sorted(parts)
     }
     return {name: each for name, each in found.items() if each is not None}
@@ -275,10 +282,50 @@ def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:
     )
 
 
-def _count_questions(
+@dataclass(frozen=True, slots=True)
+class _DrawnCurves:
+    """The curves of all resamples of one unit, one row a resample."""
+
+    draws: Floats
+    clusters: int
+
+    def find_ends(self) -> list[Interval | None]:
+        """Find the interval of the share at each age."""
+        return [compute_percentile(column, clusters=self.clusters) for column in self.draws.T]
+
+    def find_half_ends(self, edges: Floats) -> Interval | None:
+        """Find the interval of the half-life; an end may be infinite."""
+        found = np.sort(_find_halves(edges, self.draws))
+        ranks = np.arange(len(found), dtype=np.float64)
+        ends = compute_percentile(ranks, clusters=self.clusters)
+        if ends is None:
+            return None
+        cut = int(ends[0])
+        return float(found[cut]), float(found[-1 - cut])
+
+
+def _resample_unit(
+    stretches: _AgeIntervals, groups: TrialGroups, unit: ResampledUnit, seed: int, resamples: int
+) -> _DrawnCurves:
+    sums = groups.count_kinds(stretches.kind, stretches.kinds, unit)
+    pieces = resample(sums, seed=seed, resamples=resamples)
+    curves = [stretches.compute_curves(each, close=_CLOSE_DRAWN)[0] for each in pieces]
+    return _DrawnCurves(np.concatenate(curves), len(sums))
+
+
+def _join_half_ends(found: Iterable[Interval | None]) -> tuple[float | None, float | None]:
+    """Choose the earliest low end and the latest high end; None for an end that is infinite."""
+    known = [each for each in found if each is not None]
+    if not known:
+        return None, None
+    low, high = min(each[0] for each in known), max(each[1] for each in known)
+    return _drop_infinite(low), _drop_infinite(high)
+
+
+def _count_templates(
     facts: Sequence[FactLifetime], groups: TrialGroups, edges: Floats
 ) -> tuple[Ints, Ints]:
-    """Count the questions still known at each age, and those whose state is known then."""
+    """Count the templates still known at each age, and those whose state is known then."""
     known = np.array([each.known_for for each in facts])[:, np.newaxis] >= edges[1:]
     lost = np.array(
         [np.inf if each.lost_by is None else each.lost_by for each in facts], np.float64
@@ -286,9 +333,9 @@ def _count_questions(
     observed = known | (lost[:, np.newaxis] <= edges[1:])
     found = []
     for each in (known, observed):
-        by_question = np.zeros((groups.questions, len(edges) - 1), np.bool_)
-        np.logical_or.at(by_question, groups.question, each)
-        found.append(by_question.sum(axis=0, dtype=np.int64))
+        by_template = np.zeros((groups.templates, len(edges) - 1), np.bool_)
+        np.logical_or.at(by_template, groups.template, each)
+        found.append(by_template.sum(axis=0, dtype=np.int64))
     return found[0], found[1]
 
 
@@ -296,7 +343,7 @@ def _build_band(
     shares: Floats,
     drawn: Sequence[Interval | None],
     agreed: NDArray[np.bool_],
-    questions: tuple[Ints, Ints],
+    templates: tuple[Ints, Ints],
 ) -> list[Interval | None]:
     """Widen the resampled intervals by what agreeing questions leave open.
 
@@ -309,7 +356,7 @@ def _build_band(
         if ends is None:
             found.append(None)
             continue
-        known, observed = (bound_unseen_share(int(each[place])) for each in questions)
+        known, observed = (bound_unseen_share(int(each[place])) for each in templates)
         lows, highs = [low, ends[0]], [ends[1]]
         if agreed[place]:
             lows.append(share * (1 - observed))
@@ -339,19 +386,6 @@ def _widen_half_life(
 
 def _replace_none(end: float | None) -> float:
     return np.inf if end is None else end
-
-
-def _estimate_half_life(edges: Floats, shares: Floats, draws: Floats, *, clusters: int) -> HalfLife:
-    value = float(_find_halves(edges, shares)[0])
-    found = np.sort(_find_halves(edges, draws))
-    ends = compute_percentile(np.arange(len(found), dtype=np.float64), clusters=clusters)
-    cut = None if ends is None else int(ends[0])
-    return HalfLife(
-        value=_drop_infinite(value),
-        low=None if cut is None else _drop_infinite(float(found[cut])),
-        high=None if cut is None else _drop_infinite(float(found[-1 - cut])),
-        followed=float(edges[-1]),
-    )
 
 
 def _find_halves(edges: Floats, shares: Floats) -> Floats:

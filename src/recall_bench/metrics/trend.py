@@ -23,8 +23,10 @@ from recall_bench.metrics.bootstrap import (
     Floats,
     Interval,
     ResampledUnit,
+    TemplateNames,
     TrialGroups,
     bound_unseen_share,
+    choose_wider,
     compute_percentile,
     drop_each,
     group_trials,
@@ -89,6 +91,7 @@ def estimate_trend(
     seed: int,
     limits: Limits,
     at: Sequence[float] = FAR_DAYS,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> Trend | None:
     """Fit a line through trials by days; None if all are at the same size.
@@ -98,7 +101,7 @@ def estimate_trend(
     if not len(days) or min(days) == max(days):
         return None
     check_limits(values, limits)
-    groups = group_trials(questions, personas)
+    groups = group_trials(questions, personas, templates)
     lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
     slope, ends = lines.compute_figure(0.0, 1.0)
     return Trend(
@@ -128,11 +131,11 @@ class _DrawnLines:
     middle: float
     height: float
     slope: float
-    heights: Floats
-    slopes: Floats
-    clusters: int
-    without: tuple[tuple[Floats, Floats], ...]
-    """Heights and slopes without each question in turn, and without each cluster in turn."""
+    draws: tuple[tuple[Floats, Floats, int], ...]
+    """For each unit, the heights and slopes of the resamples, and the number of its clusters."""
+    without: tuple[tuple[int, Floats, Floats], ...]
+    """For each unit, the number of independent clusters where all of the unit agree, and heights
+    and slopes without each of them in turn. Questions come first."""
     values: Floats
     away: Floats
     """The distance of each trial from the middle."""
@@ -145,7 +148,10 @@ class _DrawnLines:
     def compute_figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
         """Compute a figure and its interval, widened where questions agree."""
         value = level * self.height + tilt * self.slope
-        ends = compute_percentile(level * self.heights + tilt * self.slopes, clusters=self.clusters)
+        ends = choose_wider(
+            compute_percentile(level * heights + tilt * slopes, clusters=clusters)
+            for heights, slopes, clusters in self.draws
+        )
         if ends is None:
             return value, None
         if (count := self.count_agreeing(level, tilt)) is not None:
@@ -158,15 +164,15 @@ class _DrawnLines:
         return value, ends
 
     def count_agreeing(self, level: float, tilt: float) -> int | None:
-        """Count the questions, or else clusters, if all give the same figure; else None."""
+        """Count the templates, or else clusters, if all give the same figure; else None."""
         value = level * self.height + tilt * self.slope
         reach = abs(level) + abs(tilt) / float(np.ptp(self.away))
         close = _SAME * reach * (self.limits[1] - self.limits[0])
-        for heights, slopes in self.without:
+        for count, heights, slopes in self.without:
             others = level * heights + tilt * slopes
             defined = others[np.isfinite(others)]
             if len(defined) and np.abs(defined - value).max() <= close:
-                return len(others)
+                return count
         return None
 
     def _bound_shift(self, level: float, tilt: float, count: int) -> Interval:
@@ -195,21 +201,23 @@ def _draw_lines(
     away = sizes - middle
     # The sums of these columns determine a line.
     columns = np.column_stack([np.ones(len(away)), away, away**2, marks, marks * away])
-    sums = groups.sum_columns(columns, groups.unit)
-    height, slope = _fit_lines(sums.sum(axis=0, keepdims=True))
-    heights, slopes = _fit_lines(
-        np.concatenate(list(resample(sums, seed=seed, resamples=resamples)))
-    )
+    sums = {unit: groups.sum_columns(columns, unit) for unit in groups.units}
+    height, slope = _fit_lines(sums[groups.unit].sum(axis=0, keepdims=True))
+    drawn = {
+        unit: _fit_lines(np.concatenate(list(resample(each, seed=seed, resamples=resamples))))
+        for unit, each in sums.items()
+    }
     return _DrawnLines(
         middle=middle,
         height=float(height[0]),
         slope=float(slope[0]),
-        heights=heights,
-        slopes=slopes,
-        clusters=len(sums),
+        draws=tuple((*drawn[unit], len(each)) for unit, each in sums.items()),
         without=tuple(
-            _fit_lines(drop_each(each))
-            for each in (groups.sum_columns(columns, ResampledUnit.QUESTIONS), sums)
+            (
+                groups.templates if unit is ResampledUnit.QUESTIONS else len(each),
+                *_fit_lines(drop_each(each)),
+            )
+            for unit, each in reversed(sums.items())
         ),
         values=marks,
         away=away,
