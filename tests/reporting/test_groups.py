@@ -38,18 +38,20 @@ def test_our_categories_come_first_and_others_by_name() -> None:
 
 
 def test_the_mean_of_no_marks_is_none_and_not_zero() -> None:
-    assert estimate_marks({}, limits=(0.0, 6.0)) is None
+    assert estimate_marks({}, limits=(0.0, 6.0), templates={}) is None
 
 
 def test_a_difference_is_the_one_that_compare_makes() -> None:
     compared = compare(FIRST, SECOND, seed=42, limits=(0.0, 6.0))
     assert compared is not None
 
-    found = estimate_difference(FIRST, SECOND, sorted(TRIALS, key=str), limits=(0.0, 6.0))
+    found = estimate_difference(
+        FIRST, SECOND, sorted(TRIALS, key=str), limits=(0.0, 6.0), templates={}
+    )
 
     assert found == compared.difference
 
 
 def test_there_is_no_difference_over_no_trials() -> None:
     with pytest.raises(ValueError, match="no trial"):
-        estimate_difference(FIRST, SECOND, [], limits=(0.0, 6.0))
+        estimate_difference(FIRST, SECOND, [], limits=(0.0, 6.0), templates={})

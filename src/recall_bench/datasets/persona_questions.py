@@ -44,9 +44,11 @@ _KEYS = frozenset(
         "canaries",
         "withheld",
         "evidence",
+        "template",
+        "derive",
     }
 )
-_IGNORED = frozenset({"temporal_scope", "changes_on", "kind", "derive"})
+_IGNORED = frozenset({"temporal_scope", "changes_on", "kind"})
 """Keys that runs do not read: one of the public format, and those of the verification."""
 
 _SLIP = 0.8
@@ -105,6 +107,8 @@ def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
         known_from=max((*relevant, fields.read_optional_int("answerable_from") or 0), default=0),
         known_until=known_until,
         session=fields.read_optional_text("query_session"),
+        template=fields.read_optional_text("template")
+        or infer_template(fields.get("category"), fields.get("derive")),
     )
     _check_days(fields, relevant, days)
     if relevant and known_until is not None and known_until < item.known_from:
@@ -167,6 +171,36 @@ def infer_expectation(reference: str, category: str, disclosure: Disclosure | No
     if category == "negative-recall" and _DENIAL.match(reference):
         return Expects.ABSTAIN
     return Expects.ANSWER
+
+
+_SERIAL = re.compile(r"-[0-9]+$")
+_TEMPLATE_KEYS = ("op", "process", "thread", "slot", "step", "of", "events", "give", "hold")
+_PAIR = 2
+
+
+def infer_template(category: object, derive: object) -> str | None:
+    """Infer the template of a simulated question from how its answer is derived.
+
+    `derive` names the threads and their attributes. Threads of one process differ by their serial
+    number alone: a question about `investor-0001` and one about `investor-0007` share a template.
+    """
+    if not isinstance(derive, dict) or "op" not in derive:
+        return None
+    names = [str(category)]
+    for key in _TEMPLATE_KEYS:
+        names += _list_names(derive.get(key))
+    return " ".join([*names, "as_of"] if "as_of" in derive else names)
+
+
+def _list_names(part: object) -> list[str]:
+    """The names in a thread, a pair of thread and attribute, or a list of pairs."""
+    if isinstance(part, str):
+        return [_SERIAL.sub("", part)]
+    if not isinstance(part, list):
+        return []
+    # An event names its thread and its step, and then describes it in words.
+    pairs = part[:_PAIR] if all(isinstance(each, str) for each in part) else part
+    return [name for each in pairs for name in _list_names(each)]
 
 
 def _check_days(fields: Fields, relevant: tuple[int, ...], days: frozenset[int] | None) -> None:

@@ -58,6 +58,10 @@ class Fields:
         """Whether the key exists and is not empty."""
         return self._values.get(key) is not None
 
+    def get(self, key: str) -> object:
+        """The value as parsed; None if the key is absent."""
+        return self._values.get(key)
+
     def read_text(self, key: str) -> str:
         """Read a required, non-blank text."""
         return self.read_optional_text(key) or "" if self._is_given(key) else ""

@@ -92,6 +92,7 @@ class _VariantMeasures:
     """What a run comes to, trial by trial where trials are paired."""
 
     points: dict[Trial, float] = field(default_factory=dict)
+    templates: dict[tuple[str, str], str] = field(default_factory=dict)
     hits: list[bool] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -167,7 +168,12 @@ def _compare_with_base(
     found = {}
     for name, measured in measures.items():
         if name != base:
-            each = compare(measures[base].points, measured.points, limits=POINTS)
+            each = compare(
+                measures[base].points,
+                measured.points,
+                limits=POINTS,
+                templates=measures[base].templates,
+            )
             if each is not None:
                 found[name] = each
     adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
@@ -177,6 +183,9 @@ def _compare_with_base(
 def _measure_run(folder: RunFolder) -> _VariantMeasures:
     found = _VariantMeasures()
     for result in _iterate_results(folder):
+        if result.item.template is not None:
+            question = result.trial.scenario, result.trial.item
+            found.templates[question] = result.item.template
         match result.outcome:
             case Judged(verdict=verdict):
                 found.points[result.trial] = verdict.composite

@@ -5,7 +5,7 @@ from math import ceil
 from typing import TypeVar
 
 from recall_bench.core.scenario import CATEGORIES
-from recall_bench.metrics.bootstrap import RESAMPLES, SEED
+from recall_bench.metrics.bootstrap import RESAMPLES, SEED, TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 
@@ -37,6 +37,7 @@ def estimate_marks(
     marks: TrialMarks,
     *,
     limits: Limits,
+    templates: TemplateNames,
     missing: int = 0,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -49,5 +50,6 @@ def estimate_marks(
         seed=seed,
         missing=missing,
         limits=limits,
+        templates=templates,
         resamples=resamples,
     )

@@ -410,7 +410,9 @@ class _MatrixComparison:
     def _compare(self, first: TrialTable, second: TrialTable) -> PairedComparison | None:
         pairs = pair_trials(first, second)
         marks = pairs.select_marks(first.points), pairs.select_marks(second.points)
-        return compare(*marks, limits=POINTS, resamples=self._resamples)
+        return compare(
+            *marks, limits=POINTS, templates=pairs.templates, resamples=self._resamples
+        )
 
     def _compare_others(self) -> dict[tuple[str, str, str], float]:
         """The adjusted p-value of every two systems but the baseline, in all settings."""
@@ -472,7 +474,14 @@ def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
 def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
     table, runs = row.table, row.runs
     tally = sum_tallies(run.summary.overall for run in runs.values())
-    score = estimate_marks(table.points, limits=POINTS, missing=tally.missing, resamples=resamples)
+    templates = table.templates
+    score = estimate_marks(
+        table.points,
+        limits=POINTS,
+        templates=templates,
+        missing=tally.missing,
+        resamples=resamples,
+    )
     assert score is not None  # noqa: S101 - a run without a mark is not valid
     checkpoints = [each.label for each in table.plan.checkpoints]
     seconds = list_seconds(table.rows)
@@ -482,11 +491,17 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
         seeds=tuple(
             SeedScore(seed=seed, folder=str(run.folder.path), score=mean)
             for seed, run in runs.items()
-            if (mean := estimate_marks(run.table.points, limits=POINTS, resamples=resamples))
+            if (
+                mean := estimate_marks(
+                    run.table.points, limits=POINTS, templates=templates, resamples=resamples
+                )
+            )
             is not None
         ),
         score=score,
-        hallucination=estimate_marks(table.hallucinations, limits=RATE, resamples=resamples),
+        hallucination=estimate_marks(
+            table.hallucinations, limits=RATE, templates=templates, resamples=resamples
+        ),
         p50_s=find_quantile(seconds, 0.5),
         p95_s=find_quantile(seconds, 0.95),
         ingest_s=sum(run.ingest_s for run in runs.values()),
@@ -507,7 +522,12 @@ def _average_places(
     return tuple(
         PlaceMean(
             name=name,
-            mean=estimate_marks(marks.get(name, {}), limits=POINTS, resamples=CELL_RESAMPLES),
+            mean=estimate_marks(
+                marks.get(name, {}),
+                limits=POINTS,
+                templates=table.templates,
+                resamples=CELL_RESAMPLES,
+            ),
         )
         for name in names
     )

@@ -9,7 +9,7 @@ from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.bootstrap import group_trials
+from recall_bench.metrics.bootstrap import ResampledUnit, TrialGroups, group_trials
 from recall_bench.metrics.power import (
     ALPHA,
     POWER,
@@ -88,6 +88,7 @@ def measure_pilot(
     One run shows the variance of marks, not of differences. The marks of two systems are then
     assumed to be independent, which asks for more questions than are needed.
     """
+    templates = tables[0].templates
     if len(tables) == 1:
         values, factor = tables[0].points, math.sqrt(2)
         source = f"{names[0]} alone, {_describe_counts(values)}; a second run would ask for fewer"
@@ -96,10 +97,10 @@ def measure_pilot(
         source = f"{names[1]} against {names[0]}, {_describe_counts(values)}"
     else:
         raise UsageError(f"--runs: a pilot is one run or two; {len(tables)} were named")
-    groups = group_trials([t.item for t in values], [t.scenario for t in values])
+    groups = group_trials([t.item for t in values], [t.scenario for t in values], templates)
     found = list(values.values())
     spread = measure_spread(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
-    known = compute_standard_error(found, groups)
+    known = _measure_error(found, groups)
     if spread is None or known is None or known[0] == 0:
         raise UsageError(
             f"--runs: nothing varies between questions in {source}, so nothing can be planned from "
@@ -107,13 +108,24 @@ def measure_pilot(
         )
     spread = spread.replace(deviation=factor * spread.deviation)
     if asks is not None:
-        return _build_basis(spread, asks, source)
+        # Questions of one template vary together, however often each is asked.
+        alone = compute_standard_error(found, groups)
+        widened = 1.0 if alone is None or alone[0] == 0 else known[0] / alone[0]
+        basis = _build_basis(spread, asks, source)
+        return basis.replace(question_deviation=widened * basis.question_deviation)
     return PowerBasis(
         spread=spread,
         asks=len(found) / groups.questions,
         question_deviation=factor * known[0] * math.sqrt(groups.questions),
         source=source,
     )
+
+
+def _measure_error(differences: Sequence[float], groups: TrialGroups) -> tuple[float, int] | None:
+    """The standard error of the mean, the larger of that over questions and over templates."""
+    units = (ResampledUnit.QUESTIONS, ResampledUnit.TEMPLATES)
+    found = (compute_standard_error(differences, groups, unit) for unit in units)
+    return max((each for each in found if each is not None), default=None)
 
 
 def plan_power(

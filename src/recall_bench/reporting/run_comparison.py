@@ -191,13 +191,19 @@ class _PairedMarks:
     ) -> None:
         self.first, self.second = pairs.select_marks(first), pairs.select_marks(second)
         self._trials = sorted(self.first.keys() & self.second.keys(), key=str)
+        self._templates = pairs.templates
         self._limits = limits
         self._resamples = resamples
 
     def compare_all(self, name: str) -> ContrastPart | None:
         """Over all trials."""
         found = compare(
-            self.first, self.second, seed=SEED, limits=self._limits, resamples=self._resamples
+            self.first,
+            self.second,
+            seed=SEED,
+            limits=self._limits,
+            templates=self._templates,
+            resamples=self._resamples,
         )
         return None if found is None else self._build_part(name, found, self._trials)
 
@@ -209,6 +215,7 @@ class _PairedMarks:
             category,
             seed=SEED,
             limits=self._limits,
+            templates=self._templates,
             resamples=self._resamples,
         )
         trials = group_by(self._trials, category)
@@ -240,6 +247,7 @@ class _PairedMarks:
             self.second,
             trials,
             limits=self._limits,
+            templates=self._templates,
             missing=missing,
             resamples=min(self._resamples, _VIEW_RESAMPLES),
         )
@@ -346,7 +354,11 @@ def compare_runs(
             folder,
             summary,
             estimate_marks(
-                table.points, limits=POINTS, missing=summary.overall.missing, resamples=resamples
+                table.points,
+                limits=POINTS,
+                templates=table.templates,
+                missing=summary.overall.missing,
+                resamples=resamples,
             ),
         )
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
@@ -450,7 +462,12 @@ def _rank_runs(
     ranks = [
         RunRank(letter=letter, mean=mean)
         for letter, marks in zip(letters, shared, strict=True)
-        if (mean := estimate_marks(marks, limits=POINTS, resamples=resamples)) is not None
+        if (
+            mean := estimate_marks(
+                marks, limits=POINTS, templates=tables[0].templates, resamples=resamples
+            )
+        )
+        is not None
     ]
     return tuple(sorted(ranks, key=lambda rank: -rank.mean.value))
 

@@ -12,6 +12,7 @@ from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import UNRECORDED, Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -209,6 +210,8 @@ class TrialPairs:
 
     trials: frozenset[Trial]
     dropped: tuple[DroppedTrials, ...]
+    templates: TemplateNames
+    """Templates are no part of a question: one run may know them, and an older one not."""
 
     def select_marks(self, marks: TrialMarks) -> dict[Trial, float]:
         """The marks of these trials."""
@@ -240,6 +243,7 @@ def pair_trials(first: TrialTable, second: TrialTable) -> TrialPairs:
             )
             if counts[0][reason] or counts[1][reason]
         ),
+        templates={**second.templates, **first.templates},
     )
 
 
@@ -272,7 +276,9 @@ def _match_questions(own: TrialTable, other: TrialTable) -> dict[str, dict[str, 
     for scenario in own.items.keys() & other.items.keys():
         theirs = {item.id: item for item in other.items[scenario]}
         alike[scenario] = {
-            item.id: item == theirs[item.id] for item in own.items[scenario] if item.id in theirs
+            item.id: item == theirs[item.id].replace(template=item.template)
+            for item in own.items[scenario]
+            if item.id in theirs
         }
     return alike
 

@@ -1,7 +1,7 @@
 """Every mean of a run with its interval.
 
 The means are those of the summary, to the last digit. Intervals resample questions with all their
-trials, or whole personas where there are five or more.
+trials, those of one template together, or whole personas where there are five or more.
 """
 
 from collections import Counter
@@ -39,8 +39,9 @@ RATE: Final[Limits] = (0.0, 1.0)
 
 _Kinds = Mapping[str, Sequence[str | None]]
 """The kind of each question of each persona."""
-_Shape = tuple[tuple[tuple[int, int], ...], ...]
-"""For each persona the sum and the number of the trials of each question, sorted."""
+_Shape = tuple[tuple[tuple[tuple[int, int], ...], ...], ...]
+"""For each template of each persona the sum and the number of the trials of each question, sorted.
+"""
 
 
 class HeatmapCell(Record, frozen=True, kw_only=True):
@@ -319,11 +320,23 @@ class RunEstimates:
             questions[trial.item] = total + value, count + 1
         if not personas:
             return None
-        shape = tuple(sorted(tuple(sorted(found.values())) for found in personas.values()))
+        shape = tuple(
+            sorted(self._shape_persona(persona, found) for persona, found in personas.items())
+        )
         key = shape, limits, resamples
         if key not in self._known:
             self._known[key] = estimate_question_sums(shape, limits=limits, resamples=resamples)
         return self._known[key].replace(missing=missing)
+
+    def _shape_persona(
+        self, persona: str, questions: Mapping[int, tuple[int, int]]
+    ) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """The sums of each template; a question without one is a template of its own."""
+        items = self._get_items(persona)
+        templates: dict[str | int, list[tuple[int, int]]] = {}
+        for number, sums in questions.items():
+            templates.setdefault(items[number].template or number, []).append(sums)
+        return tuple(sorted(tuple(sorted(found)) for found in templates.values()))
 
 
 def _group_trials(trials: Iterable[CountedTrial], kinds: _Kinds) -> dict[str, list[CountedTrial]]:

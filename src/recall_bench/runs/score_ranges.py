@@ -76,11 +76,18 @@ def estimate_score_range(
             ceilings.append(_sum_marks(bounds.ceiling[item]))
         questions.append(str(number))
         personas.append(persona)
+    templates = {
+        (persona, str(number)): item.template
+        for persona in set(personas)
+        for number, item in enumerate(scenarios[persona].items)
+        if item.template is not None
+    }
     gain = estimate_mean(
         [float(score - floor) for score, floor in zip(points, floors, strict=True)],
         questions,
         personas,
         is_difference=True,
+        templates=templates,
         resamples=resamples,
     )
     if gain is None:
@@ -96,6 +103,7 @@ def estimate_score_range(
             [float(ceiling - floor) for ceiling, floor in zip(ceilings, floors, strict=True)],
             questions,
             personas,
+            templates=templates,
             resamples=resamples,
         )
         if has_ceiling

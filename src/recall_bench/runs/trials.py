@@ -4,7 +4,7 @@ States and marks are those of the summary, so a mean over rows is the mean it pr
 passages are read from the journal.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, Finding
+from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.leaks import GuardedAnswer, count_leaks, count_refusals
 from recall_bench.runs.evidence import UNKNOWN_TRAIL, EvidenceTrail, trace_evidence
 from recall_bench.runs.journal import JOURNAL
@@ -139,9 +140,24 @@ class TrialTable:
         }
 
     @cached_property
+    def templates(self) -> TemplateNames:
+        """The template of every question that has one."""
+        return map_templates(self.items)
+
+    @cached_property
     def leaks(self) -> dict[Trial, float]:
         """1 for every guarded answer that leaked, 0 for every other."""
         return {row.trial: float(row.leaked) for row in self.rows if row.leaked is not None}
+
+
+def map_templates(items: Mapping[str, Iterable[Item]]) -> TemplateNames:
+    """The template of every question that has one, from the questions of each persona."""
+    return {
+        (persona, item.id): item.template
+        for persona, found in items.items()
+        for item in found
+        if item.template is not None
+    }
 
 
 def read_trials(folder: RunFolder) -> TrialTable:

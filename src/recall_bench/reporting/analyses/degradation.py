@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recall_bench.core.record import Record
-from recall_bench.metrics.bootstrap import RESAMPLES, Floats, Ints
+from recall_bench.metrics.bootstrap import RESAMPLES, Floats, Ints, TemplateNames
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.survival import RESAMPLES as SURVIVAL_RESAMPLES
 from recall_bench.metrics.trend import Trend, estimate_trend
@@ -195,7 +195,14 @@ def average_checkpoints(
         asked = parts.get(label, [])
         marks = {row.trial: float(row.points) for row in asked if row.points is not None}
         missing = len(asked) - len(marks)
-        mean = estimate_marks(marks, limits=POINTS, missing=missing, resamples=draws, seed=seed)
+        mean = estimate_marks(
+            marks,
+            limits=POINTS,
+            templates=_map_templates(asked),
+            missing=missing,
+            resamples=draws,
+            seed=seed,
+        )
         points.append(CurvePoint(checkpoint=label, days=days, mean=mean))
     return tuple(points)
 
@@ -215,6 +222,7 @@ def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend |
         [row.trial.scenario for _, row in counted],
         seed=seed,
         limits=POINTS,
+        templates=_map_templates(row for _, row in counted),
         resamples=resamples,
     )
 
@@ -242,6 +250,14 @@ def describe_cohort(stretch: CheckpointSpan, rows: Sequence[TrialRow]) -> Cohort
         personas=len({persona for persona, _ in stretch.questions}),
         left_out=len(asked - stretch.questions),
     )
+
+
+def _map_templates(rows: Iterable[TrialRow]) -> TemplateNames:
+    return {
+        (row.trial.scenario, row.trial.item): template
+        for row in rows
+        if (template := row.item.template) is not None
+    }
 
 
 FAILURES_TO_LOSE = 2

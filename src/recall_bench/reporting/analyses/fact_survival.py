@@ -126,6 +126,11 @@ class FollowedFacts:
     ages: Mapping[FactKey, int]
     """How old each was when it was first asked about."""
 
+    @property
+    def templates(self) -> dict[FactKey, str]:
+        """The template of every question that has one."""
+        return {key: item.template for key, item in self.items.items() if item.template is not None}
+
 
 def is_known(row: TrialRow) -> bool | None:
     """Whether the system knew the fact; None without a verdict.
@@ -186,7 +191,8 @@ def estimate_survivals(
     facts: FollowedFacts, *, seed: int, resamples: int
 ) -> tuple[list[GroupSurvival], list[str]]:
     """The survival of all facts and of each large group, and notes on what is left out."""
-    whole = estimate_survival(facts.lifetimes, seed=seed, resamples=resamples)
+    templates = facts.templates
+    whole = estimate_survival(facts.lifetimes, seed=seed, templates=templates, resamples=resamples)
     if whole is None:
         return [], []
     if (known := cut_at_horizon(whole)) is None:
@@ -200,7 +206,9 @@ def estimate_survivals(
             notes.append(f"survival is not split by {by.value}: {_SINGLE_GROUP[by]}")
             continue
         large, small = _split_by_size(facts, names)
-        parts = estimate_survival_by(large, _make_namer(names), seed=seed, resamples=resamples)
+        parts = estimate_survival_by(
+            large, _make_namer(names), seed=seed, templates=templates, resamples=resamples
+        )
         found += [
             GroupSurvival(by=by, name=name, survival=each)
             for name in dict.fromkeys(names.values())

@@ -25,7 +25,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
-from recall_bench.metrics.bootstrap import SEED
+from recall_bench.metrics.bootstrap import SEED, TemplateNames
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.trend import FAR_DAYS, Coefficient, Trend, estimate_trend
 from recall_bench.reporting.formats import format_delta
@@ -181,7 +181,7 @@ _COUNTED_STATES = (TrialState.JUDGED, TrialState.NOT_ANSWERED)
 _BAND_STEPS = 8
 """Pieces in which the band of a line is drawn."""
 
-_ValueShape = tuple[tuple[tuple[float, ...], ...], ...]
+_ValueShape = tuple[tuple[tuple[tuple[float, ...], ...], ...], ...]
 
 
 def analyse_hallucination(
@@ -220,6 +220,7 @@ class _TrialSample(NamedTuple):
 
     persona: str
     question: str
+    template: str | None
     checkpoint: str
     category: str
     days: int
@@ -234,6 +235,7 @@ def _sample_trial(row: TrialRow) -> _TrialSample:
     return _TrialSample(
         persona=row.trial.scenario,
         question=row.trial.item,
+        template=row.item.template,
         checkpoint=row.trial.checkpoint,
         category=row.category,
         # A checkpoint may stand for more days than the story has.
@@ -252,31 +254,46 @@ class _SampleColumns(NamedTuple):
     days: list[int]
     questions: list[str]
     personas: list[str]
+    templates: TemplateNames
 
 
 def _collect_values(
     samples: Iterable[_TrialSample], figure: Literal["recall", "made_up"]
 ) -> _SampleColumns:
     known = [
-        (value, each.days, each.question, each.persona)
-        for each in samples
-        if (value := getattr(each, figure)) is not None
+        (value, each) for each in samples if (value := getattr(each, figure)) is not None
     ]
-    columns = [list(column) for column in zip(*known, strict=True)]
-    return _SampleColumns(*columns) if known else _SampleColumns([], [], [], [])
+    return _SampleColumns(
+        values=[value for value, _ in known],
+        days=[each.days for _, each in known],
+        questions=[each.question for _, each in known],
+        personas=[each.persona for _, each in known],
+        templates={
+            (each.persona, each.question): each.template
+            for _, each in known
+            if each.template is not None
+        },
+    )
 
 
 def _summarise_values(figure: _SampleColumns) -> _ValueShape:
-    """All that an estimate depends on: the values of each question of each persona."""
-    personas: dict[str, dict[str, list[float]]] = {}
+    """All that an estimate depends on: the values of each question by template and persona."""
+    personas: dict[str, dict[object, dict[str, list[float]]]] = {}
     for value, question, persona in zip(
         figure.values, figure.questions, figure.personas, strict=True
     ):
-        personas.setdefault(persona, {}).setdefault(question, []).append(value)
+        template = figure.templates.get((persona, question), (question,))
+        found = personas.setdefault(persona, {}).setdefault(template, {})
+        found.setdefault(question, []).append(value)
     return tuple(
         sorted(
-            tuple(sorted(tuple(sorted(values)) for values in questions.values()))
-            for questions in personas.values()
+            tuple(
+                sorted(
+                    tuple(sorted(tuple(sorted(values)) for values in questions.values()))
+                    for questions in templates.values()
+                )
+            )
+            for templates in personas.values()
         )
     )
 
@@ -354,6 +371,7 @@ class _ViewBuilder:
             seed=self.seed,
             missing=sum(sample.is_missing for sample in samples),
             limits=RATE,
+            templates=figure.templates,
             resamples=self.resamples,
         )
 
@@ -366,6 +384,7 @@ class _ViewBuilder:
             seed=self.seed,
             limits=RATE,
             at=(*_list_band_days(figure.days), *FAR_DAYS),
+            templates=figure.templates,
             resamples=self.resamples,
         )
 

@@ -9,6 +9,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES, WallTime
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import TrialMarks, split_marks
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import format_bounds
@@ -125,9 +126,11 @@ def list_scores(table: TrialTable) -> dict[Trial, float]:
     return {trial: FULL_SCORE * points / FULL_MARKS for trial, points in table.points.items()}
 
 
-def estimate_scores(marks: TrialMarks, *, missing: int = 0) -> Estimate | None:
+def estimate_scores(
+    marks: TrialMarks, templates: TemplateNames, *, missing: int = 0
+) -> Estimate | None:
     """The mean of marks from 0 to 100; None if there are none."""
-    return estimate_marks(marks, limits=(0.0, FULL_SCORE), missing=missing)
+    return estimate_marks(marks, limits=(0.0, FULL_SCORE), templates=templates, missing=missing)
 
 
 def check_values(
@@ -140,7 +143,8 @@ def check_values(
         yield from _check_categories(rules, table)
     if rules.max_hallucination is not None:
         rates = {trial: FULL_SCORE * made_up for trial, made_up in table.hallucinations.items()}
-        yield _check_rate(rules.max_hallucination, estimate_scores(rates), rules)
+        found = estimate_scores(rates, table.templates)
+        yield _check_rate(rules.max_hallucination, found, rules)
     if rules.max_leaks is not None:
         yield _check_leaks(rules.max_leaks, table)
 
@@ -158,9 +162,8 @@ def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck
                 f"--min-category: there is no category {name[:60]!r}; "
                 f"the run has {', '.join(sorted(marks))}"
             )
-        yield _check_minimum(
-            "min-category", name, least, estimate_scores(marks.get(name, {})), rules
-        )
+        found = estimate_scores(marks.get(name, {}), table.templates)
+        yield _check_minimum("min-category", name, least, found, rules)
 
 
 def _check_minimum(

@@ -1,8 +1,9 @@
 """The loss of a run against its baseline, and the power to detect one.
 
-The test adds the margin to every difference and flips the signs of whole questions, as every
-comparison does: if a run lost exactly the margin, each sign is as likely as the other. It is about
-these personas, which the next run is asked about too; the interval is shown beside it.
+The test adds the margin to every difference and flips the signs of whole questions, those of one
+template together, as every comparison does: if a run lost exactly the margin, each sign is as
+likely as the other. It is about these personas, which the next run is asked about too; the interval
+is shown beside it.
 
 Power is simulated: a loss is planted in the data, and tested by the same test. A loss may take a
 few whole questions or a little of every question. The first varies more and is harder to detect, so
@@ -18,7 +19,14 @@ from numpy.typing import NDArray
 
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
-from recall_bench.metrics.bootstrap import RESAMPLES, SEED, Floats, ResampledUnit, group_trials
+from recall_bench.metrics.bootstrap import (
+    RESAMPLES,
+    SEED,
+    Floats,
+    ResampledUnit,
+    TemplateNames,
+    group_trials,
+)
 from recall_bench.metrics.comparison import (
     TrialMarks,
     adjust_p_values,
@@ -43,7 +51,7 @@ _Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSums:
-    """Sums over the trials of each question that both runs have."""
+    """Sums over the trials of each question that both runs have, or of all of one template."""
 
     before: Floats
     """The sum of the baseline's marks."""
@@ -222,6 +230,7 @@ def measure_loss(
     notice: float | None = None,
     looks: int = 1,
     is_to_be_ruled_out: bool = False,
+    templates: TemplateNames,
     resamples: int = RESAMPLES,
 ) -> GateLoss | None:
     """The loss of the run on the trials that both have; None if there are none.
@@ -232,7 +241,7 @@ def measure_loss(
     trials = sorted(baseline.keys() & run.keys(), key=str)
     if not trials:
         return None
-    questions = _sum_questions(baseline, run, trials)
+    questions = _sum_questions(baseline, run, trials, templates)
     found = GateLoss(
         margin=margin,
         difference=estimate_difference(
@@ -240,6 +249,7 @@ def measure_loss(
             run,
             trials,
             limits=(0.0, FULL_SCORE),
+            templates=templates,
             missing=len(baseline.keys() ^ run.keys()),
             resamples=resamples,
         ),
@@ -263,6 +273,7 @@ def measure_losses(
     *,
     margin: float,
     notice: float,
+    templates: TemplateNames,
     resamples: int = RESAMPLES,
 ) -> dict[str, GateLoss]:
     """The loss in each category that has a pair, adjusted for several tests."""
@@ -276,6 +287,7 @@ def measure_losses(
             margin=margin,
             notice=notice,
             looks=len(both),
+            templates=templates,
             resamples=resamples,
         )
         if each is not None:
@@ -284,10 +296,14 @@ def measure_losses(
     return {name: each.replace(more_adjusted=adjusted[name]) for name, each in found.items()}
 
 
-def _sum_questions(baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial]) -> QuestionSums:
+def _sum_questions(
+    baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial], templates: TemplateNames
+) -> QuestionSums:
     marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
-    groups = group_trials([trial.item for trial in trials], [trial.scenario for trial in trials])
-    sums = groups.sum_columns(np.asarray(marks, np.float64), ResampledUnit.QUESTIONS)
+    groups = group_trials(
+        [trial.item for trial in trials], [trial.scenario for trial in trials], templates
+    )
+    sums = groups.sum_columns(np.asarray(marks, np.float64), ResampledUnit.TEMPLATES)
     return QuestionSums(before=sums[:, 0], change=sums[:, 1], asks=sums[:, 2])
 
 

@@ -60,6 +60,7 @@ class BaselineComparison:
             margin=margin,
             notice=rules.get_detectable_loss(margin),
             is_to_be_ruled_out=rules.prove,
+            templates=pairs.templates,
         )
         margin = rules.tolerated_category_loss
         category = map_categories(baseline)
@@ -69,6 +70,7 @@ class BaselineComparison:
             category.__getitem__,
             margin=margin,
             notice=rules.get_detectable_loss(margin),
+            templates=pairs.templates,
         )
         self._categories = {name: found[name] for name in order_categories(found)}
 
@@ -155,7 +157,12 @@ class BaselineComparison:
             )
             for table in self._tables
         ]
-        found = measure_loss(*sound, margin=margin, notice=self._rules.get_detectable_loss(margin))
+        found = measure_loss(
+            *sound,
+            margin=margin,
+            notice=self._rules.get_detectable_loss(margin),
+            templates=self._pairs.templates,
+        )
         if found is None:
             return make_undecided_check(
                 HALLUCINATION_RULE, OVERALL, "no answer was judged in both runs"
@@ -295,7 +302,9 @@ class _GateSide:
             status=summary.validity.status,
             reason=summary.validity.reason,
             health=None if folder.diagnosis is None else folder.diagnosis.health,
-            score=estimate_scores(list_scores(self.table), missing=summary.overall.missing),
+            score=estimate_scores(
+                list_scores(self.table), self.table.templates, missing=summary.overall.missing
+            ),
         )
 
     @property
