@@ -271,3 +271,6 @@ class Delivery(Record, frozen=True, kw_only=True, omit_defaults=True):
     cut_days: tuple[int, ...] = ()
     """The story days of the first hundred passages that were cut, where traced; each once,
     ascending."""
+    spans: tuple[tuple[int, int] | None, ...] = ()
+    """For each passage kept, its range in the text of its day; None if it is no quotation of it.
+    Empty if the system is fed another form of the days, or none is a quotation."""

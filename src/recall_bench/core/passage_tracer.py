@@ -17,6 +17,7 @@ from functools import cached_property
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Episode
+from recall_bench.core.sentences import read_sentences
 
 SHINGLE = 8
 """This many equal words in a row are no coincidence."""
@@ -36,8 +37,10 @@ _Place = int | None
 class PassageTracer:
     """Traces the passages of one scenario, with a cache for its episodes."""
 
-    def __init__(self, episodes: Sequence[Episode]) -> None:
+    def __init__(self, episodes: Sequence[Episode], *, is_verbatim: bool = True) -> None:
+        """`is_verbatim` says that the episodes are the days that evidence refers to."""
         self._episodes = episodes
+        self._is_verbatim = is_verbatim
         self._days = [episode.day for episode in episodes]
         self._by_id = {episode.id: place for place, episode in enumerate(episodes)}
         self._by_day = {day: place for place, day in enumerate(self._days)}
@@ -46,6 +49,7 @@ class PassageTracer:
         self._sure: dict[tuple[str, _Place], int] = {}
         self._likely: dict[tuple[str, _Place], _Place] = {}
         self._likely_fed = 0
+        self._spans: dict[tuple[str, int], TextRange | None] = {}
 
     def trace(self, passage: Passage, until: int) -> Passage:
         """Set the day and turn of a passage, or None where they are unknown.
@@ -65,6 +69,24 @@ class PassageTracer:
         if (day, turn, turns) == (passage.day, passage.turn, passage.turns):
             return passage
         return passage.replace(day=day, turn=turn, turns=turns)
+
+    def find_spans(self, passages: Sequence[Passage]) -> "tuple[TextRange | None, ...]":
+        """Find the range of each traced passage in the text of its day; empty if none has one."""
+        if not self._is_verbatim:
+            return ()
+        found = tuple(self._find_span(passage) for passage in passages)
+        return found if any(found) else ()
+
+    def _find_span(self, passage: Passage) -> "TextRange | None":
+        place = None if passage.day is None else self._by_day.get(passage.day)
+        if place is None or self._episodes[place].turns:
+            return None
+        key = passage.text, place
+        if key not in self._spans:
+            if len(self._spans) >= REMEMBERED:
+                self._spans.clear()
+            self._spans[key] = find_range(passage.text, self._episodes[place])
+        return self._spans[key]
 
     def _find_claim(self, passage: Passage, fed: int) -> _Place:
         """Find the episode the system names, by id or else by day, if it was fed."""
@@ -130,6 +152,40 @@ class PassageTracer:
         if page is None:
             page = self._pages[place] = _EpisodeText(self._episodes[place])
         return page
+
+
+TextRange = tuple[int, int]
+"""From the first character to the one after the last."""
+
+
+def find_range(text: str, episode: Episode) -> TextRange | None:
+    """Find the range of a passage in the text of its episode, whatever the white space.
+
+    If the passage is no quotation as a whole (a date may stand in front), it is the longest run of
+    the episode's sentences that the passage contains; None if it contains none.
+    """
+    if whole := _find_words(text, episode.text):
+        return whole
+    plain = " ".join(text.split())
+    runs: list[list[str]] = [[]]
+    for sentence in read_sentences(episode):
+        if " ".join(sentence.text.split()) in plain:
+            runs[-1].append(sentence.text)
+        elif runs[-1]:
+            runs.append([])
+    longest = max(runs, key=lambda run: sum(map(len, run)))
+    ends = [_find_words(each, episode.text) for each in (longest[:1] + longest[-1:])]
+    known = [each for each in ends if each is not None]
+    return (known[0][0], known[-1][1]) if known and known[0][0] < known[-1][1] else None
+
+
+def _find_words(text: str, inside: str) -> TextRange | None:
+    start = inside.find(text) if text else -1
+    if start >= 0:
+        return start, start + len(text)
+    pattern = r"\s+".join(map(re.escape, text.split()))
+    match = re.search(pattern, inside) if pattern else None
+    return None if match is None else match.span()
 
 
 class _PassageText:

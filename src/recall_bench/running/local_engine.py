@@ -54,7 +54,10 @@ class LocalEngine:
             queue=queue,
             budget=budget,
             finisher=ReplyFinisher(
-                PassageTracer(loaded.fed_episodes), plan=plan, reader=context.reader, budget=budget
+                PassageTracer(loaded.fed_episodes, is_verbatim=loaded.retold is None),
+                plan=plan,
+                reader=context.reader,
+                budget=budget,
             ),
             meter=context.meter,
             parallelism=context.parallelism,

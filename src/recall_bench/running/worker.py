@@ -239,7 +239,7 @@ class _TaskRun:
             # Before anything is asked: if the judge cannot prepare, no answer can be judged.
             if not plan.unjudged:
                 self.components.judges.study(loaded)
-            tracer = PassageTracer(loaded.fed_episodes)
+            tracer = PassageTracer(loaded.fed_episodes, is_verbatim=loaded.retold is None)
             found = kept[scenario] = _LoadedScenario(scenario=loaded, trials=trials, tracer=tracer)
             while len(kept) > _MAX_LOADED:
                 kept.popitem(last=False)

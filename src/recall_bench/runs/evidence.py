@@ -1,6 +1,6 @@
 """What happened to the evidence of an answer: stored or not, returned or not, cut off or not."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -35,13 +35,30 @@ class FoundPassages(msgspec.Struct, frozen=True, gc=False):
     """Days of which the delivered utterances are unknown."""
     turns: frozenset[tuple[int, int]] = frozenset()
     """The utterances delivered, each after its day."""
+    spans: tuple[tuple[int, int, int], ...] = ()
+    """The ranges of text delivered, each after its day."""
+    vague: frozenset[int] = frozenset()
+    """Days of which a delivered passage has no range."""
 
     @classmethod
-    def from_passages(cls, passages: Collection[PassageSource]) -> "FoundPassages":
-        """Collect the sources of passages."""
+    def from_passages(
+        cls, passages: Sequence[PassageSource], spans: Sequence[tuple[int, int] | None] = ()
+    ) -> "FoundPassages":
+        """Collect the sources of passages, and their ranges where these are known."""
         days = frozenset([each.day for each in passages if each.day is not None])
         if not any(each.turn is not None or each.turns for each in passages):
-            return cls(days, days)
+            known = spans or [None] * len(passages)
+            pairs = [
+                (each.day, span)
+                for each, span in zip(passages, known, strict=True)
+                if each.day is not None
+            ]
+            return cls(
+                days,
+                days,
+                spans=tuple((day, *span) for day, span in pairs if span is not None),
+                vague=frozenset(day for day, span in pairs if span is None),
+            )
         whole: set[int] = set()
         turns: set[tuple[int, int]] = set()
         for each in passages:
@@ -55,11 +72,23 @@ class FoundPassages(msgspec.Struct, frozen=True, gc=False):
     def contains(self, cited: Evidence) -> bool:
         """Whether the cited evidence may have been delivered.
 
-        If the utterance is known, another one of the same day does not count.
+        If the utterance is known, another one of the same day does not count; if the sentence is
+        known, neither does another sentence.
         """
         if cited.turn is None:
-            return cited.day in self.days
+            if cited.start is None or cited.end is None or cited.day in self.vague:
+                return cited.day in self.days
+            return any(
+                day == cited.day and start <= cited.start and cited.end <= end
+                for day, start, end in self.spans
+            )
         return cited.day in self.whole or (cited.day, cited.turn) in self.turns
+
+    def is_exact(self, cited: Evidence) -> bool:
+        """Whether it is known if the cited utterance or sentence itself was delivered."""
+        if cited.turn is not None:
+            return cited.day not in self.whole
+        return cited.start is not None and cited.end is not None and cited.day not in self.vague
 
 
 NO_PASSAGES = FoundPassages()
@@ -74,6 +103,8 @@ class EvidenceTrail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Those of them with a passage that was returned and cut off by the budget."""
     lost: int | None = None
     """Days that the memory does not hold; None if it does not say."""
+    is_exact: bool = False
+    """Whether all evidence was looked for by utterance or sentence, and not by day alone."""
 
 
 UNKNOWN_TRAIL = EvidenceTrail()
@@ -102,12 +133,14 @@ def trace_evidence(
     if found is None:
         return EvidenceTrail(lost=_count_lost({cited.day for cited in needed}, lost, unfed))
     missing = {cited.day for cited in needed if not found.contains(cited)}
+    is_exact = all(map(found.is_exact, needed))
     if not missing:
-        return EvidenceTrail(missing=0, cut=0, lost=0)
+        return EvidenceTrail(missing=0, cut=0, lost=0, is_exact=is_exact)
     return EvidenceTrail(
         missing=len(missing),
         cut=sum(day in cut for day in missing),
         lost=_count_lost(missing - found.days, lost, unfed),
+        is_exact=is_exact,
     )
 
 

@@ -168,7 +168,8 @@ class TrialLog:
         wrong = "" if _has_full_marks(final) else answer.text
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
         self.has_passages = self.has_passages or bool(answer.passages)
-        found = FoundPassages.from_passages(answer.passages)
+        spans = () if line.delivery is None else line.delivery.spans
+        found = FoundPassages.from_passages(answer.passages, spans)
         return TrialEntry(
             is_answered=True,
             offset=offset,

@@ -48,11 +48,13 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Evidence days of which a passage was delivered; None where unknown."""
     evidence_missing: int | None = None
     """Evidence days of which no passage with the answer was delivered; None where unknown. Where
-    turns are known, only the evidence turns count."""
+    turns or sentences are known, only those of the evidence count."""
     evidence_cut: int | None = None
     """Those of them of which a passage was returned and cut by the budget."""
     evidence_lost: int | None = None
     """Evidence days that the memory does not hold; None where it does not report what it holds."""
+    is_evidence_exact: bool = False
+    """Whether the evidence was looked for by turn or sentence, and not by day alone."""
     is_silent: bool = False
     """Whether the answer is empty."""
     tells_stale: bool = False
@@ -215,6 +217,7 @@ class _RowBuilder:
                 evidence_missing=trail.missing,
                 evidence_cut=trail.cut,
                 evidence_lost=trail.lost,
+                is_evidence_exact=trail.is_exact,
                 is_silent=word.is_silent,
                 tells_stale=word.tells_stale,
                 tells_others=word.tells_others,

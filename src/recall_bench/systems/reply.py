@@ -64,9 +64,7 @@ class ReplyFinisher:
         kept = tuple(
             self._tracer.trace(passage, until) for passage in cut_to_budget(offered, self._plan)
         )
-        delivery = _describe_delivery(
-            offered, kept, self._trace_cut_days(offered[len(kept) :], until)
-        )
+        delivery = self._describe_delivery(offered, kept, until)
         if isinstance(reply, Answer) and (self._reader is None or not kept):
             own = reply if reply.passages == kept else reply.replace(passages=kept)
             return FinishedReply(own, delivery)
@@ -88,6 +86,20 @@ class ReplyFinisher:
         )
         seconds = time.perf_counter() - started
         return FinishedReply(_make_answer(read.text, kept, reply), delivery, seconds, read.usage)
+
+    def _describe_delivery(
+        self, offered: Sequence[Passage], kept: Sequence[Passage], until: int
+    ) -> Delivery | None:
+        if not offered:
+            return None
+        return Delivery(
+            offered=len(offered),
+            kept=len(kept),
+            tokens=sum(estimate_tokens(passage.text) for passage in kept),
+            traced=sum(passage.day is not None for passage in kept),
+            cut_days=self._trace_cut_days(offered[len(kept) :], until),
+            spans=self._tracer.find_spans(kept),
+        )
 
     def _trace_cut_days(self, cut: Sequence[Passage], until: int) -> tuple[int, ...]:
         traced = (self._tracer.trace(passage, until).day for passage in cut[:MAX_CUT_TRACED])
@@ -153,20 +165,6 @@ def _cut_text(text: str, characters: int) -> str:
         return start.rstrip()
     whole = start.rsplit(maxsplit=1)
     return whole[0] if len(whole) == 2 else start
-
-
-def _describe_delivery(
-    offered: Sequence[Passage], kept: Sequence[Passage], cut_days: tuple[int, ...]
-) -> Delivery | None:
-    if not offered:
-        return None
-    return Delivery(
-        offered=len(offered),
-        kept=len(kept),
-        tokens=sum(estimate_tokens(passage.text) for passage in kept),
-        traced=sum(passage.day is not None for passage in kept),
-        cut_days=cut_days,
-    )
 
 
 def _make_answer(text: str, kept: tuple[Passage, ...], reply: Answer | RetrievalReply) -> Answer:

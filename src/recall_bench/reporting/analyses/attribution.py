@@ -76,18 +76,19 @@ LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
 LEAF_MEANINGS: Final[Mapping[FailureLeaf, str]] = {
     FailureLeaf.NEVER_WRITTEN: "The day with the answer was not stored, or is not held any more.",
     FailureLeaf.NOT_RETRIEVED: (
-        "No passage of that day was delivered, though it is stored, as far as the system says."
+        "The passage that tells it was not delivered, though its day is stored, as far as the "
+        "system says."
     ),
     FailureLeaf.CUT: "A passage of that day was returned, and cut off by the budget.",
     FailureLeaf.MISREAD: (
-        "A passage of that day was delivered, or no passage was needed to decline, and the answer "
-        "is wrong all the same."
+        "The passage that tells it was delivered, or none was needed to decline, and the answer is "
+        "wrong all the same."
     ),
     FailureLeaf.STALE: "A superseded value is given as current.",
     FailureLeaf.WRONG_PLACE: "The value belongs to another session, person or persona.",
     FailureLeaf.FABRICATED: "Something that is not in the history is stated as a fact.",
     FailureLeaf.REFUSED: (
-        "A passage of that day was delivered, and the answer says that there is nothing, or "
+        "The passage that tells it was delivered, and the answer says that there is nothing, or "
         "refuses what it may tell."
     ),
     FailureLeaf.LEAKED: "A secret is disclosed to someone who must not know it.",
@@ -232,6 +233,12 @@ DOUBTS = (
         lambda row: row.reading_s is None,
         text="attributed to the budget had answers that the system wrote itself, and it may have "
         "read more than was kept",
+    ),
+    AttributionDoubt(
+        (FailureLeaf.MISREAD, FailureLeaf.REFUSED),
+        lambda row: row.evidence_missing == 0 and not row.is_evidence_exact,
+        text="go by the day: a passage of the right day was delivered, but whether it holds the "
+        "sentence that answers is not known",
     ),
     AttributionDoubt(
         (FailureLeaf.MISREAD,),
