@@ -71,6 +71,15 @@ class ReviewMode(StrEnum):
     """Failures only: such a review can hardly lower a score."""
 
 
+class SampleMode(StrEnum):
+    """How a sample of older questions is chosen."""
+
+    CORE = "core"
+    """Half of it is a core that stays the same from checkpoint to checkpoint; the rest is drawn."""
+    DRAWN = "drawn"
+    """All of it is drawn anew at each checkpoint, as the public harness does."""
+
+
 UNRECORDED = "unrecorded"
 """The placeholder for a digest or version that the files of an imported run do not contain."""
 
@@ -164,6 +173,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     seed: int = 42
     sample: int | None = None
     """The maximum of older questions at each checkpoint; None for all."""
+    sampling: SampleMode = SampleMode.DRAWN
+    """How they are chosen. The default is the rule of plans that do not say."""
     groups_enabled: bool = False
     dry_run: bool = False
     """Only the first checkpoint of each scenario."""
@@ -222,6 +233,9 @@ FULL = 2**53 - 1
 """The days of `full` in the public files: more than any history has."""
 
 NAMED_RANGES = {"30d": 30, "90d": 90, "6mo": 180, "1y": 365, "full": FULL}
+LATER_RANGES = {"18mo": 540, "2y": 730}
+"""Further checkpoints of stories that go on after them: between a year and the end of a story of
+1,000 days there would be none, and few facts could be followed past a year."""
 
 _UNIT_DAYS = {"": 1, "d": 1, "m": 30, "mo": 30, "y": 365}
 _LABEL_UNIT = {"": "d", "d": "d", "m": "mo", "mo": "mo", "y": "y"}
@@ -240,6 +254,11 @@ def parse_range(word: str | int) -> Checkpoint:
         )
     count, unit = int(match[1]), match[2] or ""
     return Checkpoint(label=f"{count}{_LABEL_UNIT[unit]}", days=count * _UNIT_DAYS[unit])
+
+
+def list_default_ranges(last_day: int) -> tuple[str, ...]:
+    """List the checkpoints of a run that names none, for a story of this many days."""
+    return (*NAMED_RANGES, *(label for label, days in LATER_RANGES.items() if days < last_day))
 
 
 def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint, ...]:

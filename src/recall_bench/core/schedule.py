@@ -1,16 +1,21 @@
 """Seeded order, the same on every machine and the same as the public harness's.
 
+Older questions may be sampled. Where half of the sample is a core, it is chosen by hash and kept
+from checkpoint to checkpoint, so that the same questions can be followed over time.
+
 The generator is mulberry32: 32-bit arithmetic, one word of state. It is seeded anew for
 every shuffle, so that an order depends on nothing but the seed and the list.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from heapq import nsmallest
 from math import floor
 from typing import TypeVar
 
 from recall_bench.core.memory import Asker
-from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.plan import Checkpoint, Plan, SampleMode
 from recall_bench.core.scenario import BOUNDARY, GROUP_CATEGORIES, Item
 
 T = TypeVar("T")
@@ -103,6 +108,7 @@ def _plan_each(
 ) -> Iterator[CheckpointPlan]:
     seen: set[int] = set()
     planned = [is_in_plan(item.truth.category, plan) for item in items]
+    core: list[int] = []
     for checkpoint in plan.checkpoints:
         recorded = () if imported is None else imported.get(checkpoint.label, ())
         also = frozenset(recorded)
@@ -113,7 +119,9 @@ def _plan_each(
         older = [i for i in gated if i in seen]
         sampled = older
         if imported is None and plan.sample is not None and len(older) > plan.sample:
-            sampled = draw_stratified_sample(older, items, plan.sample, plan.seed)
+            if plan.sampling is SampleMode.CORE:
+                core = extend_core(core, older, items, plan.sample, plan.seed)
+            sampled = draw_stratified_sample(older, items, plan.sample, plan.seed, core)
         yield CheckpointPlan(
             checkpoint=checkpoint,
             cutoff=min(checkpoint.days, last_day),
@@ -126,17 +134,53 @@ def _plan_each(
 
 
 def draw_stratified_sample(
-    older: Sequence[int], items: Sequence[Item], size: int, seed: int
+    older: Sequence[int], items: Sequence[Item], size: int, seed: int, core: Sequence[int] = ()
 ) -> list[int]:
-    """Draw a seeded sample of `size` questions with the categories in proportion."""
+    """Draw a seeded sample of `size` questions with the categories in proportion.
+
+    Questions of the core are taken first.
+    """
+    chosen: list[int] = []
+    for bucket, taken in _share_seats(older, items, size):
+        members = set(bucket)
+        fixed = [i for i in core if i in members][:taken]
+        members.difference_update(fixed)
+        others = [i for i in bucket if i in members]
+        chosen += fixed + shuffle(others, seed)[: taken - len(fixed)]
+    return chosen
+
+
+def extend_core(
+    core: Sequence[int], older: Sequence[int], items: Sequence[Item], size: int, seed: int
+) -> list[int]:
+    """Extend the core to half of the sample, in each category.
+
+    A question stays in the core as long as it may be asked. Those that are added come in the order
+    of a hash of seed and id, which does not depend on the other questions.
+    """
+    found: list[int] = []
+    for bucket, taken in _share_seats(older, items, size):
+        kept = set(core).intersection(bucket)
+        wanted = (taken + 1) // 2 - len(kept)
+        fresh = (i for i in bucket if i not in kept)
+        found += [i for i in core if i in kept]
+        found += nsmallest(max(0, wanted), fresh, key=lambda i: _rank(items[i], seed))
+    return found
+
+
+def _rank(item: Item, seed: int) -> bytes:
+    return sha256(f"{seed}\0{item.id}".encode()).digest()
+
+
+def _share_seats(
+    older: Sequence[int], items: Sequence[Item], size: int
+) -> Iterator[tuple[list[int], int]]:
+    """Yield the older questions of each category, and how many of them a sample holds."""
     buckets: dict[str, list[int]] = {}
     for i in older:
         buckets.setdefault(items[i].truth.category, []).append(i)
     seats = compute_quotas([len(bucket) for bucket in buckets.values()], size)
-    chosen: list[int] = []
-    for bucket, taken in zip(buckets.values(), seats, strict=True):
-        chosen += shuffle(bucket, seed)[:taken]
-    return chosen
+    yield from zip(buckets.values(), seats, strict=True)
 
 
 def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:

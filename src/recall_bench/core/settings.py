@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode
+from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode, SampleMode
 
 
 class JudgeShows(StrEnum):
@@ -86,7 +86,11 @@ class Settings:
         Help("The story, by its arcs file", "arcs-1000d.yaml, or the only one", is_run_key=False),
     ] = None
     ranges: Annotated[
-        tuple[str, ...], Help("Checkpoints", "30d 90d 6mo 1y full; for harbour-office every:5")
+        tuple[str, ...],
+        Help(
+            "Checkpoints",
+            "30d 90d 6mo 1y full, and 18mo and 2y in longer stories; for harbour-office every:5",
+        ),
     ] = ()
     reader: Annotated[
         str | None,
@@ -213,6 +217,10 @@ class Settings:
     sample: Annotated[
         int | None, Help("Limit for the older questions at each checkpoint", "all", minimum=0)
     ] = None
+    sampling: Annotated[
+        SampleMode,
+        Help("Keep half of --sample the same at every checkpoint, or draw all of it each time"),
+    ] = SampleMode.CORE
     groups_enabled: Annotated[bool, Help("Ask the two group categories too")] = False
     seed: Annotated[int, Help("Seed for the order and the sample of the questions")] = 42
     repeats: Annotated[int, Help("How often each question is asked", minimum=1, maximum=1000)] = 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.memory import ReaderCard
-from recall_bench.core.plan import UNRECORDED, Checkpoint, Plan, ScenarioCard, Trial
+from recall_bench.core.plan import UNRECORDED, Checkpoint, Plan, SampleMode, ScenarioCard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.bootstrap import TemplateNames
@@ -146,7 +146,10 @@ def _list_checkpoints(plan: Plan) -> _Words:
 def _describe_sampling(plan: Plan) -> _Words:
     if plan.imported is not None and plan.imported.asked is not None:
         return (f"drawn as in {plan.imported.asked[:_DIGEST_LENGTH]}",)
-    return ("all",) if plan.sample is None else (f"{plan.sample} by seed {plan.seed}",)
+    if plan.sample is None:
+        return ("all",)
+    core = ", half of them the same" if plan.sampling is SampleMode.CORE else ""
+    return (f"{plan.sample} by seed {plan.seed}{core}",)
 
 
 def _name_card(card: JudgeCard | ReaderCard) -> str:

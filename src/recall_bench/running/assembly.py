@@ -9,11 +9,12 @@ from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
 from recall_bench.core.plan import (
-    NAMED_RANGES,
     Checkpoint,
     Lifecycle,
     Plan,
+    SampleMode,
     ScenarioCard,
+    list_default_ranges,
     parse_ranges,
 )
 from recall_bench.core.scenario import Scenario
@@ -202,6 +203,7 @@ def build_plan(
         repeats=settings.repeats,
         seed=settings.seed,
         sample=settings.sample,
+        sampling=SampleMode.DRAWN if settings.sample is None else settings.sampling,
         groups_enabled=settings.groups_enabled,
         dry_run=settings.dry_run,
         answer_timeout_s=settings.timeout_ms / 1000,
@@ -242,8 +244,9 @@ def _parse_checkpoints(
     settings: Settings, cards: tuple[ScenarioCard, ...]
 ) -> tuple[Checkpoint, ...]:
     is_sample = settings.data is None and {card.id for card in cards} == {SAMPLE}
-    words = settings.ranges or (_SAMPLE_RANGES if is_sample else tuple(NAMED_RANGES))
-    return parse_ranges(words, max((card.last_day for card in cards), default=1))
+    last_day = max((card.last_day for card in cards), default=1)
+    words = settings.ranges or (_SAMPLE_RANGES if is_sample else list_default_ranges(last_day))
+    return parse_ranges(words, last_day)
 
 
 def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:

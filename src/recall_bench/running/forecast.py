@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
-from recall_bench.core.plan import NAMED_RANGES, Plan
+from recall_bench.core.plan import NAMED_RANGES, Plan, SampleMode
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.models.model_target import resolve_without_keys
@@ -334,7 +334,7 @@ def _list_variants(plan: Plan) -> Iterator[tuple[str, Plan]]:
     yield "as planned", plan
     for size in SAMPLES:
         if plan.sample is None or size < plan.sample:
-            yield f"--sample {size}", plan.replace(sample=size)
+            yield f"--sample {size}", plan.replace(sample=size, sampling=SampleMode.CORE)
     points = plan.checkpoints
     for step, words in ((2, "every 2nd checkpoint"), (4, "every 4th checkpoint")):
         # Counted from the end: the last one asks about the whole story.

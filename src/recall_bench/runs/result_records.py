@@ -7,7 +7,7 @@ import msgspec
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Checkpoint, Ingest, Plan
+from recall_bench.core.plan import Checkpoint, Ingest, Plan, SampleMode
 from recall_bench.core.scenario import Disclosure
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
@@ -357,6 +357,8 @@ def _build_settings(plan: Plan) -> Fields:
     fields: Fields = {}
     if plan.sample is not None:
         fields["sample"] = plan.sample
+        if plan.sampling is not SampleMode.DRAWN:
+            fields["sampling"] = plan.sampling
     if plan.judge_memory_window > 0:
         fields["judgeMemoryWindow"] = plan.judge_memory_window
     if plan.ingest is not Ingest.DAYS:

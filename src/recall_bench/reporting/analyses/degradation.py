@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recall_bench.core.plan import SampleMode
 from recall_bench.core.record import Record
 from recall_bench.metrics.bootstrap import RESAMPLES, Floats, Ints, TemplateNames
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
@@ -318,9 +319,11 @@ def _explain_missing(
 
 def _list_notes(table: TrialTable, stretch: CheckpointSpan | None) -> Iterator[str]:
     if table.plan.sample is not None:
+        has_core = table.plan.sampling is SampleMode.CORE
+        words = "of which half stay the same" if has_core else "so few are followed for long"
         yield (
             f"at each checkpoint only {table.plan.sample} older questions of a persona were asked "
-            "again (--sample), so few are followed for long; without it all are"
+            f"again (--sample), {words}; without it all are"
         )
     if stretch is not None and len(stretch.questions) < FEW_QUESTIONS:
         yield (
