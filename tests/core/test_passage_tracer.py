@@ -258,3 +258,45 @@ def test_no_passage_is_ever_traced_to_a_day_after_the_checkpoint(
     found = tracer.trace(Passage(text=" ".join(words), day=claim), until)
 
     assert found.day is None or found.day <= min(until, len(told))
+
+
+LOG = f"# session: quay\n\n{HARBOUR}  The divers\nwere paid. It rained.\n\n# session: mess\n\n{KITCHEN}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        pytest.param(HARBOUR, HARBOUR, id="as it stands"),
+        pytest.param("The divers were paid.", "The divers\nwere paid.", id="other white space"),
+        pytest.param(
+            "2024-01-01: The divers were paid. It rained.",
+            "The divers\nwere paid. It rained.",
+            id="a date in front",
+        ),
+        pytest.param("The divers got their money.", None, id="other words"),
+        pytest.param("", None, id="nothing"),
+    ],
+)
+def test_a_quotation_has_a_range_in_its_day(text: str, quoted: str | None) -> None:
+    (found,) = story(LOG).find_spans([Passage(text=text, day=1)]) or (None,)
+
+    assert (None if found is None else LOG[slice(*found)]) == quoted
+
+
+def test_ranges_are_those_of_the_days_alone() -> None:
+    """Evidence refers to the days: a range in a transcript of them would be another place."""
+    retold = PassageTracer([episode(1, LOG)], is_verbatim=False)
+    spoken = PassageTracer([episode(1, KITCHEN, Turn(speaker="Ada", text=KITCHEN))])
+
+    assert retold.find_spans([Passage(text=HARBOUR, day=1)]) == ()
+    assert spoken.find_spans([Passage(text=KITCHEN, day=1)]) == ()
+    assert story(LOG).find_spans([Passage(text=HARBOUR)]) == ()
+
+
+def test_ranges_stand_beside_their_passages() -> None:
+    passages = [Passage(text="Nothing of it.", day=1), Passage(text=KITCHEN, day=1)]
+
+    first, second = story(LOG).find_spans(passages)
+
+    assert first is None
+    assert second is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plan import Checkpoint, parse_range, parse_ranges
+from recall_bench.core.plan import Checkpoint, list_default_ranges, parse_range, parse_ranges
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,12 @@ def test_steps_end_on_the_last_day_and_never_beyond_it() -> None:
 
 def test_a_step_that_divides_the_history_names_its_last_day_once() -> None:
     assert [c.label for c in parse_ranges(["every:15"], 30)] == ["15d", "30d"]
+
+
+@pytest.mark.parametrize(
+    ("last_day", "later"), [(180, []), (540, []), (541, ["18mo"]), (1000, ["18mo", "2y"])]
+)
+def test_long_stories_have_checkpoints_after_a_year(last_day: int, later: list[str]) -> None:
+    found = [each.label for each in parse_ranges(list_default_ranges(last_day), last_day)]
+
+    assert found == ["30d", "90d", "6mo", "1y", *later, "full"]

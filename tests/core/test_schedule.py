@@ -2,11 +2,12 @@
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.plan import Checkpoint, Plan, SampleMode
 from recall_bench.core.scenario import CATEGORIES, Item, Truth
 from recall_bench.core.schedule import compute_quotas, plan_checkpoints
 from tests.conftest import shared_data
@@ -192,6 +193,75 @@ def test_the_published_counts_of_new_and_old_questions(
 
     assert [len(sheet.asked) for sheet in owed[:6]] == [6, 12, 24, 37, 48, 60]
     assert all(len(sheet.asked) == sheet.new + 50 for sheet in owed[6:])
+
+
+SWEEP = days(*range(10, 101, 10))
+MIXED = [
+    item(
+        f"q{number}",
+        1 + number // 4,
+        known_until=55 if number % 50 == 7 else None,
+        category=CATEGORIES[number % 3],
+    )
+    for number in range(300)
+]
+
+
+def ask_sample(plan: Plan, size: int, sampling: SampleMode) -> list[set[str]]:
+    """The older questions that each checkpoint asks."""
+    owed = plan_checkpoints(
+        MIXED, 100, plan.replace(checkpoints=SWEEP, sample=size, sampling=sampling)
+    )
+    seen: set[int] = set()
+    found = []
+    for sheet in owed:
+        found.append({MIXED[i].id for i in sheet.asked if i in seen})
+        seen |= set(sheet.eligible)
+    return found
+
+
+def test_half_of_a_sample_stays_the_same_from_checkpoint_to_checkpoint(plan: Plan) -> None:
+    core = ask_sample(plan, 20, SampleMode.CORE)
+    drawn = ask_sample(plan, 20, SampleMode.DRAWN)
+
+    assert [len(each) for each in core] == [len(each) for each in drawn] == [0, *[20] * 9]
+    assert len(set.intersection(*core[1:])) >= 9
+    assert len(set.intersection(*drawn[1:])) <= 3
+    assert len(set.union(*core[1:])) > 40
+
+
+def test_a_core_question_that_is_overtaken_is_replaced(plan: Plan) -> None:
+    retired = {each.id for each in MIXED if each.known_until == 55}
+    found = ask_sample(plan, 150, SampleMode.CORE)
+
+    assert retired & found[3]
+    assert not retired & found[6]
+    assert len(found[6]) == 150
+
+
+def test_categories_stay_in_proportion_in_a_sample_with_a_core(plan: Plan) -> None:
+    category = {each.id: each.truth.category for each in MIXED}
+    for asked in ask_sample(plan, 20, SampleMode.CORE)[1:]:
+        counts = [[category[name] for name in asked].count(each) for each in CATEGORIES[:3]]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_the_core_goes_by_the_seed(plan: Plan) -> None:
+    one, other = (
+        set.intersection(*ask_sample(plan.replace(seed=seed), 20, SampleMode.CORE)[1:])
+        for seed in (1, 2)
+    )
+
+    assert one != other
+
+
+def test_a_plan_that_does_not_say_draws_its_sample_as_it_used_to(plan: Plan) -> None:
+    """Runs on record name no mode; what they owe must not change."""
+    told = msgspec.json.decode(msgspec.json.encode(plan.replace(sample=20)), type=Plan)
+
+    assert told.sampling is SampleMode.DRAWN
+    assert b"sampling" not in msgspec.json.encode(plan.replace(sample=20))
+    assert plan.replace(sample=20, sampling=SampleMode.CORE).digest != told.digest
 
 
 def test_category_names_are_the_ten_in_their_order() -> None:

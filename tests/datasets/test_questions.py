@@ -3,9 +3,14 @@
 import pytest
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.scenario import CATEGORIES, Disclosure, Expects, Item
 from recall_bench.core.yaml12 import Document
-from recall_bench.datasets.persona_questions import infer_expectation, parse_questions
+from recall_bench.datasets.persona_questions import (
+    infer_expectation,
+    infer_template,
+    parse_questions,
+)
 from tests.datasets.persona_folder import QUESTIONS
 
 DAYS = frozenset({1, 2, 3, 5, 6})
@@ -188,3 +193,36 @@ def test_all_ten_categories_are_known(category: str) -> None:
 
     assert problems == []
     assert items[0].truth.category == category
+
+
+def test_a_template_is_named_or_inferred_and_changes_no_digest() -> None:
+    plain, _, _ = read(QUESTIONS)
+    named, problems, warnings = read(changed("id: nursery-q1", "id: nursery-q1\n  template: bids"))
+
+    assert (problems, warnings) == ([], [])
+    assert [item.template for item in named] == ["bids", None, None]
+    assert digest_questions(named) == digest_questions(plain)
+
+
+@pytest.mark.parametrize(
+    ("derive", "template"),
+    [
+        ({"op": "value", "thread": "investor-0001", "slot": "stake"}, "value investor stake"),
+        ({"op": "value", "thread": "loan-7", "slot": "rate", "as_of": 4}, "value loan rate as_of"),
+        ({"op": "count", "process": "gift", "month": "2024-02"}, "count gift"),
+        ({"op": "shared", "of": [["trip-0004", "airline"], ["delay-0007", "airline"]]},
+         "shared trip airline delay airline"),
+        ({"op": "order", "events": [["buy-0005", "bought", "the outcome of Purchase 7721"],
+                                    ["dinner-0002", "eaten", "word of Dinner 2602"]]},
+         "order buy bought dinner eaten"),
+        ({"op": "partly", "give": ["home-0005", "gone"], "hold": ["home-0005", "thing"]},
+         "partly home gone home thing"),
+    ],
+)  # fmt: skip
+def test_threads_of_one_process_share_a_template(derive: object, template: str) -> None:
+    assert infer_template("synthesis", derive) == f"synthesis {template}"
+
+
+@pytest.mark.parametrize("derive", [None, {}, {"slot": "stake"}, "value", ["value"]])
+def test_without_a_derivation_there_is_no_template(derive: object) -> None:
+    assert infer_template("synthesis", derive) is None

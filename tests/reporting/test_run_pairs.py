@@ -48,6 +48,16 @@ def test_a_persona_of_one_run_alone_is_left_out(tmp_path: Path) -> None:
     assert pairs.dropped == (DroppedTrials(reason=NO_PERSONA, first=0, second=4),)
 
 
+def test_a_question_is_the_same_whether_or_not_its_template_is_known(tmp_path: Path) -> None:
+    cat, *others = ADA
+    told = (cat.replace(template="pets"), *others)
+
+    pairs = pair_trials(table(tmp_path / "a"), table(tmp_path / "b", {"ada": told}))
+
+    assert pairs.dropped == ()
+    assert pairs.templates == {("ada", cat.id): "pets"}
+
+
 def test_a_question_that_was_repaired_is_not_the_same_question(tmp_path: Path) -> None:
     cat, *others = ADA
     repaired = cat.replace(truth=cat.truth.replace(reference="the other cat"))

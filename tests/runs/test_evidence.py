@@ -61,8 +61,57 @@ def test_a_day_is_not_lost_if_another_utterance_of_it_came() -> None:
     other = FoundPassages.from_passages([Passage(text="…", day=3, turn=8)])
 
     assert trace_evidence(truth, 9, found=other, lost=(3,)) == EvidenceTrail(
-        missing=1, cut=0, lost=0
+        missing=1, cut=0, lost=0, is_exact=True
     )
+
+
+SENTENCE = TRUTH.replace(evidence=(Evidence(day=3, start=40, end=60),))
+
+
+@pytest.mark.parametrize(
+    ("spans", "trail"),
+    [
+        pytest.param(
+            [(0, 30), (35, 60)],
+            EvidenceTrail(missing=0, cut=0, lost=0, is_exact=True),
+            id="it is within a passage",
+        ),
+        pytest.param(
+            [(0, 30), (41, 60)],
+            EvidenceTrail(missing=1, cut=0, lost=0, is_exact=True),
+            id="its first letter is not",
+        ),
+        pytest.param(
+            [(0, 30), (90, 99)],
+            EvidenceTrail(missing=1, cut=0, lost=0, is_exact=True),
+            id="other sentences of the day",
+        ),
+        pytest.param(
+            [(0, 30), None],
+            EvidenceTrail(missing=0, cut=0, lost=0),
+            id="a passage in other words may hold it",
+        ),
+        pytest.param([], EvidenceTrail(missing=0, cut=0, lost=0), id="no range is on record"),
+    ],
+)
+def test_another_sentence_of_the_day_is_not_the_evidence(
+    spans: list[tuple[int, int] | None], trail: EvidenceTrail
+) -> None:
+    came = FoundPassages.from_passages([Passage(text="…", day=3), Passage(text="…", day=3)], spans)
+
+    assert trace_evidence(SENTENCE, 9, found=came, lost=()) == trail
+
+
+def test_a_range_of_another_day_is_not_the_evidence() -> None:
+    came = FoundPassages.from_passages([Passage(text="…", day=4)], [(35, 60)])
+
+    assert trace_evidence(SENTENCE, 9, found=came, lost=()).missing == 1
+
+
+def test_evidence_without_a_sentence_goes_by_the_day() -> None:
+    came = FoundPassages.from_passages([Passage(text="…", day=day) for day in (3, 5)], [(0, 9)] * 2)
+
+    assert trace_evidence(TRUTH, 9, found=came) == EvidenceTrail(missing=0, cut=0, lost=0)
 
 
 def test_nothing_is_needed_to_decline_and_nothing_known_without_evidence() -> None:
