@@ -260,7 +260,10 @@ def test_no_passage_is_ever_traced_to_a_day_after_the_checkpoint(
     assert found.day is None or found.day <= min(until, len(told))
 
 
-LOG = f"# session: quay\n\n{HARBOUR}  The divers\nwere paid. It rained.\n\n# session: mess\n\n{KITCHEN}\n"
+LOG = (
+    f"# session: quay\n\n{HARBOUR}  The divers\nwere paid. It rained.\n\n"
+    f"# session: mess\n\n{KITCHEN}\n"
+)
 
 
 @pytest.mark.parametrize(
