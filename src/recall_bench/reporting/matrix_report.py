@@ -410,9 +410,7 @@ class _MatrixComparison:
     def _compare(self, first: TrialTable, second: TrialTable) -> PairedComparison | None:
         pairs = pair_trials(first, second)
         marks = pairs.select_marks(first.points), pairs.select_marks(second.points)
-        return compare(
-            *marks, limits=POINTS, templates=pairs.templates, resamples=self._resamples
-        )
+        return compare(*marks, limits=POINTS, templates=pairs.templates, resamples=self._resamples)
 
     def _compare_others(self) -> dict[tuple[str, str, str], float]:
         """The adjusted p-value of every two systems but the baseline, in all settings."""

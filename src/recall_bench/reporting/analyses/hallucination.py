@@ -260,9 +260,7 @@ class _SampleColumns(NamedTuple):
 def _collect_values(
     samples: Iterable[_TrialSample], figure: Literal["recall", "made_up"]
 ) -> _SampleColumns:
-    known = [
-        (value, each) for each in samples if (value := getattr(each, figure)) is not None
-    ]
+    known = [(value, each) for each in samples if (value := getattr(each, figure)) is not None]
     return _SampleColumns(
         values=[value for value, _ in known],
         days=[each.days for _, each in known],
