@@ -5,6 +5,7 @@ import pytest
 from recall_bench.core.plan import Trial
 from recall_bench.metrics.comparison import compare, estimate_difference, split_marks
 from recall_bench.reporting.groups import (
+    describe_population,
     estimate_marks,
     group_by,
     order_categories,
@@ -55,3 +56,15 @@ def test_a_difference_is_the_one_that_compare_makes() -> None:
 def test_there_is_no_difference_over_no_trials() -> None:
     with pytest.raises(ValueError, match="no trial"):
         estimate_difference(FIRST, SECOND, [], limits=(0.0, 6.0), templates={})
+
+
+@pytest.mark.parametrize(
+    ("personas", "words"),
+    [
+        (1, "The ranking holds for this persona: "),
+        (4, "The ranking holds for these 4 personas: "),
+        (5, "With five or more personas, intervals cover other personas"),
+    ],
+)
+def test_a_ranking_over_few_personas_holds_for_these(personas: int, words: str) -> None:
+    assert describe_population(personas).startswith(words)

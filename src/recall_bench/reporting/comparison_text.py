@@ -13,7 +13,7 @@ from recall_bench.core.plain_text import (
     wrap_text,
 )
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import (
     SMALL_MARK,
     format_basis,
@@ -24,6 +24,7 @@ from recall_bench.reporting.formats import (
     format_percent,
     format_quantity,
 )
+from recall_bench.reporting.groups import describe_population
 from recall_bench.reporting.run_comparison import (
     ComparisonReport,
     Contrast,
@@ -238,8 +239,5 @@ def _render_notes(report: ComparisonReport) -> Iterator[str]:
         yield from wrap_text(
             f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
         )
-    if any(part.comparison.difference.method is IntervalMethod.PERSONAS for part in parts):
-        yield from wrap_text(
-            "With five or more personas, intervals cover other personas like these; p-values are "
-            "about other questions to these."
-        )
+    personas = min(each.overall.comparison.difference.personas for each in report.contrasts)
+    yield from wrap_text(describe_population(personas))

@@ -5,7 +5,7 @@ from math import ceil
 from typing import TypeVar
 
 from recall_bench.core.scenario import CATEGORIES
-from recall_bench.metrics.bootstrap import RESAMPLES, SEED, TemplateNames
+from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, RESAMPLES, SEED, TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 
@@ -31,6 +31,20 @@ def order_categories(names: Iterable[str]) -> list[str]:
     """Our categories in the order of every table, then any others by name."""
     place = {name: number for number, name in enumerate(CATEGORIES)}
     return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+
+
+def describe_population(personas: int) -> str:
+    """What a comparison of runs over this many personas is about: other personas, or these."""
+    if personas >= ENOUGH_PERSONAS:
+        return (
+            "With five or more personas, intervals cover other personas like these; p-values are "
+            "about other questions to these."
+        )
+    these = "this persona" if personas == 1 else f"these {personas} personas"
+    return (
+        f"The ranking holds for {these}: with fewer than five, intervals and p-values are about "
+        "other questions to the same personas, not about other personas."
+    )
 
 
 def estimate_marks(

@@ -7,7 +7,7 @@ from recall_bench.core.plain_text import NO_DATA, format_heading, wrap_text
 from recall_bench.core.usage import format_dollars
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.comparison import PairedComparison
-from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
+from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting import tables
 from recall_bench.reporting.formats import (
     format_delta,
@@ -16,6 +16,7 @@ from recall_bench.reporting.formats import (
     format_quantity,
     format_range,
 )
+from recall_bench.reporting.groups import describe_population
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,
@@ -99,11 +100,7 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
     estimates = [each.score for setting in report.settings for each in setting.systems]
     if any(each.is_small for each in estimates):
         yield f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
-    if any(each.method is IntervalMethod.PERSONAS for each in estimates):
-        yield (
-            "With five or more personas, intervals cover other personas like these; p-values are "
-            "about other questions to these."
-        )
+    yield describe_population(min(each.personas for each in estimates))
 
 
 def _build_missing(report: MatrixReport) -> MatrixSection:

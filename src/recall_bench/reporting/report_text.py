@@ -44,6 +44,7 @@ from recall_bench.reporting.formats import (
     format_share,
     format_slope,
 )
+from recall_bench.reporting.groups import describe_population
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.reporting.tables import Column, Table, render_text
@@ -246,6 +247,9 @@ def render_costs(costs: RunCosts, paretos: Sequence[Pareto]) -> Iterator[str]:
         yield f"({len(shown)} of {len(costs.points)} checkpoints shown; --json has all)"
     for note in costs.notes:
         yield from format_fact("Note", note)
+    if paretos:
+        yield ""
+        yield from wrap_text(describe_population(paretos[0].contenders[0].score.personas))
     for pareto in paretos:
         yield ""
         yield from _render_pareto(pareto)
@@ -298,7 +302,7 @@ def _render_contender(measure: CostMeasure, each: Contender) -> list[str]:
     if each.dominated_by:
         words += f" · dominated by {', '.join(each.dominated_by)}"
     if each.in_doubt:
-        words += f" (intervals overlap with {', '.join(each.in_doubt)}; use compare)"
+        words += f" · score not distinguishable from {', '.join(each.in_doubt)} at no higher cost"
     return format_fact("", f"{clean_text(each.name)[:_RUN_WIDTH]}: {words}")
 
 

@@ -1,6 +1,7 @@
 """The report of a run as numbers, from which page, pictures, text and JSON are rendered."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +9,9 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.metrics.bootstrap import SEED
+from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
+from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.attribution import Attribution, count_causes
 from recall_bench.reporting.analyses.canaries import CanaryWatch, watch_file
 from recall_bench.reporting.analyses.costs import (
@@ -20,7 +23,7 @@ from recall_bench.reporting.analyses.costs import (
 from recall_bench.reporting.analyses.degradation import Degradation, measure_degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.run_pairs import find_differences, list_differences
+from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_trials
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.runs.estimates import (
     Heatmap,
@@ -106,7 +109,7 @@ def build_report(
         degradation=measure_degradation(table, seed=SEED),
         attribution=count_causes(table),
         costs=taken,
-        paretos=_compare_costs(folder, means, taken, beside),
+        paretos=_compare_costs(folder, table, means, taken, beside),
         canaries=_watch_canaries(table, canaries),
         seed=SEED,
     )
@@ -192,19 +195,47 @@ def _list_notices(folder: RunFolder) -> Iterator[str]:
 
 
 def _compare_costs(
-    folder: RunFolder, means: RunEstimates, costs: RunCosts, others: Sequence[RunFolder]
+    folder: RunFolder,
+    table: TrialTable,
+    means: RunEstimates,
+    costs: RunCosts,
+    others: Sequence[RunFolder],
 ) -> tuple[Pareto, ...]:
     if not others:
         return ()
     runs = [(folder, means.estimate_overall(), costs)]
+    tables = [table]
     for other in others:
-        table = read_trials(other)
-        _require_marks(other, table)
-        runs.append((other, estimate_overall(other), measure_costs(other, table)))
+        tables.append(read_trials(other))
+        _require_marks(other, tables[-1])
+        runs.append((other, estimate_overall(other), measure_costs(other, tables[-1])))
+    known = [number for number, (_, score, _) in enumerate(runs) if score is not None]
+    p_values = _test_scores([tables[number] for number in known])
     return build_paretos(
         [
             (format_card(each.plan.system), each.path, score, taken)
             for each, score, taken in runs
             if score is not None
-        ]
+        ],
+        lambda one, other: p_values.get((one, other), 1.0) <= ALPHA,
     )
+
+
+def _test_scores(tables: Sequence[TrialTable]) -> dict[tuple[int, int], float]:
+    """The adjusted p-value of every two runs, paired by trial as `compare` pairs them."""
+    found = {}
+    for one, other in combinations(range(len(tables)), 2):
+        pairs = pair_trials(tables[one], tables[other])
+        tested = compare(
+            pairs.select_marks(tables[one].points),
+            pairs.select_marks(tables[other].points),
+            templates=pairs.templates,
+            resamples=_NO_INTERVAL,
+        )
+        if tested is not None:
+            found[one, other] = tested.p_value
+    return adjust_p_values(found)
+
+
+_NO_INTERVAL = 2
+"""The interval is not used, so it takes the fewest resamples."""

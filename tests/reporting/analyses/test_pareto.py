@@ -47,20 +47,16 @@ def test_dearer_and_worse_is_dominated_dearer_and_better_is_not() -> None:
     }
 
 
-def test_as_good_for_less_dominates_and_so_does_better_for_as_much() -> None:
-    assert dominated(run("a", 4, 10), run("b", 4, 20)) == {"a": (), "b": ("a",)}
-    assert dominated(run("a", 4, 10), run("b", 5, 10)) == {"b": (), "a": ("b",)}
-
-
-def test_equals_do_not_dominate_each_other() -> None:
+def test_equal_scores_do_not_dominate_whatever_they_cost() -> None:
+    assert dominated(run("a", 4, 10), run("b", 4, 20)) == {"a": (), "b": ()}
     assert dominated(run("a", 4, 10), run("b", 4, 10)) == {"a": (), "b": ()}
 
 
-def test_figures_are_taken_as_they_are() -> None:
-    assert dominated(run("a", 4, 10), run("b", 4 - 1e-9, 10)) == {"a": (), "b": ("a",)}
+def test_a_better_score_for_as_much_dominates() -> None:
+    assert dominated(run("a", 4, 10), run("b", 5, 10)) == {"b": (), "a": ("b",)}
 
 
-def test_that_a_score_may_be_better_by_chance_is_said() -> None:
+def test_a_score_that_may_be_better_by_chance_does_not_dominate() -> None:
     (found,) = build_paretos(
         [run("a", 4.15, 1), run("b", 4, 2), run("c", 3, 3), run("d", 2, 4, wide=None)]
     )
@@ -70,6 +66,23 @@ def test_that_a_score_may_be_better_by_chance_is_said() -> None:
         "b": ("a",),
         "c": (),
         "d": ("a", "b", "c"),
+    }
+    assert {each.name: each.dominated_by for each in found.contenders} == {
+        "a": (),
+        "b": (),
+        "c": ("a", "b"),
+        "d": (),
+    }
+
+
+def test_a_test_decides_rather_than_two_intervals() -> None:
+    runs = [run("a", 4.15, 1), run("b", 4, 2), run("c", 3, 3)]
+    (found,) = build_paretos(runs, lambda one, other: (one, other) == (0, 1))
+
+    assert {each.name: each.dominated_by for each in found.contenders} == {
+        "a": (),
+        "b": ("a",),
+        "c": (),
     }
 
 
@@ -87,7 +100,7 @@ def test_runs_of_one_name_are_told_apart_by_their_folders() -> None:
     (found,) = build_paretos([run("a", 4, 1, folder="x/one"), run("a", 4, 2, folder="x/two")])
 
     assert names(found) == ["a (one)", "a (two)"]
-    assert found.contenders[1].dominated_by == ("a (one)",)
+    assert found.contenders[1].in_doubt == ("a (one)",)
 
 
 def test_folders_of_one_name_are_told_in_full_and_one_folder_twice_by_number() -> None:

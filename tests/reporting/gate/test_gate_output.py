@@ -199,10 +199,37 @@ def test_no_name_breaks_a_table_or_brings_html_links_or_mentions(name: str) -> N
     assert len(render_markdown(odd)) < 10_000
 
 
+LOWER = LOST.replace(outcome=CheckOutcome.PASSED, value=-3.0, p_value=0.2)
+"""More was lost than is tolerated, and that may be chance."""
+
+
+def test_a_loss_that_is_not_significant_is_counted_apart() -> None:
+    gate = gate_of(KEPT, LOWER, LOWER)
+    words = "1 passed, 2 not significant, 0 failed"
+
+    assert gate.verdict is CheckOutcome.PASSED
+    assert gate.sentence == "none of 3 checks failed"
+    text = render_gate(gate)
+    assert f"Checks       {words}\n" in text
+    assert text.count("\nnot significant ") == 2
+    page = render_markdown(gate)
+    assert f"\n\n{words}.\n" in page
+    assert page.count("➖ not significant") == 2
+    said = ElementTree.fromstring(render_junit(gate)).findtext("testsuite/system-out") or ""
+    assert said.splitlines()[1] == words
+
+
+def test_a_gate_without_doubt_says_that_all_passed() -> None:
+    assert gate_of(KEPT, KEPT).sentence == "all 2 checks passed"
+    assert "2 passed, 0 not significant, 0 failed" in render_gate(gate_of(KEPT, KEPT))
+
+
 def test_markdown_has_the_verdict_the_rules_and_the_categories() -> None:
     page = render_markdown(gate_of(KEPT, LOST, LEAKS))
 
-    assert page.startswith("### Recall Bench gate: failed\n\n1 of 3 checks failed.\n")
+    assert page.startswith(
+        "### Recall Bench gate: failed\n\n1 passed, 0 not significant, 1 failed, 1 undecided.\n"
+    )
     assert "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.2 | -- |" in page
     assert (
         "| ❌ failed | `synthesis` | 40 | -9.0 | ≥ -2.0 | -12.0 to -6.5 | &lt; 0.001 | 4.2 |"

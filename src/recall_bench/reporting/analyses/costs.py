@@ -5,9 +5,10 @@ so that nothing is counted twice.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
@@ -80,10 +81,10 @@ class Contender(ComputedRecord, frozen=True, kw_only=True):
     score: Estimate
     cost: float
     dominated_by: tuple[str, ...]
-    """Runs that are at least as good in score and cost, and better in one."""
+    """Runs with a significantly higher score at no higher cost."""
     in_doubt: tuple[str, ...] = ()
-    """Those of them whose score interval overlaps this one's, or is unknown: their higher score may
-    be chance."""
+    """Runs that are at least as good in score and cost, and better in one, but whose score cannot
+    be distinguished from this one's."""
 
 
 class Pareto(Record, frozen=True, kw_only=True):
@@ -394,14 +395,38 @@ PricedRun = tuple[str, Path | str, Estimate, RunCosts]
 """Name, folder, score and costs of a run."""
 
 
-def build_paretos(runs: Sequence[PricedRun]) -> tuple[Pareto, ...]:
-    """One for each measure that is known of at least two runs."""
+ScoreTest = Callable[[int, int], bool]
+"""Whether the scores of two runs, by number, are significantly different."""
+
+
+def build_paretos(
+    runs: Sequence[PricedRun], is_distinct: ScoreTest | None = None
+) -> tuple[Pareto, ...]:
+    """One for each measure that is known of at least two runs.
+
+    Without a test, scores are different if their intervals do not overlap.
+    """
+
+    def compare_intervals(one: int, other: int) -> bool:
+        return not _is_overlapping(runs[one][2], runs[other][2])
+
     names = _name_runs(runs)
-    found = (_build_pareto(measure, runs, names) for measure in CostMeasure)
+    test = is_distinct or compare_intervals
+    distinct = {
+        frozenset((names[one], names[other]))
+        for one, other in combinations(range(len(runs)), 2)
+        if test(one, other)
+    }
+    found = (_build_pareto(measure, runs, names, distinct) for measure in CostMeasure)
     return tuple(each for each in found if len(each.contenders) > 1)
 
 
-def _build_pareto(measure: CostMeasure, runs: Sequence[PricedRun], names: Sequence[str]) -> Pareto:
+def _build_pareto(
+    measure: CostMeasure,
+    runs: Sequence[PricedRun],
+    names: Sequence[str],
+    distinct: Collection[frozenset[str]],
+) -> Pareto:
     known = [
         Contender(
             name=name,
@@ -416,7 +441,7 @@ def _build_pareto(measure: CostMeasure, runs: Sequence[PricedRun], names: Sequen
     known.sort(key=lambda each: (each.cost, -each.score.value, each.name))
     return Pareto(
         measure=measure,
-        contenders=tuple(_rank_contender(each, known) for each in known),
+        contenders=tuple(_rank_contender(each, known, distinct) for each in known),
         unknown=tuple(
             name
             for name, (*_, costs) in zip(names, runs, strict=True)
@@ -425,11 +450,13 @@ def _build_pareto(measure: CostMeasure, runs: Sequence[PricedRun], names: Sequen
     )
 
 
-def _rank_contender(each: Contender, all_of_them: Sequence[Contender]) -> Contender:
-    better = [other for other in all_of_them if _is_dominating(other, each)]
+def _rank_contender(
+    each: Contender, all_of_them: Sequence[Contender], distinct: Collection[frozenset[str]]
+) -> Contender:
+    better = [other.name for other in all_of_them if _is_dominating(other, each)]
     return each.replace(
-        dominated_by=tuple(other.name for other in better),
-        in_doubt=tuple(other.name for other in better if _is_overlapping(other.score, each.score)),
+        dominated_by=tuple(name for name in better if frozenset((name, each.name)) in distinct),
+        in_doubt=tuple(name for name in better if frozenset((name, each.name)) not in distinct),
     )
 
 
@@ -440,10 +467,10 @@ def _is_dominating(one: Contender, other: Contender) -> bool:
     return one.score.value > other.score.value or one.cost < other.cost
 
 
-def _is_overlapping(better: Estimate, worse: Estimate) -> bool:
-    if better.low is None or worse.high is None:
+def _is_overlapping(one: Estimate, other: Estimate) -> bool:
+    if one.interval is None or other.interval is None:
         return True
-    return better.low <= worse.high
+    return one.interval[0] <= other.interval[1] and other.interval[0] <= one.interval[1]
 
 
 def _name_runs(runs: Sequence[PricedRun]) -> list[str]:

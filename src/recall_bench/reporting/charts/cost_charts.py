@@ -241,13 +241,15 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
     level = chart_text.format_level([each.score for each in pareto.contenders])
     notes = [
         (
-            f"Mean points of {FULL_MARKS} with {level} intervals. The line joins the runs "
-            "that none dominates."
+            f"Mean points of {FULL_MARKS} with {level} intervals. The line joins the highest "
+            "scores at each cost."
         )
     ]
     beaten = [each for each in pareto.contenders if each.dominated_by]
     if beaten:
         notes.append(f"Dominated, in grey: {'; '.join(_describe_loser(each) for each in beaten)}.")
+    if doubtful := _list_doubtful(pareto):
+        notes.append(f"{_IN_DOUBT}: {'; '.join(doubtful)}.")
     if pareto.unknown:
         unknown = [chart_text.trim_name(name) for name in pareto.unknown]
         notes.append(f"Cost not known: {join_words(unknown, 6)}.")
@@ -299,10 +301,11 @@ def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
         for each, cost in zip(runs, costs, strict=True)
     ]
     best = [row for row, each in zip(rows, runs, strict=True) if not each.dominated_by]
+    line = [row for row, each in zip(rows, runs, strict=True) if not _is_beaten(each)]
     beaten = [row for row, each in zip(rows, runs, strict=True) if each.dominated_by]
     tells = ("run", "score", "cost", "dominated by")
     return [
-        *plane.draw_marks("line", "score-thin", best, mark={"interpolate": "step-after"}),
+        *plane.draw_marks("line", "score-thin", line, mark={"interpolate": "step-after"}),
         *plane.draw_intervals("dimmed-interval", beaten),
         *plane.draw_intervals("score-interval", best),
         *plane.draw_marks("point", "dimmed", beaten, tells=tells, mark={"size": 80}),
@@ -313,9 +316,23 @@ def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
 
 def _describe_loser(each: Contender) -> str:
     betters = [chart_text.trim_name(name) for name in each.dominated_by]
-    is_doubtful = set(each.dominated_by) <= set(each.in_doubt)
-    chance = " (their intervals overlap; use compare)" if is_doubtful else ""
-    return f"{chart_text.trim_name(each.name)} by {join_words(betters, 4)}{chance}"
+    return f"{chart_text.trim_name(each.name)} by {join_words(betters, 4)}"
+
+
+_IN_DOUBT = "Not distinguishable in score at no higher cost"
+
+
+def _list_doubtful(pareto: Pareto) -> list[str]:
+    return [
+        f"{chart_text.trim_name(each.name)} from "
+        f"{join_words([chart_text.trim_name(name) for name in each.in_doubt], 4)}"
+        for each in pareto.contenders
+        if each.in_doubt and not each.dominated_by
+    ]
+
+
+def _is_beaten(each: Contender) -> bool:
+    return bool(each.dominated_by or each.in_doubt)
 
 
 def _draw_labels(
@@ -363,4 +380,6 @@ def _summarise_pareto(pareto: Pareto) -> str:
         for each in pareto.contenders
     ]
     beaten = [_describe_loser(each) for each in pareto.contenders if each.dominated_by]
-    return "; ".join(said) + (f". Dominated: {'; '.join(beaten)}." if beaten else ".")
+    words = "; ".join(said) + (f". Dominated: {'; '.join(beaten)}." if beaten else ".")
+    doubtful = _list_doubtful(pareto)
+    return f"{words} {_IN_DOUBT}: {'; '.join(doubtful)}." if doubtful else words

@@ -1,7 +1,8 @@
 """The checks of a gate: their records, and the rules that need no baseline."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Final
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
@@ -95,6 +96,40 @@ class GateReport(Record, frozen=True, kw_only=True):
     seed: int
 
 
+MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE = "margin", "category-margin", "hallucination-margin"
+
+
+def is_difference(check: GateCheck) -> bool:
+    """Whether the check is about the difference of run and baseline."""
+    return check.rule in (MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE)
+
+
+def is_insignificant(check: GateCheck) -> bool:
+    """Whether the value exceeds its limit, but not significantly."""
+    if check.outcome is not CheckOutcome.PASSED or not is_difference(check):
+        return False
+    if check.value is None or check.limit is None:
+        return False
+    return check.value < check.limit if check.is_least else check.value > check.limit
+
+
+NOT_SIGNIFICANT: Final = "not significant"
+
+
+def count_outcomes(checks: Sequence[GateCheck]) -> str:
+    """The number of checks with each outcome: `8 passed, 6 not significant, 0 failed`."""
+    outcomes = [each.outcome for each in checks]
+    doubtful = sum(map(is_insignificant, checks))
+    words = [
+        f"{outcomes.count(CheckOutcome.PASSED) - doubtful} passed",
+        f"{doubtful} {NOT_SIGNIFICANT}",
+        f"{outcomes.count(CheckOutcome.FAILED)} failed",
+    ]
+    if undecided := outcomes.count(CheckOutcome.UNDECIDED):
+        words.append(f"{undecided} undecided")
+    return ", ".join(words)
+
+
 def decide_verdict(checks: tuple[GateCheck, ...]) -> CheckOutcome:
     """Failed if any check failed, else undecided if any is undecided."""
     found = {check.outcome for check in checks}
@@ -108,6 +143,8 @@ def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
     """The verdict in a sentence."""
     verdict = decide_verdict(checks)
     if verdict is CheckOutcome.PASSED:
+        if any(map(is_insignificant, checks)):
+            return f"none of {len(checks)} checks failed"
         return f"all {len(checks)} checks passed"
     named = [f"{each.rule} ({each.of})" for each in checks if each.outcome is verdict]
     shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")

@@ -20,14 +20,21 @@ from recall_bench.reporting.formats import (
     format_p,
     format_quantity,
 )
-from recall_bench.reporting.gate.gate_checks import CheckOutcome, GateCheck, GateReport, GateRun
-from recall_bench.reporting.gate.run_gate import CATEGORY_RULE, HALLUCINATION_RULE, MARGIN_RULE
+from recall_bench.reporting.gate.gate_checks import (
+    CATEGORY_RULE,
+    NOT_SIGNIFICANT,
+    CheckOutcome,
+    GateCheck,
+    GateReport,
+    GateRun,
+    count_outcomes,
+    is_difference,
+    is_insignificant,
+)
 from recall_bench.reporting.tables import Column, Table, make_table, render_text
 from recall_bench.runs.summary import RunStatus
 
 _MAX_LENGTH = 500
-
-_DIFFERENCE_RULES = (MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE)
 
 
 def clip_text(words: str) -> str:
@@ -63,11 +70,6 @@ def format_check_interval(check: GateCheck) -> str:
     return format_bounds(check, digits=1).strip(" ()") or NO_DATA
 
 
-def is_difference(check: GateCheck) -> bool:
-    """Whether the check is about the difference of run and baseline."""
-    return check.rule in _DIFFERENCE_RULES
-
-
 def describe_run(run: GateRun) -> Iterator[str]:
     """A run in a few words: system, score, questions, and what is wrong with it."""
     yield clip_text(run.system)
@@ -85,15 +87,6 @@ def describe_run(run: GateRun) -> Iterator[str]:
     yield clip_text(run.folder)
 
 
-def is_inconclusive(check: GateCheck) -> bool:
-    """Whether the value exceeds its limit, but not significantly."""
-    if check.outcome is not CheckOutcome.PASSED or not is_difference(check):
-        return False
-    if check.value is None or check.limit is None:
-        return False
-    return check.value < check.limit if check.is_least else check.value > check.limit
-
-
 _NAME_WIDTH = 25
 _TEXT_MARKS = {
     CheckOutcome.PASSED: "passed",
@@ -106,6 +99,7 @@ def render_gate(gate: GateReport) -> str:
     """The gate as text: the verdict first, then one line a check."""
     lines = [*format_heading("Recall Bench · gate", rule="═"), ""]
     lines += format_fact("Verdict", f"{gate.verdict.value.upper()}: {gate.sentence}")
+    lines += format_fact("Checks", count_outcomes(gate.checks))
     lines += format_fact("Run", " · ".join(describe_run(gate.run)))
     if gate.baseline is not None:
         lines += format_fact("Baseline", " · ".join(describe_run(gate.baseline)))
@@ -121,12 +115,12 @@ def render_gate(gate: GateReport) -> str:
 
 
 _CHECK_COLUMNS = (
-    Column("outcome", 13, is_text=True),
+    Column("outcome", 16, is_text=True),
     Column("rule", 21, is_text=True),
     Column("of", _NAME_WIDTH, is_text=True),
-    Column("value", 7),
-    Column("limit", 9),
-    Column("95 % interval", 17),
+    Column("value", 6),
+    Column("limit", 8),
+    Column("95 % interval", 16),
     Column("p", 8),
 )
 
@@ -134,7 +128,7 @@ _CHECK_COLUMNS = (
 def _render_checks(gate: GateReport) -> list[str]:
     rows = [
         (
-            "inconclusive" if is_inconclusive(check) else _TEXT_MARKS[check.outcome],
+            NOT_SIGNIFICANT if is_insignificant(check) else _TEXT_MARKS[check.outcome],
             check.rule,
             clean_text(check.of)[: _NAME_WIDTH - 1],
             *_list_figures(check),
@@ -190,7 +184,7 @@ def render_markdown(gate: GateReport) -> str:
     categories = [each for each in gate.checks if each.rule == CATEGORY_RULE]
     parts = [
         f"### Recall Bench gate: {gate.verdict.value}",
-        _describe_counts(gate),
+        f"{count_outcomes(gate.checks)}.",
         _render_runs(gate),
         _render_rules(rules),
     ]
@@ -207,15 +201,6 @@ def render_markdown(gate: GateReport) -> str:
         parts.append(f"**Strength**: {gate.strength}.")
     parts.append("\n".join(f"- **Warning**: {warning}." for warning in gate.warnings))
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _describe_counts(gate: GateReport) -> str:
-    """The verdict in a sentence without names."""
-    found = [each.outcome for each in gate.checks]
-    if gate.verdict is CheckOutcome.PASSED:
-        return f"All {len(found)} checks passed."
-    word = "failed" if gate.verdict is CheckOutcome.FAILED else "could not be decided"
-    return f"{found.count(gate.verdict)} of {len(found)} checks {word}."
 
 
 def _render_runs(gate: GateReport) -> str:
@@ -242,7 +227,7 @@ def _format_score(score: Estimate) -> str:
 
 
 def _mark_check(check: GateCheck) -> str:
-    return "➖ inconclusive" if is_inconclusive(check) else _MARKDOWN_MARKS[check.outcome]
+    return f"➖ {NOT_SIGNIFICANT}" if is_insignificant(check) else _MARKDOWN_MARKS[check.outcome]
 
 
 def _render_rules(checks: Sequence[GateCheck]) -> str:
@@ -316,7 +301,11 @@ def render_junit(gate: GateReport) -> bytes:
         ElementTree.SubElement(properties, "property", name=name, value=clip_text(text))
     for check in gate.checks:
         _add_case(suite, check)
-    messages = [f"{gate.verdict.value}: {gate.sentence}", *gate.warnings]
+    messages = [
+        f"{gate.verdict.value}: {gate.sentence}",
+        count_outcomes(gate.checks),
+        *gate.warnings,
+    ]
     ElementTree.SubElement(suite, "system-out").text = "\n".join(map(clip_text, messages))
     ElementTree.SubElement(suite, "system-err").text = ""
     ElementTree.indent(root)

@@ -9,6 +9,9 @@ from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.power import POWER
 from recall_bench.reporting.formats import format_card, format_delta, format_interval, format_p
 from recall_bench.reporting.gate.gate_checks import (
+    CATEGORY_RULE,
+    HALLUCINATION_RULE,
+    MARGIN_RULE,
     OVERALL,
     CheckOutcome,
     GateCheck,
@@ -39,8 +42,6 @@ from recall_bench.runs.trials import (
     identify_answers,
     read_trials,
 )
-
-MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE = "margin", "category-margin", "hallucination-margin"
 
 
 class BaselineComparison:

@@ -22,6 +22,7 @@ from recall_bench.reporting.formats import (
     format_share,
     format_slope,
 )
+from recall_bench.reporting.groups import describe_population
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.report_text import describe_leaks
 
@@ -166,6 +167,9 @@ def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Marku
         yield make_element("dl", *pairs, class_="facts measures")
     for note in costs.notes:
         yield make_element("p", format_sentence(note), class_="missing")
+    if paretos:
+        personas = paretos[0].contenders[0].score.personas
+        yield make_element("p", describe_population(personas))
     for pareto in paretos:
         if pareto.unknown:
             names = ", ".join(pareto.unknown)
