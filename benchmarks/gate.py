@@ -67,7 +67,6 @@ def found(runs: tuple[Run, Run], *, prove: bool = False, stating: bool = False) 
         margin=margin,
         notice=margin + LOST if stating else None,
         is_to_be_ruled_out=prove,
-        templates={},
         resamples=2,
     )
     assert each is not None

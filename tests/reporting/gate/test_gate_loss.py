@@ -80,7 +80,6 @@ def found(
         baseline,
         second,
         margin=margin,
-        templates={},
         notice=margin + FIVE,
         is_to_be_ruled_out=prove,
         resamples=resamples,
@@ -92,7 +91,7 @@ def found(
 def decided(baseline: Run, second: Run, *, margin: float = 0.0, prove: bool = False) -> GateLoss:
     """The test alone, without its strength, which is what takes the time."""
     each = measure_loss(
-        baseline, second, margin=margin, templates={}, is_to_be_ruled_out=prove, resamples=RESAMPLES
+        baseline, second, margin=margin, is_to_be_ruled_out=prove, resamples=RESAMPLES
     )
     assert each is not None
     return each
@@ -135,7 +134,6 @@ def test_over_eight_categories_a_false_alarm_is_as_rare_as_over_one(
             second,
             lambda trial: str(int(trial.item[1:]) % 8),
             margin=0,
-            templates={},
             notice=FIVE,
             resamples=100,
         )
@@ -305,7 +303,7 @@ def test_identical_runs_show_nothing_and_their_strength_is_unknown() -> None:
 def test_more_categories_take_a_larger_loss_to_be_noticed() -> None:
     first, second = pair(default_rng(19), 40)
     alone, of_ten = (
-        measure_loss(first, second, margin=0, templates={}, notice=FIVE, looks=looks, resamples=50)
+        measure_loss(first, second, margin=0, notice=FIVE, looks=looks, resamples=50)
         for looks in (1, 10)
     )
 
@@ -337,8 +335,5 @@ def test_a_whole_persona_that_did_badly_is_a_loss_of_these_personas() -> None:
 def test_no_common_trial_is_no_loss() -> None:
     (first, _), (_, second) = worse(3), worse(0)
 
-    assert measure_loss(first, second, margin=0, templates={}, notice=FIVE) is None
-    assert (
-        measure_losses(first, second, lambda trial: trial.item, margin=0, templates={}, notice=FIVE)
-        == {}
-    )
+    assert measure_loss(first, second, margin=0, notice=FIVE) is None
+    assert measure_losses(first, second, lambda trial: trial.item, margin=0, notice=FIVE) == {}

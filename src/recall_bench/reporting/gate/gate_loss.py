@@ -230,7 +230,7 @@ def measure_loss(
     notice: float | None = None,
     looks: int = 1,
     is_to_be_ruled_out: bool = False,
-    templates: TemplateNames,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> GateLoss | None:
     """The loss of the run on the trials that both have; None if there are none.
@@ -273,7 +273,7 @@ def measure_losses(
     *,
     margin: float,
     notice: float,
-    templates: TemplateNames,
+    templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> dict[str, GateLoss]:
     """The loss in each category that has a pair, adjusted for several tests."""
@@ -297,7 +297,7 @@ def measure_losses(
 
 
 def _sum_questions(
-    baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial], templates: TemplateNames
+    baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial], templates: TemplateNames | None
 ) -> QuestionSums:
     marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
     groups = group_trials(
