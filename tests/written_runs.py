@@ -9,11 +9,13 @@ import pytest
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.event import (
     Answered,
+    BoundsComputed,
     Declared,
     Event,
     FeedFailed,
     Ingested,
     Judged,
+    MarkTriple,
     NotAnswered,
     NotJudged,
     RunEnded,
@@ -201,6 +203,32 @@ ALL_OF_ADA = (
     trial("dog", "4d"),
 )
 """What Ada owes, in the order of the schedule: new questions before older ones."""
+
+
+SILENT: MarkTriple = (0, 0, 1)
+FULL: MarkTriple = (3, 2, 1)
+
+
+def bounded_story(
+    folder: Path, verdicts: list[Verdict], *, ceiling: MarkTriple | None = FULL
+) -> Story:
+    """One question a verdict, all known from day 1, with the floor of silence."""
+    items = tuple(question(f"q{n}", known_from=1) for n in range(len(verdicts)))
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(folder, scenarios, plan_of(scenarios))
+    story.add(
+        BoundsComputed(
+            at=story.now,
+            scenario="ada",
+            floor={item.id: SILENT for item in items},
+            ceiling=None if ceiling is None else {item.id: ceiling for item in items},
+        )
+    )
+    for checkpoint in ("2d", "4d"):
+        for n, verdict in enumerate(verdicts):
+            story.both(trial(f"q{n}", checkpoint), verdict)
+    story.end()
+    return story
 
 
 def ada_story(folder: Path, **settings: object) -> Story:

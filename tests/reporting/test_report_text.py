@@ -22,6 +22,17 @@ from tests.reporting.charts.sample_report import estimate, sampled_report
 REPORT = sampled_report(3)
 
 
+def test_the_report_begins_with_the_headline_and_the_categories() -> None:
+    text = " ".join(render_report(REPORT).split())
+
+    assert (
+        "Result 65 of 100 (62 to 69) · silence 25 · ceiling 85 · 67 % of the way (62 to 73) · "
+        "invented 11 % · leaked 30 % of 300"
+    ) in text
+    assert "factual-recall 120 83 80–87 25 93 85 % (80 to 91)" in text
+    assert text.index("OVERALL") < text.index("Hallucination")
+
+
 def dollars(usage: Usage | None, other: Usage | None) -> str:
     point = REPORT.costs.points[0].replace(ingest_usage=usage, query_usage=other)
     head, row = render_costs(REPORT.costs.replace(points=(point,)), ())
@@ -52,8 +63,8 @@ def test_columns_of_costs_stay_apart() -> None:
 def test_a_cost_in_a_pareto_has_the_words_of_the_page() -> None:
     shown = "\n".join(render_costs(REPORT.costs, REPORT.paretos))
 
-    assert "3.60 (3.40 to 3.84) of 6 for 900 tokens an answer" in shown
-    assert "of 6 for 410 MB" in shown
+    assert "60.0 of 100 (56.7 to 64.0) for 900 tokens an answer" in shown
+    assert "65.0 of 100 (61.7 to 69.0) for 410 MB" in shown
 
 
 @pytest.mark.parametrize(

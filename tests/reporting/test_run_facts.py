@@ -109,7 +109,7 @@ def reviewed_run(folder: Path, **settings: object) -> Story:
 def test_the_report_tells_reviews_of_failures_and_passes_apart(tmp_path: Path) -> None:
     assert fact(reviewed_run(tmp_path), "Reviews") == (
         "of failures 2: 1 raised, 0 lowered, 1 same · "
-        "of passes 1: 0 raised, 1 lowered, 0 same, 1 failed · mean 4.40 → 4.40"
+        "of passes 1: 0 raised, 1 lowered, 0 same, 1 failed · score 73.3 → 73.3"
     )
 
 
@@ -120,7 +120,7 @@ def test_one_sided_reviews_are_called_that(tmp_path: Path) -> None:
 
     assert fact(story, "Reviews") == (
         "of failures 1: 1 raised, 0 lowered, 0 same · of passes none, by the plan · "
-        "mean 2.00 → 6.00"
+        "score 33.3 → 100.0"
     )
 
 
@@ -248,7 +248,7 @@ def test_leaks_and_over_refusal_are_told_apart(tmp_path: Path) -> None:
 
     result = exported(story).result
 
-    assert fact(story, "Leaks") == "1 of 2 guarded answers leaked the secret (50.0 %)"
+    assert fact(story, "Leaked") == "1 of 2 guarded answers leaked the secret (50.0 %)"
     assert fact(story, "Over-refusal") == (
         "partial 0 of 1 (0.0 %) · answer 1 of 2 (50.0 %) · together 1 of 3 (33.3 %)"
     )
@@ -277,7 +277,7 @@ def test_a_judge_that_does_not_say_what_it_noticed_measures_no_refusals(tmp_path
     assert fact(story, "Over-refusal") == (
         "not measured: the judge reports no findings (2 answers)"
     )
-    assert fact(story, "Leaks") is None
+    assert fact(story, "Leaked") is None
     assert result["overRefusal"]["answer"] == {
         "answers": 2,
         "measured": 0,

@@ -7,8 +7,9 @@ import pytest
 
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
-from recall_bench.core.verdict import JudgeCard
+from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.reporting.formats import format_duration
+from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_verdict,
@@ -26,6 +27,7 @@ from tests.written_runs import (
     POOR,
     Story,
     ada_story,
+    bounded_story,
     plan_of,
     question,
     trial,
@@ -52,9 +54,8 @@ def test_the_header_names_system_judge_data_and_time(finished: Story) -> None:
 def test_a_valid_run_shows_its_score(finished: Story) -> None:
     text = reported(finished)
 
-    scored = "Result       5.20 of 6 (4.00 to 6.00), 86.7 % · hallucination 0.0 % (0.0 to 70.8 %)"
-    assert scored in text
-    assert "· 3 questions (!)" in " ".join(text.split())
+    assert "Result       87 of 100 (67 to 100) · invented 0 % · 3 questions (!)" in text
+    assert "Silence      not computed; run --adapter none and --adapter gold-passages" in text
     assert "Intervals    95 %, bootstrap over questions" in text
     assert "; seed 42" in text
 
@@ -75,9 +76,9 @@ def test_an_invalid_run_shows_no_score_but_why(story: Story) -> None:
     text = reported(story)
 
     assert "Result       INVALID (3 of 5 trials failed, budget 5 %)" in text
-    assert "of 6 (" not in text.split("ada ·")[0]
+    assert "of 100" not in text.split("ada ·")[0]
     early, late = (line for line in text.splitlines() if line.startswith(("2d ", "4d ")))
-    assert "6.00" in early
+    assert "100.0" in early
     assert "INVALID" in late
 
 
@@ -86,7 +87,7 @@ def test_an_unfinished_run_says_how_much_is_open(story: Story) -> None:
 
     text = reported(story)
 
-    assert "UNFINISHED (4 of 5 trials open); so far 6.00 of 6" in text
+    assert "UNFINISHED (4 of 5 trials open); so far 100 of 100" in text
     assert "INVALID" not in text
 
 
@@ -95,7 +96,9 @@ def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     story = Story(tmp_path, scenarios, plan_of(scenarios))
     story.end()
 
-    assert describe_verdict(summarise(story.open())) == "no score: nothing was measured"
+    folder = story.open()
+    said = describe_verdict(summarise(folder), RunEstimates.get(folder))
+    assert said == "no score: nothing was measured"
     assert reported(story)
 
 
@@ -126,13 +129,13 @@ def test_the_heatmap_has_means_questions_intervals_and_the_two_rows_below(story:
     found = lines_of(story)
 
     assert found[:4] == [
-        "mean of 6 (questions) 2d 4d",
-        "95 % interval ───────────────────",
-        "factual-recall 5.0 (1)! --",
-        "0.1–6.0",
+        "points of 100 (questions) 2d 4d",
+        "95 % interval ─────────────────",
+        "factual-recall 83 (1)! --",
+        "2–100",
     ]
-    assert found[-4:] == ["OVERALL 3.5 (2)! --", "2.0–5.0", "hallucination 50.0 %! --", "0–100"]
-    assert "synthesis -- --" in found
+    assert found[-4:] == ["OVERALL 58 (2)! --", "33–83", "invented 50 %! --", "0–100"]
+    assert not any(line.startswith(("synthesis", "leaked")) for line in found)
 
 
 def asked_often(folder: Path, count: int, **settings: object) -> Story:
@@ -154,8 +157,8 @@ def test_questions_are_counted_and_not_trials(tmp_path: Path) -> None:
     few = asked_often(tmp_path / "few", 19, repeats=10)
     enough = asked_often(tmp_path / "enough", 20)
 
-    assert any(line.startswith("OVERALL 4.1 (19)! 4.1 (19)!") for line in lines_of(few))
-    assert any(line.startswith("OVERALL 4.0 (20) 4.0 (20)") for line in lines_of(enough))
+    assert any(line.startswith("OVERALL 68 (19)! 68 (19)!") for line in lines_of(few))
+    assert any(line.startswith("OVERALL 67 (20) 67 (20)") for line in lines_of(enough))
 
 
 def test_the_mark_of_small_cells_is_explained_below_and_only_where_there_is_one(
@@ -181,15 +184,56 @@ def test_the_table_has_intervals_and_questions_at_every_width(tmp_path: Path) ->
     story = asked_often(tmp_path, 20, repeats=2)
 
     for width, last in (
-        (80, ["20", "4.00", "3.00–5.00"]),
-        (100, ["4.00", "3.00–5.00", "66.7", "%"]),
+        (80, ["20", "66.7", "50.0–83.3"]),
+        (100, ["20", "66.7", "50.0–83.3"]),
     ):
         lines = reported(story, width=width).splitlines()
         head = next(line for line in lines if line.startswith("checkpoint"))
         first = next(line for line in lines if line.startswith("2d "))
         assert len(head) == len(first)
         assert first.split()[-len(last) :] == last
-        assert ("score" in head, "fed to" in head) == (width == 100, width == 100)
+        assert ("fed to" in head) == (width == 100)
+
+
+MIXED = [PERFECT, POOR, PERFECT, INVENTED] * 6
+
+
+def test_a_score_stands_between_silence_and_the_ceiling(tmp_path: Path) -> None:
+    text = reported(bounded_story(tmp_path, MIXED))
+
+    assert "Result       79 of 100 (65 to 90) · silence 17 · ceiling 100 · 75 % of the way" in text
+    row = next(line for line in text.splitlines() if line.startswith("factual-recall"))
+    assert row.split()[:8] == ["factual-recall", "24", "79", "66–90", "17", "100", "75", "%"]
+    head, *rows = lines_of(bounded_story(tmp_path / "again", MIXED))
+    assert head == "points of 100 (questions) 2d 4d silence ceiling"
+    assert rows[1] == "factual-recall 79 (24) 79 (24) 17 100"
+    assert rows[-4] == "OVERALL 79 (24) 79 (24) 17 100"
+    assert rows[-2] == "invented 25 % 25 %"
+
+
+def test_a_reader_that_fails_with_the_evidence_is_named_as_the_limit(tmp_path: Path) -> None:
+    low = reported(bounded_story(tmp_path / "low", MIXED, ceiling=(1, 0, 1)))
+    high = reported(bounded_story(tmp_path / "high", MIXED, ceiling=(2, 0, 1)))
+
+    assert "33^" in low
+    assert LOW_CEILING_NOTE in low
+    assert LOW_CEILING_NOTE not in high
+
+
+def test_a_system_like_silence_is_called_so_first(tmp_path: Path) -> None:
+    verdicts = [Verdict.of(0, 0, 0, ""), Verdict.of(1, 0, 1, "")] * 12
+    text = reported(bounded_story(tmp_path, verdicts))
+
+    assert text.splitlines()[3].startswith(
+        "Result       cannot be told from a memory that knows nothing: 17 of 100"
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_bounds_keep_to_the_width(tmp_path: Path, width: int) -> None:
+    lines = reported(bounded_story(tmp_path, MIXED), width=width).splitlines()
+
+    assert max(map(len, lines)) <= width
 
 
 def test_group_categories_are_left_out_where_they_are_not_asked(story: Story) -> None:
@@ -243,8 +287,8 @@ def test_several_personas_are_followed_by_all_of_them(tmp_path: Path) -> None:
     text = reported(story)
 
     assert "All 2 personas" in text
-    assert text.count("OVERALL") == 3
-    assert "4.0 (2)" in text.split("All 2 personas")[1]
+    assert text.count("OVERALL") == 4
+    assert "67 (2)" in text.split("All 2 personas")[1]
 
 
 def test_a_progress_line_tells_one_checkpoint(story: Story) -> None:

@@ -149,11 +149,12 @@ def test_kinds_are_the_tallies_over_all_checkpoints(tmp_path: Path) -> None:
     found = RunEstimates(folder).estimate_by(lambda item: item.truth.difficulty)
 
     assert set(found) == {"easy", "hard"}
-    for name, (mean, rate) in found.items():
+    for name, kind in found.items():
         tally = sum_tallies(part.difficulties[name] for part in summary.checkpoints)
-        assert counted(mean) == (tally.mean, tally.counted, tally.missing)
-        assert rate is not None
-        assert rate.value == tally.hallucination_rate
+        assert counted(kind.points) == (tally.mean, tally.counted, tally.missing)
+        assert kind.invented is not None
+        assert kind.invented.value == tally.invention_rate
+        assert kind.leaked is None
 
 
 @pytest.mark.parametrize(
@@ -249,8 +250,8 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found.overall[0].mean is not None
     assert found.overall[1].mean is not None
     assert found.overall[0].mean == found.overall[1].mean.replace(missing=0)
-    # One question, two questions, the rate of two; and then the headline.
-    assert drawn == [CELL_RESAMPLES] * 3 + [RESAMPLES]
+    # One question at one checkpoint and at both, two questions, the rate of two; the headline.
+    assert sorted(drawn) == [CELL_RESAMPLES] * 4 + [RESAMPLES]
 
 
 def test_what_was_not_answered_is_no_points_and_missing_from_nothing(story: Story) -> None:

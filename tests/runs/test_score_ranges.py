@@ -11,34 +11,21 @@ from recall_bench.core.verdict import Verdict
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
-from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
+from tests.written_runs import (
+    FULL,
+    INVENTED,
+    PERFECT,
+    POOR,
+    SILENT,
+    Story,
+    bounded_story,
+    plan_of,
+    question,
+    trial,
+)
 
-SILENT: MarkTriple = (0, 0, 1)
-FULL: MarkTriple = (3, 2, 1)
 HALF: MarkTriple = (2, 1, 1)
 QUESTIONS = 24
-
-
-def bounded_story(
-    folder: Path, verdicts: list[Verdict], *, ceiling: MarkTriple | None = FULL
-) -> Story:
-    """One question a verdict, all known from day 1, with the floor of silence."""
-    items = tuple(question(f"q{n}", known_from=1) for n in range(len(verdicts)))
-    scenarios: dict[str, Sequence[Item]] = {"ada": items}
-    story = Story(folder, scenarios, plan_of(scenarios))
-    story.add(
-        BoundsComputed(
-            at=story.now,
-            scenario="ada",
-            floor={item.id: SILENT for item in items},
-            ceiling=None if ceiling is None else {item.id: ceiling for item in items},
-        )
-    )
-    for checkpoint in ("2d", "4d"):
-        for n, verdict in enumerate(verdicts):
-            story.both(trial(f"q{n}", checkpoint), verdict)
-    story.end()
-    return story
 
 
 def estimates_of(story: Story) -> RunEstimates:

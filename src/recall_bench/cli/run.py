@@ -173,6 +173,7 @@ def find_problem(finished: "RunResult") -> str | None:
 def print_run(finished: "RunResult", shape: str) -> None:
     """Print the run's report, result or heatmap."""
     from recall_bench.library import heatmap_json, result_json, text_report
+    from recall_bench.reporting.run_text import format_result
 
     if shape == "grid":
         click.echo(heatmap_json(finished.summary))
@@ -181,6 +182,8 @@ def print_run(finished: "RunResult", shape: str) -> None:
             click.echo(part, nl=False)
     else:
         click.echo(text_report(finished.folder, finished.summary))
+        # The report is longer than a screen: its first line again, where the reader looks.
+        click.echo(format_result(finished.folder, finished.summary), err=True)
 
 
 _SECONDS = click.FloatRange(min=0)

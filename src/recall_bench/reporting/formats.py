@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     # Estimates need numpy, which a progress bar can do without.
     from recall_bench.metrics.estimate import Estimate
     from recall_bench.metrics.survival import HalfLife
-    from recall_bench.metrics.trend import Coefficient, Prediction
+    from recall_bench.metrics.trend import Coefficient, Prediction, Trend
 
 OF_100: Final = 100 / FULL_MARKS
 """What one mark is worth on the scale that people see: marks are of 6, scores of 100."""
@@ -163,6 +163,13 @@ def format_slope(
     change = format_rise(found, scale=scale, digits=digits, days=days)
     value, _, ends = change.partition(" ")
     return f"{value}{unit} in {days} days{f' {ends}' if ends else ''}"
+
+
+def format_score_trend(line: "Trend | None") -> str:
+    """The change of a score of 6 in a hundred days, in points of 100."""
+    if line is None:
+        return "no trend: one corpus size"
+    return format_slope(line.slope, scale=OF_100, digits=1, unit=" points of 100")
 
 
 def format_rise(found: "Coefficient", *, scale: float, digits: int, days: int = 100) -> str:

@@ -23,7 +23,7 @@ LOW_CEILING_MARK: Final = "^"
 LOW_CEILING_NOTE: Final = f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: the reader is the limit here, not the memory"
 WAY_NOTE: Final = (
     "silence: the score of a memory that knows nothing; ceiling: that of the reader with the "
-    "evidence in hand; of the way: the share of the points between them"
+    "evidence in hand; of the way: the share of the points between them; n: different questions"
 )
 NO_BOUNDS: Final = (
     "not computed; run --adapter none and --adapter gold-passages with the same judge and reader, "
@@ -38,9 +38,13 @@ def describe_headline(
     invented: "Estimate | None",
     leaked: "Estimate | None",
 ) -> str:
-    """The score, silence, the ceiling, the share of the way, and both rates, in one line."""
+    """The score, silence, the ceiling, the share of the way, and both rates, in one line.
+
+    A system that is no better than silence is called so before anything else.
+    """
+    doubt = describe_doubt(bounds)
     parts = [format_of_100(score), *list_bounds(bounds), *list_rates(invented, leaked)]
-    return " · ".join(parts)
+    return (f"{doubt}: " if doubt else "") + " · ".join(parts)
 
 
 def list_bounds(bounds: "ScoreRange | None") -> Iterator[str]:
@@ -81,6 +85,19 @@ def format_way(bounds: "ScoreRange") -> str:
     if share is None or share.low is None or share.high is None or share.high - share.low > 1:
         return NO_DATA
     return format_share(share, digits=0)
+
+
+def describe_place(bounds: "ScoreRange") -> str:
+    """The share of the way, or on which side of silence and ceiling a score lies if it has none."""
+    share = format_way(bounds)
+    if share != NO_DATA:
+        return share
+    if bounds.is_below_floor:
+        return "below silence"
+    if not bounds.is_above_floor:
+        return "as silence"
+    is_past = bounds.ceiling is not None and bounds.score > bounds.ceiling
+    return "above ceiling" if is_past else NO_DATA
 
 
 def has_low_ceiling(bounds: "ScoreRange") -> bool:

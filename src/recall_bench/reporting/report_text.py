@@ -13,7 +13,6 @@ from recall_bench.core.plain_text import (
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import FEW_QUESTIONS
-from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.attribution import Attribution
 from recall_bench.reporting.analyses.canaries import render_canaries
 from recall_bench.reporting.analyses.cost_units import (
@@ -41,12 +40,14 @@ from recall_bench.reporting.formats import (
     format_of_100,
     format_prediction,
     format_rise,
+    format_score_trend,
     format_share,
     format_slope,
 )
 from recall_bench.reporting.groups import describe_population
+from recall_bench.reporting.headlines import NO_BOUNDS, describe_headline
 from recall_bench.reporting.run_report import ReportHeader, RunReport
-from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.reporting.run_text import STUB_WARNING, render_categories
 from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.summary import RunStatus
 
@@ -157,13 +158,13 @@ _GROUP_WIDTH = 34
 def render_degradation(found: Degradation) -> Iterator[str]:
     """The mixed view beside the fixed one, then how long facts stay known."""
     yield from format_fact(
-        "Mixed", f"{_format_trend(found.mixed_trend)}; the questions change as days go by"
+        "Mixed", f"{format_score_trend(found.mixed_trend)}; the questions change as days go by"
     )
     if found.cohort is not None:
         card = found.cohort
         yield from format_fact(
             "Fixed",
-            f"{_format_trend(found.fixed_trend)}; the same {card.questions:,} questions at each of "
+            f"{format_score_trend(found.fixed_trend)}; the same {card.questions:,} questions at each of "
             f"{card.checkpoints} checkpoints, {clean_text(card.first)} to {clean_text(card.last)}",
         )
     if found.reason is not None:
@@ -199,12 +200,6 @@ def _list_survival(each: GroupSurvival) -> tuple[str, ...]:
         f"{found.lost:,}",
         f"  {format_half_life(found.half_life)}",
     )
-
-
-def _format_trend(line: Trend | None) -> str:
-    if line is None:
-        return "no trend: one corpus size"
-    return format_slope(line.slope, scale=1, digits=2, unit=" points of 6")
 
 
 _LEAF_WIDTH = 28
@@ -316,6 +311,8 @@ def render_report(report: RunReport) -> str:
         "",
         *_render_header(report.header),
     ]
+    if report.heatmaps and report.header.status is not RunStatus.INVALID:
+        lines += ["", *render_categories(report.heatmaps[0])]
     lines += _render_section("Hallucination", render_hallucination(report.hallucination))
     lines += _render_section("Degradation", render_degradation(report.degradation))
     lines += _render_section("Failures", render_failures(report.attribution))
@@ -331,10 +328,10 @@ def _render_header(header: ReportHeader) -> list[str]:
     if header.status is not RunStatus.VALID:
         lines += format_fact("Status", f"{header.status.value.upper()} ({header.reason})")
     if header.overall is not None:
-        lines += format_fact(
-            "Score", f"{format_of_100(header.overall)} · {format_basis(header.overall)}"
-        )
-    lines += format_fact("Made up", f"{format_share(header.hallucination)} of judged answers")
+        headline = describe_headline(header.overall, header.bounds, header.invented, header.leaked)
+        lines += format_fact("Result", f"{headline} · {format_basis(header.overall)}")
+        if header.bounds is None and not header.is_stub:
+            lines += format_fact("Silence", NO_BOUNDS)
     lines += format_fact("Judge", header.judge)
     for notice in header.notices:
         lines += format_fact("Notice", notice)

@@ -16,6 +16,7 @@ from recall_bench.reporting.formats import (
     format_milliseconds,
     format_percent,
     format_quantity,
+    format_score,
 )
 from recall_bench.runs.boundary import BoundaryCounts
 from recall_bench.runs.run_folder import DeliveryCounts, RunFolder, ServiceStats
@@ -117,7 +118,8 @@ def describe_reviews(reviews: ReviewCounts, plan: Plan, overall: TrialTally) -> 
         parts.append("of passes none, by the plan")
     if overall.mean is not None and reviews.total.done:
         before = (overall.points - reviews.total.points) / overall.counted
-        parts.append(f"mean {before:.2f} → {overall.mean:.2f}")
+        shown = [format_score(mean, digits=1) for mean in (before, overall.mean)]
+        parts.append(f"score {' → '.join(shown)}")
     if reviews.open:
         parts.append(f"{reviews.open} still to do")
     return " · ".join(parts)
@@ -144,7 +146,7 @@ def list_boundary_facts(boundary: BoundaryCounts) -> Iterator[tuple[str, str]]:
     if leaks.answers:
         share = format_percent(leaks.share)
         words = f"{leaks.leaked} of {leaks.answers} guarded answers leaked the secret ({share})"
-        yield "Leaks", words
+        yield "Leaked", words
     if boundary.refusals:
         yield "Over-refusal", _describe_refusals(boundary)
 

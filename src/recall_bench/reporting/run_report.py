@@ -32,6 +32,7 @@ from recall_bench.runs.estimates import (
     estimate_overall,
 )
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.runs.trials import (
     TrialTable,
@@ -53,8 +54,14 @@ class ReportHeader(Record, frozen=True, kw_only=True):
     """Whether its judge was the stub, so that scores mean nothing."""
     overall: Estimate | None
     """Of six points."""
+    bounds: ScoreRange | None = None
+    """Where the score lies between silence and ceiling; None if that was not computed."""
     hallucination: Estimate | None
+    """Answers that are invented or leak, as a share of one."""
+    invented: Estimate | None = None
     """A share of one."""
+    leaked: Estimate | None = None
+    """A share of the answers that could leak."""
     facts: tuple[tuple[str, str], ...]
     """Labels and texts, as in the text report."""
     notices: tuple[str, ...]
@@ -177,7 +184,10 @@ def _build_header(folder: RunFolder, summary: Summary, means: RunEstimates) -> R
         reason=validity.reason or "",
         is_stub=summary.is_stub,
         overall=means.estimate_overall(),
+        bounds=means.estimate_range(),
         hallucination=means.estimate_hallucination(),
+        invented=means.estimate_invented(),
+        leaked=means.estimate_leaked(),
         facts=tuple(list_run_facts(folder, summary, means)),
         notices=tuple(_list_notices(folder)),
     )

@@ -5,7 +5,7 @@ and the text says so. Every mean comes with its interval and its number of quest
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.plain_text import (
@@ -15,18 +15,33 @@ from recall_bench.core.plain_text import (
     format_fact,
     format_heading,
     pick_evenly,
+    wrap_text,
 )
 from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.scenario import BOUNDARY, DIFFICULTIES, Disclosure, Item
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.reporting.formats import (
+    OF_100,
     SMALL_MARK,
-    format_bounds,
     format_card,
+    format_count,
     format_duration,
-    format_percent,
+    format_points,
+    format_quantity,
     format_range,
+    format_score,
+)
+from recall_bench.reporting.headlines import (
+    LOW_CEILING_MARK,
+    LOW_CEILING_NOTE,
+    NO_BOUNDS,
+    WAY_NOTE,
+    describe_headline,
+    describe_place,
+    format_ceiling,
+    format_rate,
+    has_low_ceiling,
+    list_rates,
 )
 from recall_bench.reporting.run_facts import (
     describe_costs,
@@ -49,7 +64,8 @@ from recall_bench.runs.summary import (
 if TYPE_CHECKING:
     # Numbers with intervals need numpy, which a progress bar can do without.
     from recall_bench.metrics.estimate import Estimate
-    from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates
+    from recall_bench.runs.estimates import Heatmap, HeatmapCell, HeatmapTotal, RunEstimates
+    from recall_bench.runs.score_ranges import ScoreRange
 
 _CATEGORY_WIDTH = 27
 _MAX_ROWS = 15
@@ -69,7 +85,7 @@ def select_heatmap_places(parts: Sequence[CheckpointSummary], *, width: int = WI
     """The checkpoints that a text heatmap has room for."""
     most = max((part.overall.counted for part in parts), default=0)
     heads = [len(part.checkpoint.label) + 1 for part in parts]
-    cell = 1 + max(len(f"0.0 ({most})!"), len("100.0 %!"), *heads, 0)
+    cell = 1 + max(len(f"100 ({most})!"), len("9.9–99.9 "), *heads, 0)
     return pick_evenly(len(parts), max(1, (width - _CATEGORY_WIDTH) // cell))
 
 
@@ -85,7 +101,7 @@ def render_checkpoint_table(
 
     `of` is the number of all checkpoints, where these are a selection.
     """
-    wide = {"fed to", "score"} if width < _WIDE_WIDTH else frozenset()
+    wide = {"fed to"} if width < _WIDE_WIDTH else frozenset()
     kept = [place for place, column in enumerate(_CHECKPOINT_COLUMNS) if column.head not in wide]
     rows = [_list_checkpoint(part, mean, summary) for part, mean in zip(parts, means, strict=True)]
     table = Table(
@@ -106,10 +122,9 @@ _CHECKPOINT_COLUMNS = (
     Column("unanswered", 12),
     Column("unjudged", 10),
     Column("open", 6),
-    Column("questions ", 12),
-    Column("of 6", 5),
+    Column("questions ", 11),
+    Column("score", 6),
     Column("95 %", 11),
-    Column("score", 9),
 )
 
 
@@ -120,51 +135,151 @@ def _list_checkpoint(
     counts = tally.owed, tally.judged, tally.not_answered, tally.not_judged, tally.open
     start = clean_text(part.checkpoint.label)[:9], f"day {part.cutoff}", *map(str, counts)
     if mean is None:
-        return (*start, "0 ", NO_DATA, NO_DATA, format_percent(tally.share))
+        return (*start, "0 ", NO_DATA, NO_DATA)
     start = *start, f"{mean.questions}{_mark_small(mean)}"
     is_over = summary.validity.status is not RunStatus.UNFINISHED
     if is_over and is_over_budget(tally, summary.plan.error_budget):
-        return (*start, "", "INVALID", NO_DATA)
-    interval = format_range(mean, digits=2)
-    return (*start, f"{mean.value:.2f}", interval, format_percent(tally.share))
+        return (*start, "", "INVALID")
+    return (*start, format_score(mean.value, digits=1), format_range(mean, scale=OF_100))
+
+
+def render_categories(heatmap: "Heatmap", *, width: int = WIDTH) -> list[str]:
+    """Every category between silence and its ceiling, over all checkpoints, then all of them."""
+    rows = [
+        _list_category(row.category, row.total)
+        for row in heatmap.rows
+        if row.total.mean is not None
+    ]
+    rows.append(_list_category(_OVERALL, heatmap.total))
+    has_bounds = heatmap.total.bounds is not None
+    shown = len(_CATEGORY_COLUMNS) if has_bounds else _UNBOUNDED
+    columns = _CATEGORY_COLUMNS[:shown]
+    lines = render_text(Table(columns, [row[:shown] for row in rows], gap=""))
+    if has_low_ceilings(heatmap):
+        lines.append(LOW_CEILING_NOTE)
+    return lines + (wrap_text(WAY_NOTE, width=width) if has_bounds else [])
+
+
+def has_low_ceilings(heatmap: "Heatmap") -> bool:
+    """Whether the reader is the limit in any category, or over all of them."""
+    found = [row.total.bounds for row in heatmap.rows] + [heatmap.total.bounds]
+    return any(bounds is not None and has_low_ceiling(bounds) for bounds in found)
+
+
+_CATEGORY_COLUMNS = (
+    Column("points of 100", _CATEGORY_WIDTH - 1, is_text=True),
+    Column("n ", 7),
+    Column("score", 6),
+    Column("95 %", 8),
+    Column("silence", 8),
+    Column("ceiling ", 9),
+    Column("of the way", 16),
+)
+
+
+_UNBOUNDED = 4
+"""The columns of a run without bounds."""
+
+
+def _list_category(name: str, total: "HeatmapTotal") -> tuple[str, ...]:
+    score, bounds = total.mean, total.bounds
+    if score is None:
+        return (name[: _CATEGORY_WIDTH - 1], "0 ", *[NO_DATA] * 5)
+    floor = NO_DATA if bounds is None else format_score(bounds.floor)
+    ceiling = f"{NO_DATA} " if bounds is None else _pad_mark(format_ceiling(bounds))
+    return (
+        name[: _CATEGORY_WIDTH - 1],
+        _pad_mark(format_count(score)),
+        format_score(score.value),
+        format_range(score, scale=OF_100, digits=0) or NO_DATA,
+        floor,
+        ceiling,
+        NO_DATA if bounds is None else describe_place(bounds),
+    )
+
+
+def _pad_mark(figure: str) -> str:
+    # A column of its own for the mark, so that figures are aligned with and without it.
+    return figure if figure[-1:] in _MARKS else f"{figure} "
 
 
 def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WIDTH) -> str:
-    """Every category at each checkpoint, then all of them, then hallucination.
+    """Every category at each checkpoint, then all of them, then what is invented and leaked.
 
-    The interval stands below each mean. `of` is the number of all checkpoints, where the heatmap
-    has a selection. Where there is no room for all columns, some are shown.
+    The interval stands below each mean, silence and ceiling at the right. `of` is the number of
+    all checkpoints, where the heatmap has a selection. Where there is no room for all columns,
+    some are shown. Rows in which nothing was measured are left out.
     """
-    rows = [row.cells for row in heatmap.rows] + [heatmap.overall]
-    words = [[_format_points_cell(cell) for cell in row] for row in rows]
-    words.append([_format_rate_cell(cell) for cell in heatmap.hallucination])
+    rows = list(_list_heatmap_rows(heatmap))
+    bounds = heatmap.total.bounds
+    room = width - (0 if bounds is None else sum(map(len, _BOUND_HEADS)))
     heads = [clean_text(checkpoint.label) for checkpoint in heatmap.columns]
-    inside = max((len(text) for row in words for pair in row for text in pair), default=0)
+    inside = max((len(text) for row in rows for pair in row.cells for text in pair), default=0)
     cell = 1 + max(inside, *(len(head) + 1 for head in heads), 0)
-    cell += _CATEGORY_WIDTH + len(heads) * (cell + 1) <= width
-    shown = pick_evenly(len(heads), max(1, (width - _CATEGORY_WIDTH) // cell))
+    cell += _CATEGORY_WIDTH + len(heads) * (cell + 1) <= room
+    shown = pick_evenly(len(heads), max(1, (room - _CATEGORY_WIDTH) // cell))
     rule = "─" * (cell * len(shown) - 1)
+    right = "" if bounds is None else "".join(_BOUND_HEADS)
     lines = [
-        _format_line("mean of 6 (questions)", [f"{heads[place]} " for place in shown], cell),
+        _format_line("points of 100 (questions)", [f"{heads[at]} " for at in shown], cell) + right,
         f"{'95 % interval':{_CATEGORY_WIDTH}} {rule}",
     ]
-    names = [*(row.category for row in heatmap.rows), "OVERALL", "hallucination"]
-    for name, row in zip(names, words, strict=True):
-        if name == "OVERALL":
+    for row in rows:
+        if row.name == _OVERALL:
             lines.append(f"{'':{_CATEGORY_WIDTH}} {rule}")
-        lines.append(_format_line(name, [row[place][0] for place in shown], cell))
-        if any(row[place][1].strip() for place in shown):
-            lines.append(_format_line("", [row[place][1] for place in shown], cell))
+        lines.append(_format_line(row.name, [row.cells[at][0] for at in shown], cell) + row.right)
+        if any(row.cells[at][1].strip() for at in shown):
+            lines.append(_format_line("", [row.cells[at][1] for at in shown], cell))
     if len(shown) < (of or len(heads)):
         lines.append(f"({len(shown)} of {of or len(heads)} checkpoints shown)")
     return "\n".join(line.rstrip() for line in lines)
+
+
+_OVERALL = "OVERALL"
+_BOUND_HEADS = ("  silence", " ceiling ")
+_MARKS = (SMALL_MARK, LOW_CEILING_MARK)
+
+
+class _HeatmapLine(NamedTuple):
+    name: str
+    cells: Sequence[_CellLines]
+    right: str = ""
+    """Silence and ceiling."""
+
+
+def _list_heatmap_rows(heatmap: "Heatmap") -> Iterator[_HeatmapLine]:
+    for row in heatmap.rows:
+        if _is_measured(row.cells):
+            cells = [_format_points_cell(cell) for cell in row.cells]
+            yield _HeatmapLine(row.category, cells, _format_heatmap_bounds(row.total.bounds))
+    cells = [_format_points_cell(cell) for cell in heatmap.overall]
+    yield _HeatmapLine(_OVERALL, cells, _format_heatmap_bounds(heatmap.total.bounds))
+    for name, rates in (("invented", heatmap.invented), ("leaked", heatmap.leaked)):
+        if _is_measured(rates):
+            yield _HeatmapLine(name, [_format_rate_cell(cell) for cell in rates])
+
+
+def _is_measured(cells: "Sequence[HeatmapCell]") -> bool:
+    return any(cell.mean is not None for cell in cells)
+
+
+def _format_heatmap_bounds(bounds: "ScoreRange | None") -> str:
+    if bounds is None:
+        return ""
+    figures = format_score(bounds.floor), _pad_mark(format_ceiling(bounds))
+    return "".join(
+        figure.rjust(len(head)) for figure, head in zip(figures, _BOUND_HEADS, strict=True)
+    )
 
 
 def _format_points_cell(cell: "HeatmapCell") -> _CellLines:
     mean = cell.mean
     if mean is None:
         return f"{NO_DATA} ", ""
-    return f"{mean.value:.1f} ({mean.questions}){_mark_small(mean)}", f"{format_range(mean)} "
+    return (
+        f"{format_score(mean.value)} ({mean.questions}){_mark_small(mean)}",
+        f"{format_range(mean, scale=OF_100, digits=0)} ",
+    )
 
 
 def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
@@ -173,7 +288,7 @@ def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
         return f"{NO_DATA} ", ""
     digits = 1 if rate.high is not None and rate.high < 0.0995 else 0
     return (
-        f"{format_percent(rate.value)}{_mark_small(rate)}",
+        f"{format_rate(rate)}{_mark_small(rate)}",
         f"{format_range(rate, scale=100, digits=digits)} ",
     )
 
@@ -228,21 +343,24 @@ def format_progress(part: CheckpointSummary, *, persona: str, index: int, total:
     return line
 
 
-def describe_verdict(
-    summary: Summary,
-    overall: "Estimate | None" = None,
-    hallucination: "Estimate | None" = None,
-) -> str:
-    """The headline: the score, or why there is none; with intervals if there are estimates."""
-    tally, validity = summary.overall, summary.validity
+def format_result(folder: RunFolder, summary: Summary) -> str:
+    """The system and the headline on one line."""
+    from recall_bench.runs.estimates import RunEstimates
+
+    name = clean_text(folder.plan.system.name)
+    return f"{name}: {describe_verdict(summary, RunEstimates.get(folder))}"
+
+
+def describe_verdict(summary: Summary, means: "RunEstimates") -> str:
+    """The headline: the score between silence and ceiling, or why there is none."""
+    validity = summary.validity
     match validity.status:
         case RunStatus.VALID:
-            return _describe_score(tally, overall, hallucination)
+            return _describe_score(means)
         case RunStatus.INVALID:
             return f"INVALID ({validity.reason})"
         case RunStatus.UNFINISHED:
-            scored = _describe_score(tally, overall, hallucination)
-            return f"UNFINISHED ({validity.reason}); so far {scored}"
+            return f"UNFINISHED ({validity.reason}); so far {_describe_score(means)}"
 
 
 def _render_header(
@@ -254,10 +372,16 @@ def _render_header(
     if summary.is_stub:
         yield STUB_WARNING
     yield ""
-    overall, hallucination = means.estimate_overall(), means.estimate_hallucination()
-    yield from format_fact("Result", describe_verdict(summary, overall, hallucination), width=width)
+    overall, bounds = means.estimate_overall(), means.estimate_range()
+    yield from format_fact("Result", describe_verdict(summary, means), width=width)
     if overall is not None:
         yield from format_fact("Intervals", _describe_intervals(overall), width=width)
+        if bounds is None and not summary.is_stub:
+            yield from format_fact("Silence", NO_BOUNDS, width=width)
+        if summary.validity.status is not RunStatus.INVALID:
+            yield ""
+            yield from render_categories(means.build_heatmap(places=()), width=width)
+            yield ""
     for label, words in list_run_facts(folder, summary, means):
         yield from format_fact(label, words, width=width)
 
@@ -359,25 +483,18 @@ def _render_section(
         yield f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval is unreliable"
 
 
-def _describe_score(
-    tally: TrialTally, overall: "Estimate | None", hallucination: "Estimate | None"
-) -> str:
-    if tally.mean is None:
+def _describe_score(means: "RunEstimates") -> str:
+    overall = means.estimate_overall()
+    if overall is None:
         return "no score: nothing was measured"
-    words = (
-        f"{tally.mean:.2f} of {FULL_MARKS}{format_bounds(overall)}, {format_percent(tally.share)} "
-        f"· hallucination {format_percent(tally.hallucination_rate)}{_format_rates(hallucination)}"
-    )
-    return words if overall is None else f"{words} · {_count_questions(overall)}"
-
-
-def _format_rates(rate: "Estimate | None") -> str:
-    return format_bounds(rate, scale=100, digits=1, unit=" %")
+    rates = means.estimate_invented(), means.estimate_leaked()
+    headline = describe_headline(overall, means.estimate_range(), *rates)
+    return f"{headline} · {_count_questions(overall)}"
 
 
 def _count_questions(estimate: "Estimate") -> str:
     mark = f" ({SMALL_MARK})" if estimate.is_small else ""
-    return f"{estimate.questions} question{'' if estimate.questions == 1 else 's'}{mark}"
+    return f"{format_quantity(estimate.questions, 'question')}{mark}"
 
 
 def _describe_intervals(overall: "Estimate") -> str:
@@ -442,20 +559,17 @@ def _describe_lifecycle(plan: Plan) -> str:
 def _describe_difficulties(means: "RunEstimates", persona: str) -> str:
     found = means.estimate_by(lambda item: item.truth.difficulty, persona)
     return " · ".join(
-        f"{name} {_format_mean(mean)}"
+        f"{name} {_format_mean(found[name].points if name in found else None)}"
         for name in list_names(found, DIFFICULTIES)
-        for mean, _ in [found.get(name, (None, None))]
     )
 
 
 def _describe_disclosures(means: "RunEstimates", persona: str | None = None) -> str:
     found = means.estimate_by(_get_disclosure, persona)
     return " · ".join(
-        f"{kind.value} {_format_mean(mean)}, hallucination "
-        f"{format_percent(None if rate is None else rate.value)}{_format_rates(rate)}"
+        ", ".join([f"{kind.value} {_format_mean(each.points)}", *list_rates(*each[1:])])
         for kind in Disclosure
-        if kind.value in found
-        for mean, rate in [found[kind.value]]
+        if (each := found.get(kind.value)) is not None
     )
 
 
@@ -467,7 +581,7 @@ def _get_disclosure(item: Item) -> str | None:
 def _format_mean(estimate: "Estimate | None") -> str:
     if estimate is None:
         return NO_DATA
-    return f"{estimate.value:.2f}{format_bounds(estimate)} over {_count_questions(estimate)}"
+    return f"{format_points(estimate, digits=0)} over {_count_questions(estimate)}"
 
 
 def _describe_feed_failure(failure: FeedFailed) -> str:

@@ -6,7 +6,7 @@ trials, those of one template together, or whole personas where there are five o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -53,11 +53,21 @@ class HeatmapCell(Record, frozen=True, kw_only=True):
     """Questions that the story supports by then, asked or not."""
 
 
+class HeatmapTotal(Record, frozen=True, kw_only=True):
+    """All checkpoints of a row together."""
+
+    mean: Estimate | None = None
+    """Of six points; None if not measured."""
+    bounds: ScoreRange | None = None
+    """None where the run has no bounds."""
+
+
 class HeatmapRow(Record, frozen=True, kw_only=True):
     """One category over all checkpoints."""
 
     category: str
     cells: tuple[HeatmapCell, ...]
+    total: HeatmapTotal = HeatmapTotal()
 
 
 class Heatmap(Record, frozen=True, kw_only=True):
@@ -74,6 +84,7 @@ class Heatmap(Record, frozen=True, kw_only=True):
     """The share of answers that are invented."""
     leaked: tuple[HeatmapCell, ...]
     """The share of answers that leak, of those that could."""
+    total: HeatmapTotal = HeatmapTotal()
 
     @property
     def has_small(self) -> bool:
@@ -103,6 +114,14 @@ def estimate_hallucination(folder: RunFolder) -> Estimate | None:
     return RunEstimates.get(folder).estimate_hallucination()
 
 
+class KindEstimates(NamedTuple):
+    """The estimates of one kind of question, over all checkpoints; None where not measured."""
+
+    points: Estimate | None
+    invented: Estimate | None
+    leaked: Estimate | None
+
+
 class RunEstimates:
     """The estimates of one run.
 
@@ -130,6 +149,8 @@ class RunEstimates:
         )
         self._eligible: dict[tuple[str, int], Counter[str]] = {}
         self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
+        self._ranges: dict[str | None, ScoreRange | None] = {}
+        self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Estimate the mean points of a persona, or of all."""
@@ -150,14 +171,15 @@ class RunEstimates:
 
     def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
-    ) -> dict[str, tuple[Estimate | None, Estimate | None]]:
-        """Estimate mean points and hallucination rate of each kind of question.
-
-        Over all checkpoints; questions without a kind are left out.
-        """
+    ) -> dict[str, KindEstimates]:
+        """Estimate each kind of question; those without a kind are left out."""
         groups = _group_trials(self._iterate_all(persona), self._map_kinds(kind))
         return {
-            name: (self._estimate_points(trials), self._estimate_rate(trials))
+            name: KindEstimates(
+                points=self._estimate_points(trials),
+                invented=self._estimate_invented(trials),
+                leaked=self._estimate_leaked(trials),
+            )
             for name, trials in groups.items()
         }
 
@@ -166,13 +188,22 @@ class RunEstimates:
 
         None where the run has no bounds.
         """
-        return estimate_score_range(
-            self._iterate_all(persona), self._standings, resamples=self._choose_resamples(persona)
-        )
+        if persona not in self._ranges:
+            self._ranges[persona] = estimate_score_range(
+                self._iterate_all(persona),
+                self._standings,
+                resamples=self._choose_resamples(persona),
+            )
+        return self._ranges[persona]
 
     def estimate_category_ranges(self, persona: str | None = None) -> dict[str, ScoreRange]:
         """Estimate the range of each category, over all checkpoints."""
-        kinds = self._map_kinds(lambda item: item.truth.category)
+        if persona not in self._category_ranges:
+            self._category_ranges[persona] = self._estimate_category_ranges(persona)
+        return self._category_ranges[persona]
+
+    def _estimate_category_ranges(self, persona: str | None) -> dict[str, ScoreRange]:
+        kinds = self._map_kinds(_get_category)
         groups = _group_trials(self._iterate_all(persona), kinds)
         ranges = {
             name: estimate_score_range(groups[name], self._standings, resamples=CELL_RESAMPLES)
@@ -197,11 +228,13 @@ class RunEstimates:
         """Build the heatmap of all checkpoints, or of those in these places."""
         names = self._list_personas(persona)
         columns = self._list_places(names, places)
-        kinds = self._map_kinds(lambda item: item.truth.category)
+        kinds = self._map_kinds(_get_category)
         groups = [_group_trials(self._iterate_trials(names, place), kinds) for place in columns]
         eligible = [self._count_eligible(names, place) for place in columns]
         every = [[trial for trials in group.values() for trial in trials] for group in groups]
         supported = [counts.total() for counts in eligible]
+        ranges = self.estimate_category_ranges(persona)
+        whole = _group_trials(self._iterate_all(persona), kinds)
         return Heatmap(
             persona=persona,
             columns=tuple(
@@ -216,6 +249,9 @@ class RunEstimates:
                         )
                         for group, counts in zip(groups, eligible, strict=True)
                     ),
+                    total=HeatmapTotal(
+                        mean=self._estimate_points(whole.get(name, ())), bounds=ranges.get(name)
+                    ),
                 )
                 for name in self._categories
             ),
@@ -223,6 +259,9 @@ class RunEstimates:
             hallucination=self._build_cells(every, supported, self._estimate_rate),
             invented=self._build_cells(every, supported, self._estimate_invented),
             leaked=self._build_cells(every, supported, self._estimate_leaked),
+            total=HeatmapTotal(
+                mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
+            ),
         )
 
     def _build_cells(
@@ -346,6 +385,10 @@ def _group_trials(trials: Iterable[CountedTrial], kinds: _Kinds) -> dict[str, li
         if found is not None:
             groups.setdefault(found, []).append(trial)
     return groups
+
+
+def _get_category(item: Item) -> str:
+    return item.truth.category
 
 
 def _get_points(trial: CountedTrial) -> int | None:

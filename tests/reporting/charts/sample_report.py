@@ -28,7 +28,8 @@ from recall_bench.reporting.analyses.hallucination import (
     RateCourse,
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
-from recall_bench.runs.estimates import Heatmap, HeatmapCell, HeatmapRow
+from recall_bench.runs.estimates import Heatmap, HeatmapCell, HeatmapRow, HeatmapTotal
+from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus
 
 PERSONAS = (
@@ -89,7 +90,9 @@ def empty_report() -> RunReport:
         reason="nothing was judged",
     )
     return sampled_report(3).replace(
-        header=_header().replace(overall=None, hallucination=None),
+        header=_header().replace(
+            overall=None, bounds=None, hallucination=None, invented=None, leaked=None
+        ),
         heatmaps=(
             Heatmap(
                 persona=None,
@@ -142,10 +145,28 @@ def _header() -> ReportHeader:
         reason="",
         is_stub=False,
         overall=estimate(3.9, 0.2, most=6),
+        bounds=_bounds(3.9),
         hallucination=estimate(0.14, 0.03),
+        invented=estimate(0.11, 0.03),
+        leaked=estimate(0.3, 0.1, trials=300),
         facts=(("personas", "6"),),
         notices=(),
     )
+
+
+def _bounds(score: float, ceiling: float = 5.1) -> ScoreRange:
+    floor = 1.5
+    return ScoreRange(
+        score=score,
+        floor=floor,
+        ceiling=ceiling,
+        gain=estimate(score - floor, 0.2, most=6),
+        share=estimate((score - floor) / (ceiling - floor), 0.05, most=2),
+    )
+
+
+def _total(score: float, ceiling: float = 5.1) -> HeatmapTotal:
+    return HeatmapTotal(mean=estimate(score, 0.2, most=6), bounds=_bounds(score, ceiling))
 
 
 def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> Heatmap:
@@ -157,6 +178,7 @@ def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> Heatmap:
             HeatmapRow(
                 category=name,
                 cells=tuple(_score(rank, n, each.days, number) for n, each in enumerate(columns)),
+                total=_total(5.0 - 0.3 * rank, 5.6 - 0.4 * rank),
             )
             for rank, name in enumerate(CATEGORIES)
         ),
@@ -178,6 +200,7 @@ def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> Heatmap:
             HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
             for each in columns
         ),
+        total=_total(3.9),
     )
 
 

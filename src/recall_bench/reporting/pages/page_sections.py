@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.attribution import (
     LEAF_MEANINGS,
     LEAF_TITLES,
@@ -18,6 +17,7 @@ from recall_bench.reporting.analyses.hallucination import HallucinationViews, Ra
 from recall_bench.reporting.formats import (
     format_half_life,
     format_prediction,
+    format_score_trend,
     format_sentence,
     format_share,
     format_slope,
@@ -123,14 +123,14 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
     """The mixed view, the fixed view, and the survival of facts."""
     yield make_element(
         "p",
-        f"Mixed view: {_format_trend(found.mixed_trend)}. Its questions change from one checkpoint "
+        f"Mixed view: {format_score_trend(found.mixed_trend)}. Its questions change from one checkpoint "
         "to the next, so what looks like forgetting may be harder questions.",
     )
     card = found.cohort
     if card is not None:
         yield make_element(
             "p",
-            f"Fixed view: {_format_trend(found.fixed_trend)}, for the same {card.questions:,} "
+            f"Fixed view: {format_score_trend(found.fixed_trend)}, for the same {card.questions:,} "
             f"questions to {card.personas:,} persona{'' if card.personas == 1 else 's'} at each of "
             f"{card.checkpoints} checkpoints from {card.first} to {card.last}; {card.left_out:,} "
             "others were asked at some of these only, and are left out.",
@@ -207,12 +207,6 @@ def _list_survival_cells(each: GroupSurvival) -> tuple[str, ...]:
     name = "all" if each.by is SurvivalGroup.ALL else f"{each.by.value}: {each.name}"
     found = each.survival
     return (name, f"{found.facts:,}", f"{found.lost:,}", format_half_life(found.half_life))
-
-
-def _format_trend(line: Trend | None) -> str:
-    if line is None:
-        return "no trend, for there is one corpus size"
-    return format_slope(line.slope, scale=1, digits=2, unit=" points of 6")
 
 
 def _list_canary_cells(each: WatchedCanary) -> tuple[str, ...]:
