@@ -70,6 +70,16 @@ class BoundsComputed(_JournalEvent, frozen=True, kw_only=True, tag="bounds"):
     reader: ReaderCard | None = None
     """The reader of the ceiling."""
 
+    def get_floor(self, item: str) -> int | None:
+        """Return the points of silence on a question; None if it was not asked."""
+        return None if item not in self.floor else sum(self.floor[item])
+
+    def get_ceiling(self, item: str) -> int | None:
+        """Return the points of the evidence on a question; None if there is no ceiling."""
+        if self.ceiling is None or item not in self.ceiling:
+            return None
+        return sum(self.ceiling[item])
+
 
 class Ingested(_JournalEvent, frozen=True, kw_only=True, tag="ingested"):
     """The system ingested one day."""

@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 from recall_bench.core.event import (
     BoundsComputed,
     Judged,
-    MarkTriple,
     NotAnswered,
     NotJudged,
     TrialResult,
@@ -201,8 +200,8 @@ class TrialRows:
             probabilities=UNSET if verdict is None else _rename_marks(verdict),
             findings=(verdict and verdict.findings) or UNSET,
             rubric=UNSET if verdict is None else _unset_none(verdict.rubric),
-            floor_composite=_sum_marks(None if bounds is None else bounds.floor, item),
-            ceiling_composite=_sum_marks(None if bounds is None else bounds.ceiling, item),
+            floor_composite=UNSET if bounds is None else _unset_none(bounds.get_floor(item)),
+            ceiling_composite=UNSET if bounds is None else _unset_none(bounds.get_ceiling(item)),
             leaked=_unset_none(leaked),
         )
 
@@ -236,10 +235,6 @@ def _rename_marks(verdict: Verdict) -> dict[str, float] | UnsetType:
     if not verdict.probabilities:
         return UNSET
     return {PUBLIC_MARKS.get(mark, mark): share for mark, share in verdict.probabilities.items()}
-
-
-def _sum_marks(marks: Mapping[str, MarkTriple] | None, item: str) -> int | UnsetType:
-    return UNSET if marks is None or item not in marks else sum(marks[item])
 
 
 def _make_passage_rows(passages: Sequence[Passage]) -> tuple[PassageRow, ...] | UnsetType:

@@ -4,14 +4,14 @@ The floor is what silence scores on the same trials, the ceiling what the reader
 evidence of each question in hand. The difference between them is what a memory can contribute.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from recall_bench.core.event import MarkTriple
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
-from recall_bench.metrics.bootstrap import RESAMPLES
+from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
 from recall_bench.metrics.estimate import Estimate, estimate_mean, estimate_ratio
+from recall_bench.runs.trials import TrialRow, map_templates
 
 
 class CountedTrial(NamedTuple):
@@ -23,6 +23,16 @@ class CountedTrial(NamedTuple):
     status: TrialStatus
     leaked: bool | None
     """Whether the answer leaks; None if that could not be noticed."""
+
+
+class BoundedTrial(NamedTuple):
+    """A trial that counts, in points of 6."""
+
+    persona: str
+    item: str
+    points: int
+    floor: int
+    ceiling: int | None
 
 
 class ScoreRange(ComputedRecord, frozen=True, kw_only=True):
@@ -58,49 +68,58 @@ def estimate_score_range(
 
     None if nothing was measured, or a persona has no bounds.
     """
-    points: list[int] = []
-    floors: list[int] = []
-    ceilings: list[int] = []
-    questions: list[str] = []
-    personas: list[str] = []
+    bounded: list[BoundedTrial] = []
     for persona, number, status, _ in trials:
         if status.state not in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
             continue
-        states = scenarios[persona]
-        item, bounds = states.items[number].id, states.bounds
-        if bounds is None or item not in bounds.floor:
+        item, bounds = scenarios[persona].items[number].id, scenarios[persona].bounds
+        if bounds is None or (floor := bounds.get_floor(item)) is None:
             return None
-        points.append(status.composite)
-        floors.append(_sum_marks(bounds.floor[item]))
-        if bounds.ceiling is not None:
-            ceilings.append(_sum_marks(bounds.ceiling[item]))
-        questions.append(str(number))
-        personas.append(persona)
-    templates = {
-        (persona, str(number)): item.template
-        for persona in set(personas)
-        for number, item in enumerate(scenarios[persona].items)
-        if item.template is not None
-    }
+        bounded.append(
+            BoundedTrial(persona, item, status.composite, floor, bounds.get_ceiling(item))
+        )
+    items = {persona: scenarios[persona].items for persona in {each.persona for each in bounded}}
+    return _estimate_bounded(bounded, map_templates(items), resamples)
+
+
+def estimate_row_range(
+    rows: Iterable[TrialRow], templates: TemplateNames, *, resamples: int = RESAMPLES
+) -> ScoreRange | None:
+    """Estimate the range of rows of a table, which may be of several runs.
+
+    None if nothing was measured, or one of them has no floor.
+    """
+    bounded: list[BoundedTrial] = []
+    for row in rows:
+        if row.points is None:
+            continue
+        if row.floor is None:
+            return None
+        trial = row.trial
+        bounded.append(BoundedTrial(trial.scenario, trial.item, row.points, row.floor, row.ceiling))
+    return _estimate_bounded(bounded, templates, resamples)
+
+
+def _estimate_bounded(
+    trials: Sequence[BoundedTrial], templates: TemplateNames, resamples: int
+) -> ScoreRange | None:
+    gained = [float(each.points - each.floor) for each in trials]
+    questions, personas = [each.item for each in trials], [each.persona for each in trials]
     gain = estimate_mean(
-        [float(score - floor) for score, floor in zip(points, floors, strict=True)],
-        questions,
-        personas,
-        is_difference=True,
-        templates=templates,
-        resamples=resamples,
+        gained, questions, personas, is_difference=True, templates=templates, resamples=resamples
     )
     if gain is None:
         return None
-    has_ceiling = len(ceilings) == len(points)
+    ceilings = [each.ceiling for each in trials if each.ceiling is not None]
+    has_ceiling = len(ceilings) == len(trials)
     return ScoreRange(
-        score=sum(points) / len(points),
-        floor=sum(floors) / len(points),
-        ceiling=sum(ceilings) / len(points) if has_ceiling else None,
+        score=sum(each.points for each in trials) / len(trials),
+        floor=sum(each.floor for each in trials) / len(trials),
+        ceiling=sum(ceilings) / len(trials) if has_ceiling else None,
         gain=gain,
         share=estimate_ratio(
-            [float(score - floor) for score, floor in zip(points, floors, strict=True)],
-            [float(ceiling - floor) for ceiling, floor in zip(ceilings, floors, strict=True)],
+            gained,
+            [float(top - each.floor) for top, each in zip(ceilings, trials, strict=True)],
             questions,
             personas,
             templates=templates,
@@ -109,7 +128,3 @@ def estimate_score_range(
         if has_ceiling
         else None,
     )
-
-
-def _sum_marks(marks: MarkTriple) -> int:
-    return sum(marks)

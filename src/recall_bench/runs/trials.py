@@ -69,6 +69,10 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """From 0 to 1, by a dataset's own protocol."""
     leaked: bool | None = None
     """Whether a secret was disclosed; None where none could be, or it could not be noticed."""
+    floor: int | None = None
+    """What silence scores on the question, of six; None where the run has no bounds."""
+    ceiling: int | None = None
+    """What the reader scores with the evidence in hand, of six; None where that is unknown."""
     fault: str | None = None
     """Why it was not answered or not judged."""
 
@@ -142,6 +146,13 @@ class TrialTable:
         }
 
     @cached_property
+    def inventions(self) -> dict[Trial, float]:
+        """1 for every judged answer that is invented, 0 for every other."""
+        return {
+            row.trial: float(row.is_invention) for row in self.rows if row.is_invention is not None
+        }
+
+    @cached_property
     def templates(self) -> TemplateNames:
         """The template of every question that has one."""
         return map_templates(self.items)
@@ -192,7 +203,7 @@ class _RowBuilder:
 
     def _build_rows(self, scenario: str, row: int) -> Iterator[TrialRow]:
         standing = self._standings[scenario]
-        sheet = standing.checkpoint_plans[row]
+        sheet, bounds = standing.checkpoint_plans[row], standing.bounds
         place = (scenario, sheet.checkpoint.label)
         for repeat, number in standing.list_owed_trials(row):
             item = standing.items[number]
@@ -225,6 +236,8 @@ class _RowBuilder:
                 findings=word.findings,
                 score=word.score,
                 leaked=_check_leak(item, word),
+                floor=None if bounds is None else bounds.get_floor(item.id),
+                ceiling=None if bounds is None else bounds.get_ceiling(item.id),
                 fault=word.fault,
             )
 
