@@ -63,10 +63,12 @@ def test_a_better_run_is_called_better_with_its_figures(tmp_path: Path) -> None:
     )
 
     (found,) = report.contrasts
-    low, high = found.overall.comparison.difference.low, found.overall.comparison.difference.high
+    interval = found.overall.comparison.difference.interval
+    assert interval is not None
+    low, high = (100 * end / 6 for end in interval)
     assert report.conclusions[0] == (
-        "B (better 2) is better than A (scripted 1): +1.50 points of 6 "
-        f"(95 % {low:+.2f} to {high:+.2f}), p < 0.001"
+        "B (better 2) is better than A (scripted 1): +25.0 points of 100 "
+        f"(95 % {low:+.1f} to {high:+.1f}), p < 0.001"
     )
     assert found.difference_share == 0.25
     comparison = found.overall.comparison
@@ -89,7 +91,7 @@ def test_the_other_way_round_it_is_worse_by_as_much(tmp_path: Path) -> None:
 
     there, back = compared(first, second), compared(second, first)
 
-    assert "B (scripted 1) is worse than A (better 2): -1.50 points" in back.conclusions[0]
+    assert "B (scripted 1) is worse than A (better 2): -25.0 points" in back.conclusions[0]
     ours, theirs = (report.contrasts[0].overall.comparison for report in (there, back))
     assert ours.p_value == pytest.approx(theirs.p_value)
     assert (ours.wins, ours.losses) == (theirs.losses, theirs.wins)
@@ -99,11 +101,13 @@ def test_a_small_difference_is_not_told_and_what_could_have_been_seen_is(tmp_pat
     report = compared(run(tmp_path / "a", points(2)), run(tmp_path / "b", points(2, q0=6, q1=0)))
 
     assert report.conclusions[0].startswith(
-        "no significant difference between A (scripted 1) and B (scripted 1): +0.08 points of 6"
+        "no significant difference between A (scripted 1) and B (scripted 1): +1.4 points of 100"
     )
     detectable = report.contrasts[0].overall.comparison.detectable
     assert detectable is not None
-    assert f"a difference below {detectable:.2f} could not have been seen" in report.conclusions[0]
+    assert (
+        f"a difference below {100 * detectable / 6:.1f} points could not" in report.conclusions[0]
+    )
 
 
 def test_a_run_is_identical_to_itself(tmp_path: Path) -> None:
@@ -116,7 +120,7 @@ def test_a_run_is_identical_to_itself(tmp_path: Path) -> None:
         "B (scripted 1) and A (scripted 1) are identical: each of the 48 trials that both owe "
         "has the same result"
     )
-    assert "points of 6  " not in render_comparison(report), "there is nothing to look at"
+    assert "points of 100  " not in render_comparison(report), "there is nothing to look at"
 
 
 def test_other_marks_for_the_same_points_are_not_identical(tmp_path: Path) -> None:

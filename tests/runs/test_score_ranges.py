@@ -55,6 +55,19 @@ def test_a_system_that_scores_like_silence_is_not_told_from_it(tmp_path: Path) -
     assert not found.is_below_floor
 
 
+def test_a_system_that_gains_the_same_everywhere_is_told_from_silence(tmp_path: Path) -> None:
+    found = estimates_of(bounded_story(tmp_path, [PERFECT] * QUESTIONS)).estimate_range()
+    assert found is not None
+    assert (found.gain.value, found.is_above_floor) == (5.0, True)
+
+
+def test_silence_itself_is_not_told_from_silence(tmp_path: Path) -> None:
+    silent = [Verdict.of(*SILENT, "")] * QUESTIONS
+    found = estimates_of(bounded_story(tmp_path, silent)).estimate_range()
+    assert found is not None
+    assert (found.gain.value, found.is_above_floor, found.is_below_floor) == (0.0, False, False)
+
+
 def test_a_system_that_invents_every_answer_is_below_silence(tmp_path: Path) -> None:
     nothing, grounded = Verdict.of(0, 0, 0, ""), Verdict.of(0, 0, 1, "")
     found = estimates_of(bounded_story(tmp_path, [nothing, nothing, grounded] * 8)).estimate_range()

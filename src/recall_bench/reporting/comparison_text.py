@@ -12,19 +12,32 @@ from recall_bench.core.plain_text import (
     pick_evenly,
     wrap_text,
 )
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import (
+    OF_100,
     SMALL_MARK,
     format_basis,
-    format_bounds,
     format_delta,
     format_interval,
     format_p,
-    format_percent,
     format_quantity,
+    format_range,
+    format_score,
+    join_words,
 )
-from recall_bench.reporting.groups import describe_population
+from recall_bench.reporting.groups import describe_population, order_categories
+from recall_bench.reporting.headlines import (
+    DOUBT_NOTE,
+    LOW_CEILING_NOTE,
+    NO_BOUNDS,
+    WAY_NOTE,
+    describe_doubts,
+    describe_headline,
+    format_ceiling,
+    format_way,
+    has_low_ceiling,
+    mark_doubt,
+)
 from recall_bench.reporting.run_comparison import (
     ComparisonReport,
     Contrast,
@@ -35,21 +48,25 @@ from recall_bench.reporting.run_comparison import (
 )
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.reporting.tables import Column, Table, render_text
+from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus
 
 _NAME_WIDTH = 26
 _VIEW_WIDTH = 65
 """The columns of a table without its tests."""
+_MAX_RUNS = 4
+"""More runs than this are left out of the table of silence and ceiling."""
 _MAX_ROWS = 15
 """More checkpoints or personas than this are shown as a selection."""
 
 _RANKING = (
     Column("", 4, is_text=True),
     Column("run", _NAME_WIDTH + 4, is_text=True),
-    Column("of 6", 6),
-    Column("95 % interval", 17),
-    Column("to A", 9),
-    Column("p adj.", 10),
+    Column("of 100", 8),
+    Column("95 % interval", 15),
+    Column("of the way", 19),
+    Column("to A", 8),
+    Column("p adj.", 9),
 )
 _TESTS = (Column("p", 8), Column("p adj.", 9), Column("+/=/−", 12), Column("seen", 6))
 
@@ -59,11 +76,15 @@ def render_comparison(report: ComparisonReport) -> str:
     lines = format_heading("Recall Bench · comparison", rule="═")
     if report.is_stub:
         lines.append(STUB_WARNING)
+    named = ((f"{run.letter} ({clean_text(run.system)})", run.bounds) for run in report.runs)
+    for doubt in describe_doubts(named):
+        lines += wrap_text(f"{doubt}.")
     lines.append("")
     for run in report.runs:
         lines += format_fact(run.letter, _describe_run(run))
     if report.ranking:
         lines += ["", *_render_ranking(report)]
+    lines += ["", *_render_bounds(report.runs)]
     for contrast, conclusion in zip(report.contrasts, report.conclusions, strict=True):
         lines += ["", *_render_contrast(contrast, conclusion)]
     if not all(contrast.is_identical for contrast in report.contrasts):
@@ -76,9 +97,8 @@ def _describe_run(run: RunCard) -> str:
     if run.mean is None:
         words.append("no score: nothing was measured")
     else:
-        words.append(f"{run.mean.value:.2f}{format_bounds(run.mean)} of {FULL_MARKS}")
+        words.append(describe_headline(run.mean, run.bounds, run.invented, run.leaked))
         words.append(format_basis(run.mean))
-    words.append(f"hallucination {format_percent(run.hallucination_rate)}")
     words.append(f"judge {run.judge}")
     if run.status is not RunStatus.VALID:
         words.append(f"{run.status.value.upper()} ({run.reason})")
@@ -98,17 +118,80 @@ def _render_ranking(report: ComparisonReport) -> Iterator[str]:
         against = (NO_DATA, NO_DATA)
         if found is not None:
             p_value = found.p_value if found.p_adjusted is None else found.p_adjusted
-            against = format_delta(found.difference.value), format_p(p_value)
+            against = format_delta(found.difference.value * OF_100, 1), format_p(p_value)
         rows.append(
             (
                 str(place),
                 clean_text(f"{rank.letter} {systems[rank.letter]}")[: _NAME_WIDTH + 3],
-                f"{rank.mean.value:.2f}",
-                format_bounds(rank.mean).strip(" ()") or NO_DATA,
+                format_score(rank.mean.value, 1) + mark_doubt(rank.bounds),
+                format_range(rank.mean, scale=OF_100) or NO_DATA,
+                NO_DATA if rank.bounds is None else format_way(rank.bounds),
                 *against,
             )
         )
     yield from render_text(Table(_RANKING, rows, gap=""))
+
+
+def _render_bounds(runs: Sequence[RunCard]) -> Iterator[str]:
+    """Silence and ceiling with the score of each run between them, overall and by category."""
+    bounded = [run for run in runs if run.bounds is not None]
+    if not bounded:
+        yield from format_fact("Silence", NO_BOUNDS)
+        return
+    shown = bounded[:_MAX_RUNS]
+    names = order_categories({name for run in shown for name in run.category_bounds})
+    found = [("overall", [run.bounds for run in shown])]
+    found += [(name, [run.category_bounds.get(name) for run in shown]) for name in names]
+    columns = [Column("score (of the way)", _NAME_WIDTH, is_text=True)]
+    columns += [Column("silence", 9), Column("ceiling", 9)]
+    columns += [Column(run.letter, 12) for run in shown]
+    rows = [_list_bounds(name, ranges) for name, ranges in found]
+    yield from render_text(Table(columns, rows, gap=""), rule="─" * sum(c.width for c in columns))
+    if len(shown) < len(runs):
+        yield f"({len(shown)} of {len(runs)} runs shown; --json has all)"
+    notes = [WAY_NOTE, *_compare_bounds(shown)]
+    known = [each for _, ranges in found for each in ranges if each is not None]
+    if any(map(has_low_ceiling, known)):
+        notes.append(LOW_CEILING_NOTE)
+    if any(map(mark_doubt, known)):
+        notes.append(DOUBT_NOTE)
+    for note in notes:
+        yield from wrap_text(f"{note}.")
+
+
+def _list_bounds(name: str, ranges: Sequence[ScoreRange | None]) -> tuple[str, ...]:
+    """The row of a category; silence and ceiling are those of the first run that has them."""
+    some = next(each for each in ranges if each is not None)
+    cells = (NO_DATA if each is None else _format_between(each) for each in ranges)
+    return (
+        clean_text(name)[: _NAME_WIDTH - 1],
+        format_score(some.floor),
+        format_ceiling(some),
+        *cells,
+    )
+
+
+def _format_between(bounds: ScoreRange) -> str:
+    way = format_way(bounds).partition(" (")[0]
+    return format_score(bounds.score) + mark_doubt(bounds) + f" ({way})" * (way != NO_DATA)
+
+
+def _compare_bounds(runs: Sequence[RunCard]) -> Iterator[str]:
+    """Name the runs whose silence or ceiling is another than that of the first."""
+    first = runs[0]
+    others = [run.letter for run in runs[1:] if not _is_same_range(first, run)]
+    if others:
+        yield (
+            f"Silence and ceiling are those of {first.letter}; {join_words(others)} had other "
+            "trials or another reader, and the lines above have their own"
+        )
+
+
+def _is_same_range(first: RunCard, second: RunCard) -> bool:
+    ours, theirs = first.bounds, second.bounds
+    if ours is None or theirs is None:
+        return False
+    return (ours.floor, ours.ceiling) == (theirs.floor, theirs.ceiling)
 
 
 def _render_contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
@@ -125,11 +208,17 @@ def _render_contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
         return
     yield from format_fact("Effect", _describe_effect(contrast))
     yield ""
-    yield from _render_parts("points of 6", contrast, [contrast.overall, *contrast.categories])
-    rates = [part for part in (contrast.hallucination, contrast.leaks) if part is not None]
+    yield from _render_parts(
+        "points of 100", contrast, [contrast.overall, *contrast.categories], scale=OF_100
+    )
+    rates = [
+        part.replace(name=name)
+        for name, part in (("invented", contrast.inventions), ("leaked", contrast.leaks))
+        if part is not None
+    ]
     if rates:
         yield ""
-        yield from _render_parts("% of answers", contrast, rates, scale=100, digits=1)
+        yield from _render_parts("% of answers", contrast, rates, scale=100)
     yield from _render_views("checkpoint", contrast.checkpoints, contrast.letter)
     if len(contrast.personas) > 1:
         yield from _render_views("persona", contrast.personas, contrast.letter)
@@ -150,13 +239,11 @@ def _describe_pairs(contrast: Contrast) -> str:
 
 def _describe_effect(contrast: Contrast) -> str:
     found = contrast.overall.comparison
-    share = format_delta(100 * contrast.difference_share, 1)
-    words = (
-        f"{format_delta(found.difference.value)} points of {FULL_MARKS}, {share} % of full marks"
-    )
+    words = f"{format_delta(found.difference.value * OF_100, 1)} points of 100"
     words += f" · {found.wins} questions went better, {found.losses} worse, {found.ties} alike"
     if found.detectable is not None:
-        words += f" · a difference of {found.detectable:.2f} is seen four times in five"
+        seen = format_score(found.detectable, 1)
+        words += f" · a difference of {seen} points is seen four times in five"
     return words
 
 
@@ -164,15 +251,11 @@ def _render_parts(
     head: str,
     contrast: Contrast,
     parts: Sequence[ContrastPart],
-    scale: float = 1,
-    digits: int = 2,
+    scale: float,
 ) -> list[str]:
     """The parts with their tests."""
     rows = [
-        (
-            *_list_figures(part, part.comparison.difference, scale, digits),
-            *_list_tests(part, scale, digits),
-        )
+        (*_list_figures(part, part.comparison.difference, scale), *_list_tests(part, scale))
         for part in parts
     ]
     table = Table((*_list_columns(head, contrast.letter), *_TESTS), rows, gap="")
@@ -183,7 +266,7 @@ def _render_views(kind: str, views: Sequence[ContrastView], letter: str) -> Iter
     """The views, or an even selection of many."""
     yield ""
     places = pick_evenly(len(views), _MAX_ROWS)
-    rows = [_list_figures(views[place], views[place].difference) for place in places]
+    rows = [_list_figures(views[place], views[place].difference, OF_100) for place in places]
     table = Table(_list_columns(f"by {kind}", letter), rows, gap="")
     yield from render_text(table, rule="─" * _VIEW_WIDTH)
     if len(places) < len(views):
@@ -202,24 +285,24 @@ def _list_columns(head: str, letter: str) -> tuple[Column, ...]:
 
 
 def _list_figures(
-    part: ContrastPart | ContrastView, difference: Estimate, scale: float = 1, digits: int = 2
+    part: ContrastPart | ContrastView, difference: Estimate, scale: float
 ) -> tuple[str, ...]:
     return (
         clean_text(part.name)[: _NAME_WIDTH - 1],
         f"{difference.questions}{SMALL_MARK if difference.is_small else ''}",
-        f"{scale * part.first:.{digits}f}",
-        f"{scale * part.second:.{digits}f}",
-        format_delta(scale * difference.value, digits),
-        format_interval(difference, digits, scale) or NO_DATA,
+        f"{scale * part.first:.1f}",
+        f"{scale * part.second:.1f}",
+        format_delta(scale * difference.value, 1),
+        format_interval(difference, 1, scale) or NO_DATA,
     )
 
 
-def _list_tests(part: ContrastPart, scale: float, digits: int) -> tuple[str, ...]:
+def _list_tests(part: ContrastPart, scale: float) -> tuple[str, ...]:
     found = part.comparison
     adjusted = NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted)
     if found.p_adjusted is not None and is_significant(found):
         adjusted += "*"
-    seen = NO_DATA if found.detectable is None else f"{scale * found.detectable:.{digits}f}"
+    seen = NO_DATA if found.detectable is None else f"{scale * found.detectable:.1f}"
     return format_p(found.p_value), adjusted, f"{found.wins}/{found.ties}/{found.losses}", seen
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from recall_bench.metrics.estimate import Estimate
     from recall_bench.runs.score_ranges import ScoreRange
 
+DOUBT_MARK: Final = "~"
+DOUBT_NOTE: Final = f"{DOUBT_MARK} cannot be told from silence, or is below it"
 LOW_CEILING: Final = 50.0
 """Below this many points of 100 the ceiling says more of the reader than of the memory."""
 LOW_CEILING_MARK: Final = "^"
@@ -118,6 +120,11 @@ def describe_doubt(bounds: "ScoreRange | None") -> str | None:
     if bounds.is_below_floor:
         return "scores below a memory that knows nothing"
     return "cannot be told from a memory that knows nothing"
+
+
+def mark_doubt(bounds: "ScoreRange | None") -> str:
+    """The mark of a score that is no better than silence; empty if it is."""
+    return "" if describe_doubt(bounds) is None else DOUBT_MARK
 
 
 def describe_doubts(systems: Iterable[tuple[str, "ScoreRange | None"]]) -> Iterator[str]:

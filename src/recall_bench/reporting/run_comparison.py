@@ -1,6 +1,7 @@
 """Runs against a baseline, trial by trial: differences, intervals, p-values, and a conclusion."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
@@ -19,10 +20,12 @@ from recall_bench.metrics.comparison import (
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, Limits
 from recall_bench.metrics.power import ALPHA, find_fewest_questions
 from recall_bench.reporting.formats import (
+    OF_100,
     format_card,
     format_delta,
     format_interval,
     format_p,
+    format_score,
     join_words,
 )
 from recall_bench.reporting.groups import (
@@ -38,8 +41,9 @@ from recall_bench.reporting.run_pairs import (
     find_differences,
     pair_trials,
 )
-from recall_bench.runs.estimates import POINTS, RATE
+from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.runs.trials import TrialTable, explain_missing_marks, read_trials
 
@@ -58,7 +62,16 @@ class RunCard(ComputedRecord, frozen=True, kw_only=True):
     """The diagnosis of `doctor` before the run; None if there was none."""
     mean: Estimate | None
     """Points of six over all trials that count; None if there are none."""
+    bounds: ScoreRange | None
+    """The same between silence and ceiling; None where the run has neither."""
+    category_bounds: Mapping[str, ScoreRange]
+    """The same by category."""
+    invented: Estimate | None
+    """The share of judged answers that are invented."""
+    leaked: Estimate | None
+    """The share of guarded answers that leak."""
     hallucination_rate: float | None
+    """The share of judged answers that are invented or leak."""
     owed: int
 
 
@@ -107,7 +120,9 @@ class Contrast(ComputedRecord, frozen=True, kw_only=True):
     checkpoints: tuple[ContrastView, ...]
     personas: tuple[ContrastView, ...]
     hallucination: ContrastPart | None
-    """The share of hallucinated answers among those judged in both; None if there are none."""
+    """The share of ungrounded answers among those judged in both; None if there are none."""
+    inventions: ContrastPart | None
+    """The share of invented answers among those judged in both; None if there are none."""
     leaks: ContrastPart | None
     """The share of leaks among the guarded answers in both; None if there are none."""
 
@@ -117,6 +132,8 @@ class RunRank(Record, frozen=True, kw_only=True):
 
     letter: str
     mean: Estimate
+    bounds: ScoreRange | None
+    """The same between silence and ceiling."""
 
 
 class ComparisonReport(Record, frozen=True, kw_only=True):
@@ -147,6 +164,7 @@ def compare_pair(
     """The second run against the first; UsageError if no trial has a mark in both."""
     points = _PairedMarks(pairs, first.points, second.points, POINTS, resamples)
     grounded = _PairedMarks(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
+    invented = _PairedMarks(pairs, first.inventions, second.inventions, RATE, resamples)
     guarded = _PairedMarks(pairs, first.leaks, second.leaks, RATE, resamples)
     overall = points.compare_all("overall")
     if overall is None:
@@ -174,6 +192,7 @@ def compare_pair(
             [card.id for card in first.plan.scenarios], lambda trial: trial.scenario
         ),
         hallucination=grounded.compare_all("hallucination"),
+        inventions=invented.compare_all("invented"),
         leaks=guarded.compare_all("leaks"),
     )
 
@@ -299,8 +318,8 @@ def is_significant(comparison: PairedComparison) -> bool:
 
 def describe_difference(comparison: PairedComparison) -> str:
     """The difference with its interval and its p-value."""
-    words = f"{format_delta(comparison.difference.value)} points of {FULL_MARKS}"
-    if (interval := format_interval(comparison.difference)) is not None:
+    words = f"{format_delta(comparison.difference.value * OF_100, 1)} points of 100"
+    if (interval := format_interval(comparison.difference, 1, OF_100)) is not None:
         words += f" ({comparison.difference.level:.0%}".replace("%", " %") + f" {interval})"
     words += f", {format_p(comparison.p_value, sign=True)}"
     if comparison.p_adjusted is not None:
@@ -329,7 +348,8 @@ def _describe_limit(found: PairedComparison) -> str:
         return "; every question has the same points"
     if found.detectable is None:
         return "; with so few questions no difference can be shown"
-    return f"; a difference below {found.detectable:.2f} could not have been seen reliably"
+    seen = format_score(found.detectable, 1)
+    return f"; a difference below {seen} points could not have been seen reliably"
 
 
 def compare_runs(
@@ -349,18 +369,7 @@ def compare_runs(
             raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
     letters = [_name_letter(number) for number in range(len(folders))]
     runs = tuple(
-        _describe_run(
-            letter,
-            folder,
-            summary,
-            estimate_marks(
-                table.points,
-                limits=POINTS,
-                templates=table.templates,
-                missing=summary.overall.missing,
-                resamples=resamples,
-            ),
-        )
+        _describe_run(letter, folder, summary, table, resamples)
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
     )
     pairs = [pair_trials(tables[0], table) for table in tables[1:]]
@@ -398,9 +407,15 @@ def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -
 
 
 def _describe_run(
-    letter: str, folder: RunFolder, summary: Summary, mean: Estimate | None
+    letter: str, folder: RunFolder, summary: Summary, table: TrialTable, resamples: int
 ) -> RunCard:
-    tally = summary.overall
+    tally, templates = summary.overall, table.templates
+    estimate = partial(estimate_marks, templates=templates, resamples=resamples)
+    groups = group_by(table.rows, lambda row: row.category)
+    ranges = {
+        name: estimate_row_range(groups[name], templates, resamples=min(resamples, CELL_RESAMPLES))
+        for name in order_categories(groups)
+    }
     return RunCard(
         letter=letter,
         folder=str(folder.path),
@@ -409,7 +424,11 @@ def _describe_run(
         status=summary.validity.status,
         reason=summary.validity.reason,
         health=None if folder.diagnosis is None else folder.diagnosis.health,
-        mean=mean,
+        mean=estimate(table.points, limits=POINTS, missing=tally.missing),
+        bounds=estimate_row_range(table.rows, templates, resamples=resamples),
+        category_bounds={name: found for name, found in ranges.items() if found is not None},
+        invented=estimate(table.inventions, limits=RATE),
+        leaked=estimate(table.leaks, limits=RATE),
         hallucination_rate=tally.hallucination_rate,
         owed=tally.owed,
     )
@@ -454,21 +473,18 @@ def _rank_runs(
     resamples: int,
 ) -> tuple[RunRank, ...]:
     """Rank by the trials that all runs have a mark for; empty if there are none."""
-    points = [table.points for table in tables]
     common = frozenset.intersection(
-        *(frozenset(each) for each in points), *(found.trials for found in pairs)
+        *(frozenset(table.points) for table in tables), *(found.trials for found in pairs)
     )
-    shared = ({t: mark for t, mark in marks.items() if t in common} for marks in points)
-    ranks = [
-        RunRank(letter=letter, mean=mean)
-        for letter, marks in zip(letters, shared, strict=True)
-        if (
-            mean := estimate_marks(
-                marks, limits=POINTS, templates=tables[0].templates, resamples=resamples
-            )
-        )
-        is not None
-    ]
+    ranks: list[RunRank] = []
+    for letter, table in zip(letters, tables, strict=True):
+        marks = {trial: mark for trial, mark in table.points.items() if trial in common}
+        rows = [row for row in table.rows if row.trial in common]
+        templates = tables[0].templates
+        mean = estimate_marks(marks, limits=POINTS, templates=templates, resamples=resamples)
+        if mean is not None:
+            bounds = estimate_row_range(rows, templates, resamples=resamples)
+            ranks.append(RunRank(letter=letter, mean=mean, bounds=bounds))
     return tuple(sorted(ranks, key=lambda rank: -rank.mean.value))
 
 

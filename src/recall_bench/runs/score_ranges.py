@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
+from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
 from recall_bench.metrics.estimate import Estimate, estimate_mean, estimate_ratio
 from recall_bench.runs.trials import TrialRow, map_templates
@@ -106,7 +107,13 @@ def _estimate_bounded(
     gained = [float(each.points - each.floor) for each in trials]
     questions, personas = [each.item for each in trials], [each.persona for each in trials]
     gain = estimate_mean(
-        gained, questions, personas, is_difference=True, templates=templates, resamples=resamples
+        gained,
+        questions,
+        personas,
+        limits=(-FULL_MARKS, FULL_MARKS),
+        is_difference=True,
+        templates=templates,
+        resamples=resamples,
     )
     if gain is None:
         return None
