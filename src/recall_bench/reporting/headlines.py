@@ -1,7 +1,7 @@
 """What every report says first: the score, silence, the ceiling, inventions and leaks."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.reporting.formats import (
@@ -102,12 +102,20 @@ def describe_place(bounds: "ScoreRange") -> str:
     return "above ceiling" if is_past else NO_DATA
 
 
-def has_low_ceiling(bounds: "ScoreRange") -> bool:
+class HasCeiling(Protocol):
+    """A range in points of 6."""
+
+    @property
+    def ceiling(self) -> float | None:
+        """None where it was not computed."""
+
+
+def has_low_ceiling(bounds: HasCeiling) -> bool:
     """Whether the reader does not get half of the points even with the evidence in hand."""
     return bounds.ceiling is not None and bounds.ceiling * OF_100 < LOW_CEILING
 
 
-def format_ceiling(bounds: "ScoreRange") -> str:
+def format_ceiling(bounds: HasCeiling) -> str:
     """The ceiling in points of 100, marked where it is low."""
     mark = LOW_CEILING_MARK if has_low_ceiling(bounds) else ""
     return format_score(bounds.ceiling) + mark

@@ -23,6 +23,7 @@ from tests.written_runs import (
     POOR,
     Story,
     ada_story,
+    bounded_story,
     plan_of,
     trial,
 )
@@ -37,10 +38,11 @@ def all_three(story: Story) -> tuple[HeatmapData, HeatmapData, HeatmapData]:
 
 
 def measured(data: HeatmapData) -> list[tuple[float | None, int, int | None]]:
-    """All cells without what only some files know."""
+    """All scores without what only some files know."""
     return [
         (None if cell.score is None else round(cell.score, 9), cell.count, cell.eligible)
-        for cell in data.all_cells
+        for row in (*data.cells, data.overall)
+        for cell in row
     ]
 
 
@@ -82,13 +84,30 @@ def test_folder_result_and_progress_agree(tmp_path: Path) -> None:
     folder, result, progress = all_three(story)
 
     assert folder.invalid == "2 of 10 trials failed, budget 5 %"
-    assert [cell.score for cell in result.hallucination] == pytest.approx(
-        [cell.score for cell in folder.hallucination]
-    )
-    rates = tuple(replace(cell, score=1.0) for cell in folder.hallucination)
-    assert tuple(replace(cell, score=1.0) for cell in result.hallucination) == rates
-    assert folder == replace(result, hallucination=folder.hallucination)
+    assert [rate.name for rate in folder.rates] == ["invented", "leaked"]
+    assert folder == replace(result, rates=folder.rates)
+    for one, other in zip(folder.rates, result.rates, strict=True):
+        assert [cell.score for cell in one.cells] == pytest.approx([c.score for c in other.cells])
+        assert [replace(c, score=None) for c in one.cells] == [
+            replace(c, score=None) for c in other.cells
+        ]
+    (together,) = progress.rates
+    assert together.name == "invented or leaked"
     assert measured(folder) == measured(progress)
+
+
+def test_headline_and_bounds_are_the_same_from_folder_and_result(tmp_path: Path) -> None:
+    story = bounded_story(tmp_path, [PERFECT, POOR, PERFECT, INVENTED] * 6, ceiling=(2, 1, 1))
+
+    folder, result, progress = all_three(story)
+
+    assert folder.headline is not None
+    assert folder.headline.startswith("79 of 100 (65 to 90) · silence 17 · ceiling 67 · ")
+    assert folder.headline.endswith(" · invented 25 %")
+    assert result.headline == folder.headline
+    assert folder.overall_bounds == (1.0, 4.0)
+    assert (result.bounds, result.overall_bounds) == (folder.bounds, folder.overall_bounds)
+    assert (progress.headline, progress.overall_bounds) == (None, None)
 
 
 def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
@@ -98,7 +117,7 @@ def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
     for data in all_three(story):
         assert (data.done, data.planned_checkpoints) == (1, 2)
         assert data.columns == ("2d", "4d")
-        assert data.overall[0].score == 6.0
+        assert data.overall[0].score == 100.0
         assert data.overall[1].score is None
 
 
@@ -185,15 +204,16 @@ def test_columns_go_by_days_and_cells_by_label(tmp_path: Path) -> None:
 
     assert data.columns == ("30d", "60d")
     row = data.cells[data.categories.index("synthesis")]
-    assert [(cell.score, cell.count) for cell in row] == [(5.0, 3), (2.0, 4)]
-    assert [cell.score for cell in data.hallucination] == [25.0, 25.0]
+    assert [cell.score for cell in row] == pytest.approx([100 * 5 / 6, 100 * 2 / 6])
+    assert [cell.count for cell in row] == [3, 4]
+    assert [cell.score for cell in data.rates[0].cells] == [25.0, 25.0]
 
 
 def test_a_mean_over_nothing_is_no_measurement(tmp_path: Path) -> None:
     data = read(tmp_path, original(part("30d", 30, 0, 0, hallucinationRate=0)))
 
     assert data.overall[0].score is None
-    assert data.hallucination[0].score is None
+    assert data.rates[0].cells[0].score is None
     assert data.cells[0][0].eligible == 0
 
 
@@ -209,7 +229,7 @@ def test_either_name_of_the_reference_is_accepted(tmp_path: Path, key: str) -> N
 
     data = read(tmp_path, original(part("30d", 30, 5.0, 3, questionResults=[row])))
 
-    assert data.overall[0].score == 5.0
+    assert data.overall[0].score == pytest.approx(100 * 5 / 6)
 
 
 def test_a_run_without_a_judge_that_scored_nothing_is_a_stub(tmp_path: Path) -> None:
@@ -228,7 +248,7 @@ def test_personas_are_pooled_by_their_questions(tmp_path: Path) -> None:
 
     data = read(tmp_path, result)
 
-    assert (data.overall[0].score, data.overall[0].count) == (3.0, 4)
+    assert (data.overall[0].score, data.overall[0].count) == (50.0, 4)
     assert data.overall[0].eligible == 10
 
 
@@ -261,7 +281,7 @@ def test_a_repeated_checkpoint_holds_as_last_written(tmp_path: Path) -> None:
         checkpoint("30d", 30, 5.0, 3),
     )
 
-    assert data.overall[0].score == 5.0
+    assert data.overall[0].score == pytest.approx(100 * 5 / 6)
     assert (data.done, data.planned_checkpoints) == (1, 2)
 
 
@@ -314,8 +334,8 @@ def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
     assert (data.done, data.planned_checkpoints) == (30, 30)
     assert len(data.categories) == 8
     assert sum(cell.count for cell in data.overall) == 1639
-    assert data.cells[0][0].score == 6.0
+    assert data.cells[0][0].score == 100.0
     assert data.cells[1][0].eligible == 0
-    assert data.hallucination[2].score == pytest.approx(100 * 2 / 24)
+    assert data.rates[0].cells[2].score == pytest.approx(100 * 2 / 24)
     assert not data.is_stub
     assert (tmp_path / "heatmap.png").stat().st_size > 10_000

@@ -23,13 +23,15 @@ from recall_bench.reporting.heatmap.colours import (
     colour_score,
     compute_contrast,
 )
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RateRow
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec, draw_picture
 from recall_bench.reporting.pictures import estimate_width, wrap_lines
 
-MEASURED = PictureCell(score=4.5, count=27, eligible=30, low=3.9, high=5.0, questions=25, missing=2)
-FEW = PictureCell(score=2.0, count=38, eligible=40, low=0.4, high=5.7, questions=19, missing=0)
-FOREIGN = PictureCell(score=4.5, count=27, eligible=30)
+MEASURED = PictureCell(
+    score=75.0, count=27, eligible=30, low=65.0, high=83.0, questions=25, missing=2
+)
+FEW = PictureCell(score=33.4, count=38, eligible=40, low=6.6, high=95.0, questions=19, missing=0)
+FOREIGN = PictureCell(score=75.0, count=27, eligible=30)
 RATE = PictureCell(score=12.5, count=27, eligible=30, low=3.6, high=28.2, questions=25, missing=2)
 UNASKED = PictureCell(score=None, count=0, eligible=9)
 NOT_ELIGIBLE = PictureCell(score=None, count=0, eligible=0)
@@ -43,7 +45,7 @@ def make_heatmap(row: tuple[PictureCell, ...] = (MEASURED,), **changes: Any) -> 
         columns=tuple(f"{7 * (i + 1)}d" for i in range(len(row))),
         cells=(row,),
         overall=(MEASURED,) * len(row),
-        hallucination=(RATE,) * len(row),
+        rates=(RateRow("invented", (RATE,) * len(row)),),
         done=len(row),
         planned_checkpoints=len(row),
         intervals="95 % bootstrap interval over questions (seed 42)",
@@ -87,16 +89,16 @@ def list_tagged(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Ele
 def test_a_measured_cell_shows_its_mean_its_interval_and_its_questions() -> None:
     data = make_heatmap()
 
-    assert list_texts(data) == {"4.5", "3.9–5.0 · n 25", "12.5 %", "4–28 · n 25"}
-    assert [cell["value"] for cell in list_cells(data)] == [4.5, 4.5, 12.5]
+    assert list_texts(data) == {"75", "65–83 · n 25", "12.5 %", "4–28 · n 25"}
+    assert [cell["value"] for cell in list_cells(data)] == [75.0, 75.0, 12.5]
 
 
 @pytest.mark.parametrize(
     ("columns", "shown", "hidden"),
     [
-        (10, {"3.9–5.0 · n 25"}, {"n 25"}),
-        (20, {"3.9–5.0", "n 25"}, {"3.9–5.0 · n 25"}),
-        (36, {"4.5", "n 25"}, {"3.9–5.0"}),
+        (10, {"65–83 · n 25"}, {"n 25"}),
+        (20, {"65–83", "n 25"}, {"65–83 · n 25"}),
+        (36, {"75", "n 25"}, {"65–83"}),
     ],
 )
 def test_cells_say_as_much_as_they_have_room_for(
@@ -116,7 +118,7 @@ def test_narrow_cells_hold_no_text() -> None:
 
 @pytest.mark.parametrize("columns", [1, 4, 10, 20, 36])
 def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
-    wide = replace(MEASURED, score=5.5, low=5.1, high=5.9, count=9999, questions=4321)
+    wide = replace(MEASURED, score=92.0, low=85.0, high=98.0, count=9999, questions=4321)
     data = make_heatmap((wide,) * columns)
     width = list_views(data)[0]["width"]["step"]
     words = {line for cell in list_cells(data)[:columns] for line in cell["details"]}
@@ -129,7 +131,7 @@ def test_a_cell_over_few_questions_is_marked_however_many_trials_it_has() -> Non
     enough = replace(FEW, questions=20)
     data = make_heatmap((FEW, enough, MEASURED))
 
-    assert {"0.4–5.7 · n 19!", "0.4–5.7 · n 20"} <= list_texts(data)
+    assert {"7–95 · n 19!", "7–95 · n 20"} <= list_texts(data)
     assert [cell["is_small"] for cell in list_cells(data)[:3]] == [True, False, False]
 
 
@@ -157,23 +159,23 @@ def test_where_there_is_no_text_a_cell_over_few_questions_is_half_as_high(tmp_pa
 
 def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
     row = (MEASURED, FEW, UNASKED, NOT_ELIGIBLE, FOREIGN)
-    sure, unsure = "95 % interval 3.90 to 5.00", "95 % interval 0.40 to 5.70"
+    sure, unsure = "95 % interval 65.0 to 83.0", "95 % interval 6.6 to 95.0"
     few = "fewer than 20 questions: the interval is unreliable"
 
     said = [cell["description"] for cell in list_cells(make_heatmap(row))]
 
     assert said[:5] == [
-        f"Factual recall, 7d: 4.50 of 6 · {sure} · 25 questions · 27 trials · 2 missing",
-        f"Factual recall, 14d: 2.00 of 6 · {unsure} · 19 questions · 38 trials · 0 missing · {few}",
+        f"Factual recall, 7d: 75.0 of 100 · {sure} · 25 questions · 27 trials · 2 missing",
+        f"Factual recall, 14d: 33.4 of 100 · {unsure} · 19 questions · 38 trials · 0 missing · {few}",
         "Factual recall, 21d: not measured",
         "Factual recall, 28d: no question eligible yet",
-        "Factual recall, 35d: 4.50 of 6 · 27 trials",
+        "Factual recall, 35d: 75.0 of 100 · 27 trials",
     ]
-    assert said[-1].startswith("Hallucination, 35d: 12.5 % · 95 % interval 3.6 to 28.2 %")
+    assert said[-1].startswith("Invented, 35d: 12.5 % · 95 % interval 3.6 to 28.2 %")
 
 
 def test_every_cell_of_a_drawing_has_its_colour_and_its_tooltip(tmp_path: Path) -> None:
-    row = (MEASURED, replace(MEASURED, score=1.5), UNASKED, NOT_ELIGIBLE)
+    row = (MEASURED, replace(MEASURED, score=25.0), UNASKED, NOT_ELIGIBLE)
     root = draw_svg(make_heatmap(row, categories=('a<"b"',)), tmp_path)
 
     found = {
@@ -183,11 +185,11 @@ def test_every_cell_of_a_drawing_has_its_colour_and_its_tooltip(tmp_path: Path) 
     }
 
     assert len(found) == 4 * 3
-    assert find_distance(found['A<"b", 7d'], colour_score(4.5, 6)) < 6
+    assert find_distance(found['A<"b", 7d'], colour_score(75, 100)) < 6
     assert find_distance(found['A<"b", 14d'], colour_score(1.5, 6)) < 6
     assert found['A<"b", 21d'] == NO_DATA_FILL
     assert found['A<"b", 28d'] == NOT_YET
-    assert find_distance(found["Hallucination, 7d"], colour_rate(0.125)) < 6
+    assert find_distance(found["Invented, 7d"], colour_rate(0.125)) < 6
 
 
 def find_distance(drawn: str, wanted: str) -> int:
@@ -210,13 +212,13 @@ def test_a_cell_never_measured_has_no_value_and_no_text() -> None:
     cells = list_cells(make_heatmap((MEASURED, UNASKED, NOT_ELIGIBLE, MEASURED)))[:4]
 
     assert [cell.get("state") for cell in cells] == [None, "empty", "early", None]
-    assert [cell.get("mean") for cell in cells] == ["4.5", None, None, "4.5"]
+    assert [cell.get("mean") for cell in cells] == ["75", None, None, "75"]
     assert compute_contrast(NOT_YET_BORDER, "#ffffff") > 2
     assert compute_contrast(NO_DATA_FILL, NOT_YET) > 1.7
 
 
 def test_every_cell_keeps_its_own_row_and_column() -> None:
-    scores = (1.0, 2.0, 3.0, 4.0, 5.0)
+    scores = (10.0, 30.0, 50.0, 70.0, 90.0)
     row = tuple(PictureCell(score=score, count=5, eligible=5) for score in scores)
 
     cells = list_cells(make_heatmap(row))[:5]
@@ -232,7 +234,12 @@ def test_two_categories_that_read_alike_stay_two_rows() -> None:
 
 
 def test_the_legend_explains_every_state() -> None:
-    usual = ["mean score, of 6", "hallucination, %", "not measured", "no question eligible yet"]
+    usual = [
+        "score, points of 100",
+        "invented, leaked, %",
+        "not measured",
+        "no question eligible yet",
+    ]
     how = "a–b: 95 % bootstrap interval over questions (seed 42)"
     few = "under 20 questions, interval unreliable"
 
@@ -317,7 +324,7 @@ def test_an_svg_can_be_listened_to(tmp_path: Path) -> None:
 
     assert root.attrib["role"] == "img"
     assert title.text == "bm25 1: recall by category and checkpoint"
-    assert (described.text or "").endswith("Overall: 7d 4.5 (3.9 to 5.0), 14d 4.5 (3.9 to 5.0)")
+    assert (described.text or "").endswith("Overall: 7d 75 (65 to 83), 14d 75 (65 to 83)")
     assert not [node for node in root.iter() if "aria-label" in node.attrib]
 
 
@@ -342,3 +349,35 @@ def test_the_bundled_font_is_there() -> None:
         return bytes(vl_convert.vegalite_to_png(chart))
 
     assert draw_ink("Recall") != draw_ink("") != draw_ink("Precision")
+
+
+def test_silence_and_ceiling_stand_beside_their_rows() -> None:
+    data = make_heatmap(
+        bounds={"factual-recall": RowBounds(1.0, 2.4)}, overall_bounds=RowBounds(1.2, 4.8)
+    )
+
+    beside = [
+        (value.get("row"), value.get("figure") or value["head"])
+        for view in list_views(data)
+        for layer in view["layer"]
+        for value in layer.get("data", {}).get("values", [])
+    ]
+
+    assert beside == [
+        ("Factual recall", "17"),
+        (None, "silence"),
+        ("Factual recall", "40^"),
+        (None, "ceiling"),
+        ("Overall", "20"),
+        ("Overall", "80"),
+    ]
+
+
+def test_rows_without_a_measurement_are_left_out() -> None:
+    data = make_heatmap(
+        categories=("factual-recall", "synthesis"),
+        cells=((MEASURED,), (UNASKED,)),
+        rates=(RateRow("invented", (RATE,)), RateRow("leaked", (UNASKED,))),
+    )
+
+    assert [cell["row"] for cell in list_cells(data)] == ["Factual recall", "Overall", "Invented"]

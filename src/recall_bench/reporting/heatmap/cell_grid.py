@@ -32,6 +32,9 @@ TITLE_SIZE, LABEL_SIZE, AXIS_SIZE, NOTICE_SIZE = 21.0, 13.0, 11.5, 14.0
 NARROWEST_TEXT: Final = 25.0
 """Cells narrower than this hold no text."""
 
+SIDE_WIDTH: Final = 58.0
+"""The width of a column beside the cells."""
+
 _STOPS = 24
 """Colours between which a scale is drawn in straight lines."""
 _TEXT_MARGIN = 6.0
@@ -71,6 +74,16 @@ class GridCell:
     is_early: bool = False
     """Whether there is no question yet, where nothing was measured."""
     description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideColumn:
+    """Figures without a colour, to the right of the cells."""
+
+    head: str
+    """Stands above the figures; empty where a view above has it."""
+    figures: Mapping[str, str]
+    """By row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +147,9 @@ def build_grid(
     scale: Channels,
     x_axis: Channels | None = None,
     y_axis: Channels | None = None,
+    side: Sequence[SideColumn] = (),
 ) -> View:
-    """One view: a coloured cell with its text for each row and column."""
+    """One view: a coloured cell with its text for each row and column, and columns beside them."""
     across, down = style.gap / style.cell, style.gap / style.row
     x = _build_band("column", columns, across)
     y = _build_band("row", rows, down)
@@ -144,7 +158,12 @@ def build_grid(
         "width": {"step": style.cell},
         "height": {"step": style.row},
         "encoding": {"x": {**x, "axis": x_axis}, "y": {**y, "axis": y_axis}},
-        "layer": [*_draw_gaps(style), *_draw_values(style, scale), *_draw_text(style, x, y)],
+        "layer": [
+            *_draw_gaps(style),
+            *_draw_values(style, scale),
+            *_draw_text(style, x, y),
+            *_draw_side(side, len(columns) * style.cell, y),
+        ],
     }
 
 
@@ -381,6 +400,31 @@ def _draw_text(style: GridStyle, x: View, y: View) -> list[View]:
         _draw(_MEASURED, details, {**colour, "text": {"field": "details"}}),
         _draw("datum.is_small", corner, {**colour, **ends}),
     ]
+
+
+def _draw_side(side: Sequence[SideColumn], width: float, y: View) -> list[View]:
+    """Columns of figures at the right, each below its head."""
+    text = {"type": "text", "align": "right", "baseline": "middle", "aria": False, "color": INK}
+    layers: list[View] = []
+    for place, column in enumerate(side, start=1):
+        x = {"value": width + place * SIDE_WIDTH}
+        values = [{"row": row, "figure": figure} for row, figure in column.figures.items()]
+        layers.append(
+            {
+                "data": {"values": values},
+                "mark": {**text, "fontSize": MEAN_SIZE},
+                "encoding": {"x": x, "y": y, "text": {"field": "figure"}},
+            }
+        )
+        if column.head:
+            layers.append(
+                {
+                    "data": {"values": [{"head": column.head}]},
+                    "mark": {**text, "fontSize": AXIS_SIZE, "color": MUTED},
+                    "encoding": {"x": x, "y": {"value": -9}, "text": {"field": "head"}},
+                }
+            )
+    return layers
 
 
 def _draw(test: str, mark: Channels, channels: Channels) -> View:

@@ -1,11 +1,11 @@
 """The data of a heatmap picture, from a run folder or from files of the public format."""
 
 import mmap
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -13,9 +13,10 @@ from msgspec import Meta
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.memory import Asker
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
-from recall_bench.metrics.bootstrap import SEED
-from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
-from recall_bench.reporting.formats import format_card
+from recall_bench.metrics.bootstrap import LEVEL, SEED
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
+from recall_bench.reporting.formats import OF_100, format_card
+from recall_bench.reporting.headlines import describe_headline
 from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates
 from recall_bench.runs.result_format import (
     CheckpointFigures,
@@ -29,6 +30,7 @@ from recall_bench.runs.result_format import (
     RunSettingRow,
 )
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import (
     STUB,
     PersonaSummary,
@@ -38,13 +40,17 @@ from recall_bench.runs.summary import (
     summarise,
 )
 
+INVENTED: Final = "invented"
+LEAKED: Final = "leaked"
+UNGROUNDED: Final = "invented or leaked"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureCell:
     """One measurement."""
 
     score: float | None
-    """Mean points of six, or percent of judged answers; None if nothing was heatmap."""
+    """Mean points of 100, or percent of answers; None if nothing was measured."""
     count: int
     """How many trials the mean is over."""
     eligible: int | None = None
@@ -67,11 +73,27 @@ class PictureCell:
         return self.score is not None and asked < FEW_QUESTIONS
 
 
+class RowBounds(NamedTuple):
+    """Silence and ceiling of a row, over all checkpoints together, in points of 6."""
+
+    floor: float
+    ceiling: float | None
+
+
+class RateRow(NamedTuple):
+    """Answers of one kind, in percent."""
+
+    name: str
+    cells: tuple[PictureCell, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatmapData:
     """Everything that a picture shows."""
 
     title: str
+    headline: str | None = None
+    """The score between silence and ceiling, and what is invented and leaked."""
     subtitle: tuple[str, ...]
     categories: tuple[str, ...]
     columns: tuple[str, ...]
@@ -79,8 +101,8 @@ class HeatmapData:
     cells: tuple[tuple[PictureCell, ...], ...]
     """One row for each category, one cell for each column."""
     overall: tuple[PictureCell, ...]
-    hallucination: tuple[PictureCell, ...]
-    """In percent of judged answers."""
+    rates: tuple[RateRow, ...]
+    """What is invented and leaked, or both together where a file does not tell them apart."""
     done: int
     """Checkpoints with nothing left to do, over all personas."""
     planned_checkpoints: int
@@ -90,11 +112,14 @@ class HeatmapData:
     """Why the scores must not be quoted."""
     intervals: str | None = None
     """How intervals were computed; None if there are none."""
+    bounds: Mapping[str, RowBounds] = field(default_factory=dict)
+    """By category; empty where they were not computed."""
+    overall_bounds: RowBounds | None = None
 
     @property
     def all_cells(self) -> tuple[PictureCell, ...]:
         """Every cell of every row."""
-        rows = (*self.cells, self.overall, self.hallucination)
+        rows = (*self.cells, self.overall, *(rate.cells for rate in self.rates))
         return tuple(cell for row in rows for cell in row)
 
 
@@ -183,12 +208,16 @@ def build_heatmap(folder: RunFolder, summary: Summary, heatmap: Heatmap) -> Heat
     caption = _build_caption(folder, parts, heatmap.persona)
     return HeatmapData(
         title=caption.title,
+        headline=None if invalid else _describe_run(folder, heatmap),
         subtitle=caption.subtitle,
         categories=tuple(row.category for row in heatmap.rows),
         columns=tuple(checkpoint.label for checkpoint in heatmap.columns),
-        cells=tuple(tuple(_convert_cell(cell) for cell in row.cells) for row in heatmap.rows),
-        overall=tuple(_convert_cell(cell) for cell in heatmap.overall),
-        hallucination=tuple(_convert_cell(cell, scale=100) for cell in heatmap.hallucination),
+        cells=tuple(_convert_cells(row.cells, scale=OF_100) for row in heatmap.rows),
+        overall=_convert_cells(heatmap.overall, scale=OF_100),
+        rates=(
+            RateRow(INVENTED, _convert_cells(heatmap.invented, scale=100)),
+            RateRow(LEAKED, _convert_cells(heatmap.leaked, scale=100)),
+        ),
         done=sum(part.is_done for each in parts for part in each.checkpoints),
         planned_checkpoints=summary.planned_checkpoints
         if heatmap.persona is None
@@ -196,7 +225,23 @@ def build_heatmap(folder: RunFolder, summary: Summary, heatmap: Heatmap) -> Heat
         is_stub=summary.is_stub,
         invalid=summary.validity.reason if invalid else None,
         intervals=describe_resampling({c.mean.method for c in heatmap.overall if c.mean}, SEED),
+        bounds={
+            row.category: RowBounds(found.floor, found.ceiling)
+            for row in heatmap.rows
+            if (found := row.total.bounds) is not None
+        },
+        overall_bounds=None
+        if (whole := heatmap.total.bounds) is None
+        else RowBounds(whole.floor, whole.ceiling),
     )
+
+
+def _describe_run(folder: RunFolder, heatmap: Heatmap) -> str | None:
+    means, persona = RunEstimates.get(folder), heatmap.persona
+    if heatmap.total.mean is None:
+        return None
+    rates = means.estimate_invented(persona), means.estimate_leaked(persona)
+    return describe_headline(heatmap.total.mean, heatmap.total.bounds, *rates)
 
 
 def _build_caption(
@@ -224,7 +269,11 @@ def _build_caption(
     )
 
 
-def _convert_cell(cell: HeatmapCell, *, scale: float = 1) -> PictureCell:
+def _convert_cells(cells: Iterable[HeatmapCell], *, scale: float) -> tuple[PictureCell, ...]:
+    return tuple(_convert_cell(cell, scale) for cell in cells)
+
+
+def _convert_cell(cell: HeatmapCell, scale: float) -> PictureCell:
     found = cell.mean
     if found is None:
         return PictureCell(score=None, count=0, eligible=cell.eligible)
@@ -257,11 +306,43 @@ class _IntervalRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
     """One mean."""
 
+    mean: float
     low: float | None
     high: float | None
     method: IntervalMethod
     questions: _FigureCount
+    trials: _FigureCount
     missing: _FigureCount
+
+    def make_estimate(self, scale: float = 1) -> Estimate:
+        """The estimate that was written; how many personas it is over is not in the file."""
+        return Estimate(
+            value=self.mean * scale,
+            low=None if self.low is None else self.low * scale,
+            high=None if self.high is None else self.high * scale,
+            level=LEVEL,
+            method=self.method,
+            questions=self.questions,
+            personas=0,
+            trials=self.trials,
+            missing=self.missing,
+        )
+
+
+class BoundsFigure(_IntervalRecord, frozen=True, kw_only=True):
+    """Silence and ceiling of one mean, in points of 6."""
+
+    floor: float
+    ceiling: float | None
+    gain: IntervalFigure
+    share_of_way: IntervalFigure | None
+
+
+class BoundsFigures(_IntervalRecord, frozen=True, kw_only=True):
+    """Silence and ceiling of all trials, and by category."""
+
+    overall: BoundsFigure
+    categories: dict[str, BoundsFigure]
 
 
 class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
@@ -270,6 +351,8 @@ class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
     range: str = ""
     overall: IntervalFigure | None = None
     hallucination_rate: IntervalFigure | None = None
+    invention_rate: IntervalFigure | None = None
+    leak_rate: IntervalFigure | None = None
     categories: dict[str, IntervalFigure | None] = {}
 
 
@@ -278,6 +361,38 @@ class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
 
     seed: int
     checkpoints: tuple[CheckpointIntervals, ...]
+    overall: IntervalFigure | None = None
+    invention_rate: IntervalFigure | None = None
+    leak_rate: IntervalFigure | None = None
+    bounds: BoundsFigures | None = None
+
+    @property
+    def has_inventions(self) -> bool:
+        """Whether inventions are told apart from leaks."""
+        return self.invention_rate is not None
+
+    def describe(self) -> str | None:
+        """The headline; None if nothing was measured."""
+        if self.overall is None:
+            return None
+        rates = (
+            None if rate is None else rate.make_estimate(0.01)
+            for rate in (self.invention_rate, self.leak_rate)
+        )
+        return describe_headline(self.overall.make_estimate(), self._read_range(), *rates)
+
+    def _read_range(self) -> ScoreRange | None:
+        if self.bounds is None or self.overall is None:
+            return None
+        found = self.bounds.overall
+        share = found.share_of_way
+        return ScoreRange(
+            score=self.overall.mean,
+            floor=found.floor,
+            ceiling=found.ceiling,
+            gain=found.gain.make_estimate(),
+            share=None if share is None else share.make_estimate(0.01),
+        )
 
     @property
     def words(self) -> str | None:
@@ -292,14 +407,18 @@ class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
 
 
 def join_intervals(
-    cells: Iterable[PictureCell], figures: Iterable[IntervalFigure | None]
+    cells: Iterable[PictureCell], figures: Iterable[IntervalFigure | None], scale: float = 1
 ) -> tuple[PictureCell, ...]:
     """The cells with their intervals."""
     return tuple(
         cell
         if found is None or cell.score is None
         else replace(
-            cell, low=found.low, high=found.high, questions=found.questions, missing=found.missing
+            cell,
+            low=None if found.low is None else found.low * scale,
+            high=None if found.high is None else found.high * scale,
+            questions=found.questions,
+            missing=found.missing,
         )
         for cell, found in zip(cells, figures, strict=True)
     )
@@ -419,8 +538,15 @@ def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
         else intervals.select_labels(columns)
     )
     caption = _read_caption(source)
+    overall = join_intervals(
+        (_merge_cells(_build_overall(part) for part in each) for each in parts),
+        (each.overall for each in known),
+        OF_100,
+    )
+    bounds = None if intervals is None else intervals.bounds
     return HeatmapData(
         title=caption.title,
+        headline=None if intervals is None or source.invalid else intervals.describe(),
         subtitle=caption.subtitle,
         categories=names,
         columns=columns,
@@ -428,23 +554,62 @@ def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
             join_intervals(
                 (_merge_cells(_find_category(part, name) for part in each) for each in parts),
                 (each.categories.get(name) for each in known),
+                OF_100,
             )
             for name in names
         ),
-        overall=join_intervals(
-            (_merge_cells(_build_overall(part) for part in each) for each in parts),
-            (each.overall for each in known),
-        ),
-        hallucination=join_intervals(
-            (_merge_cells(_build_rate(part) for part in each) for each in parts),
-            (each.hallucination_rate for each in known),
-        ),
+        overall=overall,
+        rates=_read_rates(known, overall)
+        if intervals is not None and intervals.has_inventions
+        else (_merge_rates(parts, known),),
         done=sum(part.complete for part in source.parts),
         planned_checkpoints=len(columns) * len(source.personas),
         is_stub=_is_stub(source),
         invalid=source.invalid,
         intervals=None if intervals is None else intervals.words,
+        bounds={}
+        if bounds is None
+        else {name: RowBounds(x.floor, x.ceiling) for name, x in bounds.categories.items()},
+        overall_bounds=None
+        if bounds is None
+        else RowBounds(bounds.overall.floor, bounds.overall.ceiling),
     )
+
+
+def _read_rates(
+    known: Iterable[CheckpointIntervals], overall: Iterable[PictureCell]
+) -> tuple[RateRow, ...]:
+    """Inventions and leaks, as the estimates have them."""
+    pairs = list(zip(known, overall, strict=True))
+    return (
+        RateRow(INVENTED, tuple(_read_rate(each.invention_rate, cell) for each, cell in pairs)),
+        RateRow(LEAKED, tuple(_read_rate(each.leak_rate, cell) for each, cell in pairs)),
+    )
+
+
+def _read_rate(found: IntervalFigure | None, overall: PictureCell) -> PictureCell:
+    if found is None:
+        return PictureCell(score=None, count=0, eligible=overall.eligible)
+    return PictureCell(
+        score=found.mean,
+        count=found.trials,
+        eligible=overall.eligible,
+        low=found.low,
+        high=found.high,
+        questions=found.questions,
+        missing=found.missing,
+    )
+
+
+def _merge_rates(
+    parts: Iterable[Sequence[CheckpointFigures]], known: Iterable[CheckpointIntervals]
+) -> RateRow:
+    """Inventions and leaks together, as the public format has them."""
+    cells = join_intervals(
+        (_merge_cells(_build_rate(part) for part in each) for each in parts),
+        (each.hallucination_rate for each in known),
+    )
+    return RateRow(UNGROUNDED, cells)
 
 
 def _list_columns(source: _HeatmapSource) -> tuple[str, ...]:
@@ -503,14 +668,14 @@ def _read_invalid(record: MetadataRow | ClosingRow) -> str | None:
 def _find_category(part: CheckpointFigures, name: str) -> PictureCell:
     for found in part.category_scores:
         if found.category == name:
-            return _build_cell(found.mean_score, found.question_count, found.eligible_count)
+            return _build_score(found.mean_score, found.question_count, found.eligible_count)
     return PictureCell(score=None, count=0)
 
 
 def _build_overall(part: CheckpointFigures) -> PictureCell:
     known = [score.eligible_count for score in part.category_scores]
     eligible = sum(count for count in known if count is not None)
-    return _build_cell(
+    return _build_score(
         part.overall_score, part.questions_evaluated, None if None in known else eligible
     )
 
@@ -531,6 +696,10 @@ def _merge_cells(cells: Iterable[PictureCell]) -> PictureCell:
         count=count,
         eligible=sum(known) if known else None,
     )
+
+
+def _build_score(marks: float | None, count: int, eligible: int | None) -> PictureCell:
+    return _build_cell(None if marks is None else marks * OF_100, count, eligible)
 
 
 def _build_cell(score: float | None, count: int, eligible: int | None) -> PictureCell:

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recall_bench.core.plain_text import clean_text
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.formats import (
     SMALL_MARK,
     format_bounds,
     format_quantity,
     format_range,
+    format_score,
     format_slug,
 )
+from recall_bench.reporting.headlines import LOW_CEILING_NOTE, format_ceiling, has_low_ceiling
 from recall_bench.reporting.heatmap.cell_grid import (
     EARLY_KEY,
     EMPTY_KEY,
@@ -26,11 +27,13 @@ from recall_bench.reporting.heatmap.cell_grid import (
     MEAN_SIZE,
     NARROWEST_TEXT,
     NOTICE_SIZE,
+    SIDE_WIDTH,
     TITLE_SIZE,
     ColourLegend,
     GridCell,
     GridStyle,
     LegendKey,
+    SideColumn,
     View,
     build_grid,
     build_legend,
@@ -49,7 +52,7 @@ from recall_bench.reporting.heatmap.colours import (
     colour_rate,
     colour_score,
 )
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RowBounds
 from recall_bench.reporting.pictures import estimate_width, wrap_lines, write_picture
 
 _WIDTH, _MOST_WIDTH = 1120.0, 2400.0
@@ -58,6 +61,8 @@ _LEAST_TEXT_WIDTH = 900.0
 _LABELS_WIDTH = 180.0
 """About what the names of the rows take."""
 _NARROWEST, _WIDEST = 7.6, 118.0
+_BEST = 100.0
+_SCORE_TICKS = (0, 20, 40, 60, 80, 100)
 _RATE_TICKS = (0, 5, 25, 50, 100)
 
 
@@ -97,17 +102,27 @@ class _Row(NamedTuple):
     label: str
     cells: Sequence[PictureCell]
     is_rate: bool = False
+    bounds: RowBounds | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        return any(cell.score is not None for cell in self.cells)
 
 
 class _HeatmapPicture:
     def __init__(self, data: HeatmapData, scale: ColourScale) -> None:
         self._data = data
         self._colours = scale
-        self._scores, self._rates = build_score_scale(scale), build_rate_scale(scale)
-        names = _list_labels(data.categories)
-        self._rows = [_Row(name, row) for name, row in zip(names, data.cells, strict=True)]
-        self._overall = _Row("Overall", data.overall)
-        self._invented = _Row("Hallucination", data.hallucination, is_rate=True)
+        self._scores, self._rates = build_score_scale(scale, best=_BEST), build_rate_scale(scale)
+        labels = _list_labels(data.categories)
+        every = [
+            _Row(label, row, bounds=data.bounds.get(name))
+            for label, name, row in zip(labels, data.categories, data.cells, strict=True)
+        ]
+        self._rows = [row for row in every if row.is_measured]
+        self._overall = _Row("Overall", data.overall, bounds=data.overall_bounds)
+        rates = [_Row(format_slug(name), cells, is_rate=True) for name, cells in data.rates]
+        self._invented = [row for row in rates if row.is_measured] or rates[:1]
         columns = max(1, len(data.columns))
         least = min(_NARROWEST, _MOST_WIDTH / columns)
         cell = max(least, min(_WIDEST, _WIDTH / columns))
@@ -118,12 +133,13 @@ class _HeatmapPicture:
         self._width = columns * cell
 
     def build_chart(self) -> View:
-        room = max(self._width + _LABELS_WIDTH, _LEAST_TEXT_WIDTH)
+        side = 0.0 if self._overall.bounds is None else 2 * SIDE_WIDTH
+        room = max(self._width + side + _LABELS_WIDTH, _LEAST_TEXT_WIDTH)
         notices = [
             build_notice(wrap_lines(text, size=NOTICE_SIZE, width=self._width), colour, self._width)
             for text, colour in _list_notices(self._data)
         ]
-        unit = {"labelExpr": "[datum.label, '% of judged answers']", "labelOffset": -7}
+        unit = {"labelExpr": "datum.label + ', %'"}
         axis = {
             "title": "checkpoint",
             "titleAnchor": "end",
@@ -137,7 +153,8 @@ class _HeatmapPicture:
             wrap_lines(self._data.title, size=TITLE_SIZE, width=room),
             [
                 line
-                for text in self._data.subtitle
+                for text in (self._data.headline, *self._data.subtitle)
+                if text is not None
                 for line in wrap_lines(text, size=LABEL_SIZE, width=room)
             ],
             _describe_heatmap(self._data),
@@ -145,7 +162,7 @@ class _HeatmapPicture:
                 *notices,
                 *([self._build_view(self._rows)] if self._rows else []),
                 self._build_view([self._overall], {"labelFontWeight": "bold"}),
-                self._build_view([self._invented], unit, axis),
+                self._build_view(self._invented, unit, axis),
                 self._build_legend(),
             ],
         )
@@ -156,7 +173,7 @@ class _HeatmapPicture:
             return CellText.NOTHING
         found = [
             (_format_interval(each, is_rate=row.is_rate), _format_count(each))
-            for row in (*self._rows, self._overall, self._invented)
+            for row in (*self._rows, self._overall, *self._invented)
             for each in row.cells
         ]
         if not any(interval for interval, _ in found):
@@ -180,7 +197,21 @@ class _HeatmapPicture:
             scale=self._rates if rows[0].is_rate else self._scores,
             x_axis=x_axis,
             y_axis={"title": None, **(y_axis or {})},
+            side=self._list_side(rows),
         )
+
+    def _list_side(self, rows: Sequence[_Row]) -> list[SideColumn]:
+        """Silence and ceiling of the rows that have them; the first view names them."""
+        found = {row.label: row.bounds for row in rows if row.bounds is not None}
+        if not found:
+            return []
+        is_first = rows is self._rows or not self._rows
+        silence = {label: format_score(bounds.floor) for label, bounds in found.items()}
+        ceiling = {label: format_ceiling(bounds) for label, bounds in found.items()}
+        return [
+            SideColumn(head="silence" if is_first else "", figures=silence),
+            SideColumn(head="ceiling" if is_first else "", figures=ceiling),
+        ]
 
     def _list_cells(self, row: _Row) -> Iterator[GridCell]:
         scores = [cell.score for cell in row.cells if cell.score is not None]
@@ -188,7 +219,7 @@ class _HeatmapPicture:
             estimate_width(f"{score:.1f} %", MEAN_SIZE) < self._style.cell - 4 for score in scores
         )
         for column, cell in zip(self._data.columns, row.cells, strict=True):
-            mean = "" if cell.score is None else f"{cell.score:.1f}"
+            mean = "" if cell.score is None else f"{cell.score:.0f}"
             if row.is_rate and cell.score is not None:
                 mean = f"{cell.score:.1f} %" if is_precise else f"{cell.score:.0f}"
             yield GridCell(
@@ -208,7 +239,7 @@ class _HeatmapPicture:
             return None
         if is_rate:
             return colour_rate(score / 100, self._colours)
-        return colour_score(score, FULL_MARKS, self._colours)
+        return colour_score(score, _BEST, self._colours)
 
     def _list_details(self, cell: PictureCell, is_rate: bool) -> list[str]:
         interval, count = _format_interval(cell, is_rate=is_rate), _format_count(cell)
@@ -227,11 +258,11 @@ class _HeatmapPicture:
         return build_legend(
             [
                 ColourLegend(
-                    title=f"mean score, of {FULL_MARKS}",
+                    title="score, points of 100",
                     scale=self._scores,
-                    ticks=range(FULL_MARKS + 1),
+                    ticks=_SCORE_TICKS,
                 ),
-                ColourLegend(title="hallucination, %", scale=self._rates, ticks=_RATE_TICKS),
+                ColourLegend(title="invented, leaked, %", scale=self._rates, ticks=_RATE_TICKS),
             ],
             list(self._list_keys()),
         )
@@ -243,7 +274,7 @@ class _HeatmapPicture:
         if any(cell.is_small for cell in self._data.all_cells):
             shape = "" if has_text else "half height: "
             label = f"{shape}under {FEW_QUESTIONS} questions, interval unreliable"
-            fill = colour_score(FULL_MARKS, FULL_MARKS, self._colours)
+            fill = colour_score(_BEST, _BEST, self._colours)
             yield make_small_key(label, fill, has_text=has_text)
         if has_text:
             counted = [cell for cell in self._data.all_cells if cell.score is not None]
@@ -253,6 +284,9 @@ class _HeatmapPicture:
             )
         if self._text in (CellText.LINE, CellText.LINES) and self._data.intervals:
             yield LegendKey(label=f"a–b: {self._data.intervals}")
+        found = [row.bounds for row in (*self._rows, self._overall)]
+        if any(bounds is not None and has_low_ceiling(bounds) for bounds in found):
+            yield LegendKey(label=LOW_CEILING_NOTE)
 
 
 def _list_labels(categories: Sequence[str]) -> list[str]:
@@ -274,10 +308,11 @@ def _describe_heatmap(data: HeatmapData) -> str:
     """The title on a line of its own, then what the picture says in words."""
     means = []
     for label, cell in zip(data.columns, data.overall, strict=True):
-        mean = "not measured" if cell.score is None else f"{cell.score:.1f}"
-        means.append(f"{label} {mean}{format_bounds(cell, digits=1)}")
+        mean = "not measured" if cell.score is None else f"{cell.score:.0f}"
+        means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
     notices = [text for text, _ in _list_notices(data)]
-    rest = ". ".join([*data.subtitle, *notices, f"Overall: {', '.join(means)}"])
+    said = [data.headline] if data.headline else []
+    rest = ". ".join([*said, *data.subtitle, *notices, f"Overall: {', '.join(means)}"])
     return f"{clean_text(data.title)}\n{clean_text(rest)}"
 
 
@@ -285,7 +320,7 @@ def _describe_cell(row: _Row, column: str, cell: PictureCell) -> str:
     place = f"{row.label}, {column}"
     if cell.score is None:
         return f"{place}: {(EARLY_KEY if cell.eligible == 0 else EMPTY_KEY).label}"
-    digits, unit = (1, "%") if row.is_rate else (2, f"of {FULL_MARKS}")
+    digits, unit = (1, "%") if row.is_rate else (1, "of 100")
     words = [f"{place}: {cell.score:.{digits}f} {unit}"]
     if ends := format_bounds(cell, digits=digits, unit=" %" if row.is_rate else "").strip(" ()"):
         words.append(f"95 % interval {ends}")
@@ -300,7 +335,7 @@ def _describe_cell(row: _Row, column: str, cell: PictureCell) -> str:
 
 
 def _format_interval(cell: PictureCell, *, is_rate: bool) -> str:
-    return format_range(cell, digits=0 if is_rate and (cell.high or 0) >= 9.95 else 1)
+    return format_range(cell, digits=1 if is_rate and (cell.high or 0) < 9.95 else 0)
 
 
 def _format_count(cell: PictureCell) -> str:
