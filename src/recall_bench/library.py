@@ -245,7 +245,7 @@ def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Pa
 
 def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
-    from recall_bench.reporting.heatmap.heatmap_data import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     draw_picture(load_heatmap(Path(source)), Path(output))

@@ -9,7 +9,8 @@ from recall_bench.core.event import Answered, Metered
 from recall_bench.core.memory import Answer, Asker, Clock, Delivery, ReaderCard, SystemCard
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
-from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap, load_result_heatmap
+from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import load_result_heatmap
 from tests.reporting.test_run_facts import fact
 from tests.runs.test_result_files import exported
 from tests.written_runs import (

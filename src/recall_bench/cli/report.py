@@ -97,7 +97,7 @@ def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> Non
     the tooltip of a cell shows both, and the number of missing trials.
     """
     from recall_bench.reporting.heatmap.colours import ColourScale
-    from recall_bench.reporting.heatmap.heatmap_data import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     data = load_heatmap(source)

@@ -11,7 +11,8 @@ import pytest
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, load_heatmap
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 from recall_bench.runs.result_files import export_files
 from tests.conftest import shared_data

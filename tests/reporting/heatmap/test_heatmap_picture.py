@@ -23,7 +23,7 @@ from recall_bench.reporting.heatmap.colours import (
     colour_score,
     compute_contrast,
 )
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RateRow
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RateRow, RowBounds
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec, draw_picture
 from recall_bench.reporting.pictures import estimate_width, wrap_lines
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.reporting.heatmap.heatmap_data import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.runs.import_run import ImportResult, import_run
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
