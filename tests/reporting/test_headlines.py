@@ -7,6 +7,7 @@ from recall_bench.reporting.headlines import (
     describe_doubt,
     describe_doubts,
     describe_headline,
+    describe_place,
     format_ceiling,
     format_way,
 )
@@ -81,3 +82,19 @@ def test_a_system_no_better_than_silence_is_called_so() -> None:
         "a cannot be told from a memory that knows nothing",
         "c and d score below a memory that knows nothing",
     ]
+
+
+@pytest.mark.parametrize(
+    ("gain", "ceiling", "shown"),
+    [
+        ((0.96, 0.8, 1.1), 2.0, "above ceiling"),
+        ((0.96, 0.8, 1.1), 2.58, "as ceiling"),
+        ((0.96, 0.8, 1.1), 5.0, "--"),
+        ((0.96, -0.8, 1.1), 2.0, "as silence"),
+        ((-0.96, -1.8, -0.1), 2.0, "below silence"),
+    ],
+)
+def test_a_score_without_a_share_is_placed_in_words(
+    gain: tuple[float, float, float], ceiling: float, shown: str
+) -> None:
+    assert describe_place(_bounds(gain, None, ceiling)) == shown

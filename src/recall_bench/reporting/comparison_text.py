@@ -27,15 +27,13 @@ from recall_bench.reporting.formats import (
 )
 from recall_bench.reporting.groups import describe_population, order_categories
 from recall_bench.reporting.headlines import (
-    DOUBT_NOTE,
-    LOW_CEILING_NOTE,
     NO_BOUNDS,
-    WAY_NOTE,
     describe_doubts,
     describe_headline,
+    describe_place,
     format_ceiling,
     format_way,
-    has_low_ceiling,
+    list_bound_notes,
     mark_doubt,
 )
 from recall_bench.reporting.run_comparison import (
@@ -125,7 +123,7 @@ def _render_ranking(report: ComparisonReport) -> Iterator[str]:
                 clean_text(f"{rank.letter} {systems[rank.letter]}")[: _NAME_WIDTH + 3],
                 format_score(rank.mean.value, 1) + mark_doubt(rank.bounds),
                 format_range(rank.mean, scale=OF_100) or NO_DATA,
-                NO_DATA if rank.bounds is None else format_way(rank.bounds),
+                NO_DATA if rank.bounds is None else describe_place(rank.bounds),
                 *against,
             )
         )
@@ -149,13 +147,8 @@ def _render_bounds(runs: Sequence[RunCard]) -> Iterator[str]:
     yield from render_text(Table(columns, rows, gap=""), rule="─" * sum(c.width for c in columns))
     if len(shown) < len(runs):
         yield f"({len(shown)} of {len(runs)} runs shown; --json has all)"
-    notes = [WAY_NOTE, *_compare_bounds(shown)]
-    known = [each for _, ranges in found for each in ranges if each is not None]
-    if any(map(has_low_ceiling, known)):
-        notes.append(LOW_CEILING_NOTE)
-    if any(map(mark_doubt, known)):
-        notes.append(DOUBT_NOTE)
-    for note in notes:
+    known = [each for _, ranges in found for each in ranges]
+    for note in (*list_bound_notes(known), *_compare_bounds(shown)):
         yield from wrap_text(f"{note}.")
 
 

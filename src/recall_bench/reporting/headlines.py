@@ -25,7 +25,7 @@ LOW_CEILING_MARK: Final = "^"
 LOW_CEILING_NOTE: Final = f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: the reader is the limit here, not the memory"
 WAY_NOTE: Final = (
     "silence: the score of a memory that knows nothing; ceiling: that of the reader with the "
-    "evidence in hand; of the way: the share of the points between them; n: different questions"
+    "evidence in hand; of the way: the share of the points between them"
 )
 NO_BOUNDS: Final = (
     "not computed; run --adapter none and --adapter gold-passages with the same judge and reader, "
@@ -98,8 +98,9 @@ def describe_place(bounds: "ScoreRange") -> str:
         return "below silence"
     if not bounds.is_above_floor:
         return "as silence"
-    is_past = bounds.ceiling is not None and bounds.score > bounds.ceiling
-    return "above ceiling" if is_past else NO_DATA
+    if bounds.ceiling is None or bounds.score < bounds.ceiling:
+        return NO_DATA
+    return "as ceiling" if bounds.score == bounds.ceiling else "above ceiling"
 
 
 class HasCeiling(Protocol):
@@ -115,10 +116,23 @@ def has_low_ceiling(bounds: HasCeiling) -> bool:
     return bounds.ceiling is not None and bounds.ceiling * OF_100 < LOW_CEILING
 
 
-def format_ceiling(bounds: HasCeiling) -> str:
+def format_ceiling(bounds: HasCeiling, digits: int = 0) -> str:
     """The ceiling in points of 100, marked where it is low."""
     mark = LOW_CEILING_MARK if has_low_ceiling(bounds) else ""
-    return format_score(bounds.ceiling) + mark
+    return format_score(bounds.ceiling, digits) + mark
+
+
+def list_bound_notes(shown: "Iterable[ScoreRange | None]") -> Iterator[str]:
+    """What to know of a table with silence and ceiling: how to get them, or what its marks mean."""
+    known = [each for each in shown if each is not None]
+    if not known:
+        yield f"silence and ceiling: {NO_BOUNDS}"
+        return
+    yield WAY_NOTE
+    if any(map(has_low_ceiling, known)):
+        yield LOW_CEILING_NOTE
+    if any(map(mark_doubt, known)):
+        yield DOUBT_NOTE
 
 
 def describe_doubt(bounds: "ScoreRange | None") -> str | None:

@@ -7,6 +7,7 @@ a p-value flips the sign of whole questions.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.groups import estimate_marks, find_quantile
+from recall_bench.reporting.groups import estimate_marks, find_quantile, group_by
 from recall_bench.reporting.run_comparison import (
     Contrast,
     adjust_contrasts,
@@ -38,6 +39,7 @@ from recall_bench.reporting.run_comparison import (
 from recall_bench.reporting.run_pairs import find_differences, pair_trials
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
 from recall_bench.runs.summary import RunStatus, Summary, summarise
 from recall_bench.runs.trials import TrialRow, TrialTable, explain_missing_marks, read_trials
 
@@ -67,6 +69,8 @@ class PlaceMean(Record, frozen=True, kw_only=True):
     name: str
     mean: Estimate | None
     """Points of six; None where nothing was measured."""
+    bounds: ScoreRange | None
+    """The same between silence and ceiling; None where the runs have neither."""
 
 
 class SystemFigures(ComputedRecord, frozen=True, kw_only=True):
@@ -79,8 +83,14 @@ class SystemFigures(ComputedRecord, frozen=True, kw_only=True):
     seeds: tuple[SeedScore, ...]
     score: Estimate
     """Points of six."""
+    bounds: ScoreRange | None
+    """The same between silence and ceiling; None where the runs have neither."""
     hallucination: Estimate | None
-    """A share of the judged answers."""
+    """The share of judged answers that are invented or leak."""
+    invented: Estimate | None
+    """The share of judged answers that are invented."""
+    leaked: Estimate | None
+    """The share of guarded answers that leak."""
     p50_s: float | None
     p95_s: float | None
     ingest_s: float
@@ -115,6 +125,8 @@ class RankedSystem(Record, frozen=True, kw_only=True):
 
     system: str
     score: Estimate
+    bounds: ScoreRange | None
+    """The same between silence and ceiling."""
     alike: tuple[str, ...]
     """The systems it does not differ from significantly."""
 
@@ -442,6 +454,7 @@ class _MatrixComparison:
             RankedSystem(
                 system=each.system,
                 score=each.score,
+                bounds=each.bounds,
                 alike=tuple(
                     name
                     for name in names
@@ -472,14 +485,8 @@ def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
 def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
     table, runs = row.table, row.runs
     tally = sum_tallies(run.summary.overall for run in runs.values())
-    templates = table.templates
-    score = estimate_marks(
-        table.points,
-        limits=POINTS,
-        templates=templates,
-        missing=tally.missing,
-        resamples=resamples,
-    )
+    estimate = partial(estimate_marks, templates=table.templates, resamples=resamples)
+    score = estimate(table.points, limits=POINTS, missing=tally.missing)
     assert score is not None  # noqa: S101 - a run without a mark is not valid
     checkpoints = [each.label for each in table.plan.checkpoints]
     seconds = list_seconds(table.rows)
@@ -489,17 +496,13 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
         seeds=tuple(
             SeedScore(seed=seed, folder=str(run.folder.path), score=mean)
             for seed, run in runs.items()
-            if (
-                mean := estimate_marks(
-                    run.table.points, limits=POINTS, templates=templates, resamples=resamples
-                )
-            )
-            is not None
+            if (mean := estimate(run.table.points, limits=POINTS)) is not None
         ),
         score=score,
-        hallucination=estimate_marks(
-            table.hallucinations, limits=RATE, templates=templates, resamples=resamples
-        ),
+        bounds=estimate_row_range(table.rows, table.templates, resamples=resamples),
+        hallucination=estimate(table.hallucinations, limits=RATE),
+        invented=estimate(table.inventions, limits=RATE),
+        leaked=estimate(table.leaks, limits=RATE),
         p50_s=find_quantile(seconds, 0.5),
         p95_s=find_quantile(seconds, 0.95),
         ingest_s=sum(run.ingest_s for run in runs.values()),
@@ -515,7 +518,8 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
 def _average_places(
     table: TrialTable, names: Sequence[str], named: Callable[[TrialRow], str]
 ) -> tuple[PlaceMean, ...]:
-    places = {row.trial: named(row) for row in table.rows}
+    rows = group_by(table.rows, named)
+    places = {row.trial: name for name, found in rows.items() for row in found}
     marks = split_marks(table.points, places.__getitem__)
     return tuple(
         PlaceMean(
@@ -525,6 +529,9 @@ def _average_places(
                 limits=POINTS,
                 templates=table.templates,
                 resamples=CELL_RESAMPLES,
+            ),
+            bounds=estimate_row_range(
+                rows.get(name, ()), table.templates, resamples=CELL_RESAMPLES
             ),
         )
         for name in names

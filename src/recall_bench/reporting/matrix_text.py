@@ -10,13 +10,25 @@ from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting import tables
 from recall_bench.reporting.formats import (
+    OF_100,
+    format_count,
     format_delta,
     format_interval,
     format_p,
     format_quantity,
     format_range,
+    format_score,
 )
 from recall_bench.reporting.groups import describe_population
+from recall_bench.reporting.headlines import (
+    describe_doubt,
+    describe_doubts,
+    describe_place,
+    format_ceiling,
+    format_rate,
+    list_bound_notes,
+    mark_doubt,
+)
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,
@@ -24,13 +36,10 @@ from recall_bench.reporting.matrix_report import (
     SettingReport,
     SystemFigures,
 )
-from recall_bench.reporting.run_comparison import is_significant
+from recall_bench.reporting.run_comparison import ContrastPart, is_significant
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.reporting.tables import Table, escape_markdown, make_table
 from recall_bench.runs.summary import STUB
-
-_OF_100 = 100 / FULL_MARKS
-"""Scores are shown from 0 to 100; the marks behind them are of six."""
 
 _SEEDS_SHARE = (
     "Seeds share their questions: the spread is what order, sample and chance in the system do, "
@@ -80,16 +89,27 @@ def format_headline(report: MatrixReport) -> str:
     return f"{' · '.join(words)} · baseline {report.baseline}"
 
 
+def list_doubts(report: MatrixReport) -> Iterator[str]:
+    """The systems that are no better than silence, a sentence for each setting."""
+    for setting in report.settings:
+        where = f" (setting {setting.name})" if len(report.settings) > 1 else ""
+        for doubt in describe_doubts((each.system, each.bounds) for each in setting.systems):
+            yield f"{doubt}{where}."
+
+
 def list_notes(report: MatrixReport) -> Iterator[str]:
     """What a reader of the tables must know."""
-    if not any(setting.systems for setting in report.settings):
+    systems = [each for setting in report.settings for each in setting.systems]
+    if not systems:
         return
     yield (
         f"score: from 0 to 100, the share of the {FULL_MARKS} points of a trial, with its 95 % "
-        "interval; a question the system failed at counts as nothing. hallucination: of the judged "
-        "answers, those that made something up. errors: trials not answered or not judged, of all "
-        "that are owed."
+        "interval; a question the system failed at counts as nothing. invented: judged answers "
+        "that state what the history does not hold; leaked: answers that disclose what they must "
+        "withhold, of those that could. errors: trials not answered or not judged, of all that "
+        "are owed."
     )
+    yield from (f"{note}." for note in list_bound_notes([each.bounds for each in systems]))
     yield (
         "Differences are paired by trial, as in `compare`; the bootstrap resamples questions with "
         "all their trials. p adj.: Holm-adjusted over "
@@ -97,7 +117,7 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
         "*: at most 0.05. The ranking uses these; other pairs of systems are tested too, and "
         "adjusted over all such pairs."
     )
-    estimates = [each.score for setting in report.settings for each in setting.systems]
+    estimates = [each.score for each in systems]
     if any(each.is_small for each in estimates):
         yield f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
     yield describe_population(min(each.personas for each in estimates))
@@ -118,7 +138,9 @@ def _build_missing(report: MatrixReport) -> MatrixSection:
 
 def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[MatrixSection]:
     title = f"Setting {setting.name}"
-    yield MatrixSection(title=title, grid=_build_scores(setting))
+    notes = tuple(_compare_ceilings(setting))
+    yield MatrixSection(title=title, grid=_build_scores(setting), notes=notes)
+    yield MatrixSection(title=f"{title}: time, cost and errors", grid=_build_costs(setting))
     if setting.against:
         yield _build_against(report, setting)
     if len(setting.ranking) > 1:
@@ -129,20 +151,50 @@ def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[Mat
 
 def _build_scores(setting: SettingReport) -> Table:
     heads = (
-        *("system", "score", "95 %", "hallucin.", "95 %", "p50", "p95"),
-        *("ingest", "cost", "errors", "questions"),
+        *("system", "score", "95 %", "silence", "ceiling", "of the way"),
+        *("invented", "leaked", "questions"),
     )
     return _build_table(heads, [_make_score_row(each) for each in setting.systems])
 
 
 def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
+    bounds = each.bounds
+    return (
+        each.system,
+        format_score(each.score.value, 1) + mark_doubt(bounds),
+        format_range(each.score, scale=OF_100) or NO_DATA,
+        NO_DATA if bounds is None else format_score(bounds.floor, 1),
+        NO_DATA if bounds is None else format_ceiling(bounds, 1),
+        NO_DATA if bounds is None else describe_place(bounds),
+        format_rate(each.invented),
+        NO_DATA if each.leaked is None else f"{format_rate(each.leaked)} of {each.leaked.trials:,}",
+        format_count(each.score),
+    )
+
+
+def _compare_ceilings(setting: SettingReport) -> Iterator[str]:
+    """Say where systems have another silence or ceiling, so that they are read by their own."""
+    pairs = {
+        (each.bounds.floor, each.bounds.ceiling)
+        for each in setting.systems
+        if each.bounds is not None
+    }
+    if len(pairs) > 1:
+        yield (
+            "Silence or ceiling differ between systems: their trials or their readers do. Compare "
+            "the share of the way with care."
+        )
+
+
+def _build_costs(setting: SettingReport) -> Table:
+    heads = ("system", "p50", "p95", "ingest", "cost", "errors")
+    return _build_table(heads, [_make_cost_row(each) for each in setting.systems])
+
+
+def _make_cost_row(each: SystemFigures) -> tuple[str, ...]:
     errors = each.not_answered + each.not_judged
     return (
         each.system,
-        f"{each.score.value * _OF_100:.1f}",
-        format_range(each.score, scale=_OF_100) or NO_DATA,
-        NO_DATA if each.hallucination is None else f"{each.hallucination.value:.1%}",
-        format_range(each.hallucination, scale=100) or NO_DATA,
         _format_seconds(each.p50_s),
         _format_seconds(each.p95_s),
         _format_seconds(each.ingest_s),
@@ -150,14 +202,16 @@ def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
         if each.usage.cost_usd
         else ("?" if each.usage.unpriced else "–"),
         f"{errors:,} of {each.owed:,}",
-        f"{each.score.questions:,}{'!' if each.score.is_small else ''}",
     )
 
 
 def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSection:
     footnotes: list[str] = []
     rows = tuple(_make_against_row(each, footnotes) for each in setting.against)
-    heads = ("system", "difference", "95 %", "p", "p adj.", "better/same/worse", "hallucin.")
+    heads = (
+        *("system", "difference", "95 %", "p", "p adj.", "better/same/worse"),
+        *("invented", "leaked"),
+    )
     return MatrixSection(
         title=f"Setting {setting.name}: against {report.baseline}",
         grid=_build_table(heads, rows),
@@ -168,24 +222,28 @@ def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSectio
 def _make_against_row(each: BaselineContrast, footnotes: list[str]) -> tuple[str, ...]:
     if each.contrast is None:
         footnotes.append(f"[{len(footnotes) + 1}] {each.refusal}")
-        return (f"{each.system} [{len(footnotes)}]", *[NO_DATA] * 6)
+        return (f"{each.system} [{len(footnotes)}]", *[NO_DATA] * 7)
     found = each.contrast.overall.comparison
     if each.contrast.is_identical:
         footnotes.append(
             f"[{len(footnotes) + 1}] each of the {each.contrast.owed:,} trials came to the same"
         )
     mark = f" [{len(footnotes)}]" if each.contrast.is_identical else ""
-    rate = each.contrast.hallucination
-    points = NO_DATA if rate is None else format_delta(100 * rate.comparison.difference.value, 1)
-    return (each.system + mark, *_format_difference(found), points)
+    rates = (each.contrast.inventions, each.contrast.leaks)
+    return (each.system + mark, *_format_difference(found), *map(_format_rate_change, rates))
+
+
+def _format_rate_change(rate: ContrastPart | None) -> str:
+    """The change of a rate in percentage points."""
+    return NO_DATA if rate is None else format_delta(100 * rate.comparison.difference.value, 1)
 
 
 def _format_difference(found: PairedComparison) -> tuple[str, ...]:
     alone = found.p_adjusted is None
     star = "*" if is_significant(found) else ""
     return (
-        format_delta(found.difference.value * _OF_100, 1),
-        format_interval(found.difference, 1, _OF_100) or NO_DATA,
+        format_delta(found.difference.value * OF_100, 1),
+        format_interval(found.difference, 1, OF_100) or NO_DATA,
         format_p(found.p_value) + (star if alone else ""),
         NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted) + star,
         f"{found.wins}/{found.ties}/{found.losses}",
@@ -194,7 +252,9 @@ def _format_difference(found: PairedComparison) -> tuple[str, ...]:
 
 def _describe_ranking(setting: SettingReport) -> Iterator[str]:
     for place, each in enumerate(setting.ranking, start=1):
-        words = f"{place}. {each.system} {each.score.value * _OF_100:.1f}"
+        words = f"{place}. {each.system} {format_score(each.score.value, 1)}"
+        if (doubt := describe_doubt(each.bounds)) is not None:
+            words += f", {doubt}"
         if each.alike:
             words += f", not significantly different from {' and '.join(each.alike)}"
         yield words
@@ -207,9 +267,9 @@ def _build_widest(setting: SettingReport) -> MatrixSection:
         (
             each.name,
             each.kind,
-            f"{each.best} {each.best_mean * _OF_100:.1f}",
-            f"{each.worst} {each.worst_mean * _OF_100:.1f}",
-            f"{(each.best_mean - each.worst_mean) * _OF_100:.1f}",
+            f"{each.best} {each.best_mean * OF_100:.1f}",
+            f"{each.worst} {each.worst_mean * OF_100:.1f}",
+            f"{(each.best_mean - each.worst_mean) * OF_100:.1f}",
         )
         for each in setting.widest
     )
@@ -261,14 +321,14 @@ def _build_seeds(report: MatrixReport) -> Iterator[MatrixSection]:
 
 
 def _make_seed_row(each: SystemFigures, seeds: Sequence[int]) -> tuple[str, ...]:
-    values = {one.seed: one.score.value * _OF_100 for one in each.seeds}
+    values = {one.seed: one.score.value * OF_100 for one in each.seeds}
     score = each.score
     half = None if score.low is None or score.high is None else (score.high - score.low) / 2
     return (
         each.system,
         *(f"{values[seed]:.1f}" if seed in values else NO_DATA for seed in seeds),
-        NO_DATA if each.spread is None else f"{each.spread * _OF_100:.1f}",
-        NO_DATA if half is None else f"{half * _OF_100:.1f}",
+        NO_DATA if each.spread is None else f"{each.spread * OF_100:.1f}",
+        NO_DATA if half is None else f"{half * OF_100:.1f}",
     )
 
 
@@ -287,6 +347,8 @@ _WORDS = frozenset({"why", "where", "kind", "best", "worst", "settings", "cell"}
 def render_text(report: MatrixReport) -> str:
     """Columns of letters."""
     lines = format_heading(f"Recall Bench · matrix {report.name}", rule="═")
+    for doubt in list_doubts(report):
+        lines += wrap_text(doubt)
     lines += wrap_text(format_headline(report))
     for section in build_sections(report):
         lines += ["", *format_heading(section.title), *_render_section(section)]
@@ -298,7 +360,8 @@ def render_text(report: MatrixReport) -> str:
 
 def render_markdown(report: MatrixReport, *, picture: str | None = None) -> str:
     """A page; `picture` is the file of its overview, beside it."""
-    parts = [f"# {escape_markdown(report.name)}", f"{escape_markdown(format_headline(report))}."]
+    parts = [f"# {escape_markdown(report.name)}", *map(escape_markdown, list_doubts(report))]
+    parts.append(f"{escape_markdown(format_headline(report))}.")
     if picture is not None:
         parts.append(f"![The score of every system in every category]({picture})")
     for section in build_sections(report):

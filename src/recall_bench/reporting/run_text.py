@@ -157,7 +157,9 @@ def render_categories(heatmap: "Heatmap", *, width: int = WIDTH) -> list[str]:
     lines = render_text(Table(columns, [row[:shown] for row in rows], gap=""))
     if has_low_ceilings(heatmap):
         lines.append(LOW_CEILING_NOTE)
-    return lines + (wrap_text(WAY_NOTE, width=width) if has_bounds else [])
+    return lines + (
+        wrap_text(f"{WAY_NOTE}; n: different questions", width=width) if has_bounds else []
+    )
 
 
 def has_low_ceilings(heatmap: "Heatmap") -> bool:

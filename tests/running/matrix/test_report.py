@@ -1,5 +1,6 @@
 """The report says what `compare` says of the same folders, and ranks nothing that is invalid."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import msgspec
 import pytest
 
 import recall_bench
+from recall_bench.reporting.headlines import describe_doubt
+from recall_bench.reporting.matrix_picture import CEILING, SILENCE, build_specification
 from recall_bench.reporting.matrix_report import MatrixReport
 from recall_bench.reporting.matrix_text import render_markdown, render_text
 from recall_bench.reporting.run_comparison import compare_runs
@@ -64,6 +67,43 @@ def test_scores_and_rates_are_those_of_each_run(three: Path, tmp_path: Path) -> 
         assert rate is not None
         assert each.hallucination.value == rate.value
         assert each.p50_s == pytest.approx(folder.service.compute_latency(0.5))
+
+
+def test_silence_is_what_none_scores_and_every_system_has_the_same(three: Path) -> None:
+    setting = reported(three).settings[0]
+    systems = {each.system: each for each in setting.systems}
+
+    none = systems["none"]
+    for each in systems.values():
+        assert each.bounds is not None
+        assert each.bounds.floor == none.score.value
+        assert each.bounds.score == each.score.value
+        assert [place.bounds and place.bounds.floor for place in each.categories] == [
+            place.mean and place.mean.value for place in none.categories
+        ]
+    doubtful = [each.system for each in setting.ranking if describe_doubt(each.bounds)]
+    assert doubtful == ["none"]
+
+
+def list_rows(report: MatrixReport) -> set[str]:
+    """The rows of silence and ceiling in the picture."""
+    views = json.dumps(build_specification(report))
+    return {name for name in (CEILING, SILENCE) if name in views}
+
+
+def test_the_picture_has_silence_and_ceiling_where_all_systems_have_the_same(three: Path) -> None:
+    report = reported(three)
+    setting = report.settings[0]
+    first = setting.systems[0]
+    assert first.bounds is not None
+    other = first.replace(bounds=first.bounds.replace(ceiling=5.0))
+    unlike = setting.replace(systems=(other, *setting.systems[1:]))
+
+    assert list_rows(report) == {CEILING, SILENCE}
+    assert list_rows(report.replace(settings=(unlike,))) == set()
+    assert "Silence or ceiling differ between systems" in render_text(
+        report.replace(settings=(unlike,))
+    )
 
 
 def test_seeds_together_are_the_mean_of_their_trials_over_the_same_questions(
