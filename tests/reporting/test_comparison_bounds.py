@@ -10,10 +10,8 @@ from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.comparison_text import render_comparison
 from recall_bench.reporting.run_comparison import ComparisonReport, compare_runs
 from recall_bench.runs.run_folder import RunFolder
-from tests.written_runs import INVENTED, Story, plan_of, question, trial
+from tests.written_runs import FULL, INVENTED, SILENT, Story, plan_of, question, trial
 
-SILENT: MarkTriple = (0, 0, 1)
-FULL: MarkTriple = (3, 2, 1)
 SECRET = "HERON-4KG3W"
 LABELS = ("2d", "4d")
 

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 @option("--baseline", type=PATH, help="Run folder to compare with [none].")
 @option("--rules", "rules_file", type=PATH, metavar="FILE", help="YAML file; flags win over it.")
 @option("--min-score", type=float, metavar="POINTS", help="Minimum score, of 100.")
-@option("--max-hallucination", type=float, metavar="PERCENT", help="Maximum hallucination.")
-@option("--max-leaks", type=int, metavar="N", help="Maximum number of answers that tell a secret.")
+@option(
+    "--max-hallucination",
+    type=float,
+    metavar="PERCENT",
+    help="Maximum of answers that are invented or leak.",
+)
+@option("--max-leaks", type=int, metavar="N", help="Maximum number of answers that leak.")
 @click.option(
     "--min-category",
     multiple=True,
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     "--hallucination-margin",
     type=float,
     metavar="POINTS",
-    help="Tolerated rise of hallucination, in % of answers [not checked].",
+    help="Tolerated rise of answers that are invented or leak, in % [not checked].",
 )
 @option(
     "--notice",

@@ -15,6 +15,7 @@ from recall_bench.core.plan import DatasetCard, Trial
 from recall_bench.core.scenario import Disclosure
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.reporting.gate.gate_checks import CheckOutcome, GateCheck, GateReport
+from recall_bench.reporting.gate.gate_output import render_gate
 from recall_bench.reporting.gate.gate_rules import GateRules
 from recall_bench.reporting.gate.run_gate import check_run
 from recall_bench.runs.journal import JOURNAL
@@ -25,8 +26,10 @@ from tests.written_runs import (
     NOON,
     PERFECT,
     POOR,
+    SILENT,
     Story,
     ada_story,
+    bounded_story,
     examined_story,
     plan_of,
     question,
@@ -202,7 +205,7 @@ def test_a_rate_that_did_not_change_has_no_sign(tmp_path: Path) -> None:
 
     rise = only(check_run(after, before, GateRules(hallucination_margin=5)), "hallucination-margin")
 
-    assert rise.said.startswith("hallucination changed by 0.0 points of 100 (95 % ")
+    assert rise.said.startswith("answers invented or leaked changed by 0.0 points of 100 (95 % ")
     assert "-0.0" not in rise.said
     assert "+0.0" not in rise.said
 
@@ -479,3 +482,20 @@ def test_from_the_journal_on_a_planted_loss_is_caught_and_none_is_not(tmp_path: 
     assert alarms <= 2
     assert stated > 0.95
     assert caught >= rounds - 1
+
+
+def test_a_run_that_cannot_be_told_from_silence_is_warned_of(tmp_path: Path) -> None:
+    silent = bounded_story(tmp_path / "silent", [Verdict.of(*SILENT, "")] * 24)
+    good = bounded_story(tmp_path / "good", [PERFECT, Verdict.of(*SILENT, "")] * 12)
+
+    quiet, better = (
+        check_run(RunFolder.open(each.save()), None, GateRules(min_score=1))
+        for each in (silent, good)
+    )
+
+    warning = "the run cannot be told from a memory that knows nothing"
+    assert warning in quiet.warnings
+    assert warning not in better.warnings
+    assert "58.3 of 100 (37.5 to 72.2) · silence 17 · ceiling 100 · 50 % of the way" in (
+        " ".join(render_gate(better).split())
+    )

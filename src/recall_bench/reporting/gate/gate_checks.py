@@ -16,6 +16,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import format_bounds
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
 from recall_bench.reporting.groups import estimate_marks
+from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import TrialTable
 
@@ -79,6 +80,8 @@ class GateRun(Record, frozen=True, kw_only=True):
     """The diagnosis of `doctor` before the run; None if there was none."""
     score: Estimate | None
     """Points of 100; None if no trial counts."""
+    bounds: ScoreRange | None = None
+    """The same between silence and ceiling, in points of 6; None where the run has neither."""
 
 
 class GateReport(Record, frozen=True, kw_only=True):
@@ -223,7 +226,7 @@ def _check_rate(most: float, found: Estimate | None, rules: GateRules) -> GateCh
         return make_undecided_check(rule, OVERALL, why, limit=most, is_least=False)
     high = found.high if rules.confident else found.value
     is_kept = high is not None and high <= most + _SUM_TOLERANCE
-    finding = f"{found.value:.1f} %{_format_level(found)} of judged answers were hallucinated"
+    finding = f"{found.value:.1f} %{_format_level(found)} of judged answers were invented or leaked"
     finding += _describe_limit(is_kept, f"at most {most:g}", rules)
     check = _build_check(rule, OVERALL, found, is_kept=is_kept, limit=most, finding=finding)
     return check.replace(is_least=False)

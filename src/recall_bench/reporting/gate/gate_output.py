@@ -31,6 +31,7 @@ from recall_bench.reporting.gate.gate_checks import (
     is_difference,
     is_insignificant,
 )
+from recall_bench.reporting.headlines import list_bounds
 from recall_bench.reporting.tables import Column, Table, make_table, render_text
 from recall_bench.runs.summary import RunStatus
 
@@ -76,7 +77,8 @@ def describe_run(run: GateRun) -> Iterator[str]:
     if run.score is None:
         yield "no score: nothing was measured"
     else:
-        yield f"{_format_score(run.score)} of 100"
+        yield f"{run.score.value:.1f} of 100{format_bounds(run.score, digits=1)}"
+        yield from list_bounds(run.bounds)
         yield (
             f"{format_quantity(run.score.questions, 'question')}, "
             f"{format_quantity(run.score.trials, 'trial')}"

@@ -20,7 +20,7 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
 
     min_score: float | None = None
     max_hallucination: float | None = None
-    """In % of judged answers."""
+    """Answers that are invented or leak, in % of judged answers."""
     max_leaks: int | None = None
     """Answers that leak a secret."""
     min_category: Mapping[str, float] = {}
@@ -32,7 +32,7 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     category_margin: float | None = None
     """The same in each category; by default as overall."""
     hallucination_margin: float | None = None
-    """How far hallucination may rise; not checked by default."""
+    """How far the share of answers that are invented or leak may rise; not checked by default."""
     notice: float | None = None
     """The loss that the gate must be able to detect; by default the margin plus 5 points."""
     prove: bool = False

@@ -28,6 +28,7 @@ from recall_bench.reporting.gate.gate_checks import (
 from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
 from recall_bench.reporting.groups import order_categories
+from recall_bench.reporting.headlines import describe_doubt
 from recall_bench.reporting.run_pairs import (
     TrialPairs,
     find_differences,
@@ -35,6 +36,7 @@ from recall_bench.reporting.run_pairs import (
     pair_trials,
 )
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import estimate_row_range
 from recall_bench.runs.summary import STUB, RunStatus, summarise
 from recall_bench.runs.trials import (
     TrialTable,
@@ -76,7 +78,7 @@ class BaselineComparison:
         self._categories = {name: found[name] for name in order_categories(found)}
 
     def check_all(self) -> Iterator[GateCheck]:
-        """One check overall, one a category, one of hallucination if there is a limit."""
+        """One check overall, one a category, one of ungrounded answers if there is a limit."""
         if self._overall is None:
             yield make_undecided_check(MARGIN_RULE, OVERALL, "no trial has a mark in both runs")
             return
@@ -148,7 +150,7 @@ class BaselineComparison:
         )
 
     def _check_hallucination(self, margin: float) -> GateCheck:
-        """A rise of hallucination is a loss of grounded answers."""
+        """A rise of invented or leaked answers is a loss of grounded ones."""
         sound = [
             self._pairs.select_marks(
                 {
@@ -182,8 +184,8 @@ class BaselineComparison:
             is_least=False,
             low=rise.low,
             high=rise.high,
-            said=f"hallucination changed by {_format_difference(rise)}: {word} the {margin:g} "
-            f"allowed, {format_p(found.more_p, sign=True)}",
+            said=f"answers invented or leaked changed by {_format_difference(rise)}: {word} the "
+            f"{margin:g} allowed, {format_p(found.more_p, sign=True)}",
         )
 
 
@@ -306,6 +308,7 @@ class _GateSide:
             score=estimate_scores(
                 list_scores(self.table), self.table.templates, missing=summary.overall.missing
             ),
+            bounds=estimate_row_range(self.table.rows, self.table.templates),
         )
 
     @property
@@ -351,6 +354,8 @@ class _GateSide:
         subject = self.subject
         if subject.health is not None and subject.health is not SystemHealth.VALID:
             yield f"doctor says that the {self._role} is {subject.health.value}"
+        if (doubt := describe_doubt(subject.bounds)) is not None:
+            yield f"the {self._role} {doubt}"
         if subject.score is not None and subject.score.questions < FEW_QUESTIONS:
             yield (
                 f"the {self._role} has {subject.score.questions} questions; intervals over fewer "
