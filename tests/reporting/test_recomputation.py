@@ -3,15 +3,23 @@
 Nothing here may import the package's metrics or estimates: the point is another way to the figure.
 """
 
+import gzip
 import json
+import re
+from base64 import b64decode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recall_bench.library import compare as compare_runs
+from recall_bench.library import open_run, text_report
+from recall_bench.library import report as publish_report
 from recall_bench.library import run as run_bench
+from recall_bench.reporting.comparison_text import render_comparison
 
 Json = dict[str, Any]
 FULL = 6
@@ -61,6 +69,11 @@ class Lines:
         return 100 * len(inventions) / len(judged)
 
     @property
+    def questions(self) -> int:
+        """Different questions, however often each was asked."""
+        return len({(row["personaId"], row["qa"]["id"]) for row in self.scored})
+
+    @property
     def guarded(self) -> int:
         return sum("leaked" in row for row in self.rows)
 
@@ -83,21 +96,37 @@ class Lines:
         return {name: self.select(lambda row, n=name: row["qa"][key] == n) for name in names}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Run:
     """The files of one run."""
 
     folder: Path
 
-    @property
+    @cached_property
     def lines(self) -> Lines:
         text = (self.folder / "questions.jsonl").read_text(encoding="utf-8")
         return Lines(tuple(json.loads(line) for line in text.splitlines()))
 
-    @property
+    @cached_property
     def result(self) -> Json:
         loaded: Json = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
         return loaded
+
+    @cached_property
+    def text(self) -> str:
+        """What `run` prints at its end."""
+        return text_report(open_run(self.folder))
+
+    @cached_property
+    def report(self) -> tuple[Json, Json]:
+        """The figures of `report`, and the data of its page."""
+        into = self.folder / "report"
+        publish_report(self.folder, into=into)
+        figures: Json = json.loads((into / "report.json").read_text(encoding="utf-8"))
+        page = (into / "report.html").read_text(encoding="utf-8")
+        block = re.search(r'data-block="page">\s*([A-Za-z0-9+/=]+)', page)
+        assert block is not None
+        return figures, json.loads(gzip.decompress(b64decode(block[1])))
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +161,11 @@ def test_overall_figures_of_the_result(run: Run) -> None:
         found[key]["mean"] for key in ("overall", "hallucinationRate", "inventionRate", "leakRate")
     ]
     assert means == approximate([lines.score, lines.hallucination, lines.invented, lines.leaked])
+    leaks = run.result["leaks"]
+    assert (leaks["answers"], leaks["leaked"]) == (
+        lines.guarded,
+        sum(row.get("leaked", False) for row in lines.rows),
+    )
 
 
 def check_bounds(found: Json, lines: Lines) -> None:
@@ -194,3 +228,134 @@ def test_each_range_result_of_the_persona(run: Run) -> None:
             name: (pytest.approx(group.score), len(group.scored))
             for name, group in lines.group("difficulty").items()
         }
+
+
+def check_printed(figure: str, value: float) -> None:
+    """Hold a printed figure against a value, to the last digit that is printed."""
+    _, _, decimals = figure.partition(".")
+    assert float(figure) == pytest.approx(value, abs=0.5 * 10 ** -len(decimals) + 1e-9), figure
+
+
+def find(pattern: str, text: str) -> tuple[str, ...]:
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found is not None, pattern
+    return found.groups()
+
+
+def of_100(marks: float) -> float:
+    return 100 * marks / FULL
+
+
+def check_headline(text: str, lines: Lines) -> None:
+    """Check the figures of one headline, which may be wrapped."""
+    (score,) = find(r"([\d.]+) of 100", text)
+    silence, ceiling = find(r"silence ([\d.]+) · ceiling ([\d.]+)", text)
+    (invented,) = find(r"invented ([\d.]+) %", text)
+    leaked, guarded = find(r"leaked ([\d.]+) % of (\d+)", text)
+    check_printed(score, of_100(lines.score))
+    check_printed(silence, of_100(lines.silence))
+    check_printed(ceiling, of_100(lines.ceiling))
+    check_printed(invented, lines.invented)
+    check_printed(leaked, lines.leaked)
+    assert int(guarded) == lines.guarded
+    way = re.search(r"(-?[\d.]+) % of the way", text)
+    if way is not None:
+        assert lines.share_of_way is not None
+        check_printed(way[1], 100 * lines.share_of_way)
+
+
+def test_the_headline_that_run_prints(run: Run) -> None:
+    headline = " ".join(run.text.partition("Result")[2].partition("Intervals")[0].split())
+    check_headline(headline, run.lines)
+    (questions,) = find(r"(\d+) questions", headline)
+    assert int(questions) == run.lines.questions
+
+
+def test_each_category_that_run_prints(run: Run) -> None:
+    groups = run.lines.group("category") | {"OVERALL": run.lines}
+    for name, lines in groups.items():
+        row = rf"^{name} +(\d+)!? +([\d.]+) +\S+ +([\d.]+) +([\d.]+)\^? +(\S+)"
+        questions, score, silence, ceiling, way = find(row, run.text)
+        assert int(questions) == lines.questions
+        for figure, marks in ((score, lines.score), (silence, lines.silence)):
+            check_printed(figure, of_100(marks))
+        check_printed(ceiling, of_100(lines.ceiling))
+        if re.fullmatch(r"-?[\d.]+", way):
+            assert lines.share_of_way is not None
+            check_printed(way, 100 * lines.share_of_way)
+
+
+def test_each_checkpoint_and_difficulty_that_run_prints(run: Run) -> None:
+    for label in CHECKPOINTS:
+        lines = run.lines.at(label)
+        questions, score = find(rf"^{label} .* (\d+) +([\d.]+) +[\d.]+–[\d.]+$", run.text)
+        assert int(questions) == lines.questions
+        check_printed(score, of_100(lines.score))
+    flat = " ".join(run.text.split())
+    for name, lines in run.lines.group("difficulty").items():
+        pattern = rf"\b{name} ([\d.]+) \([^)]*\) over (\d+) questions"
+        score, questions = find(pattern, flat)
+        check_printed(score, of_100(lines.score))
+        assert int(questions) == lines.questions
+
+
+def test_each_cell_of_the_heatmap_that_run_prints(run: Run) -> None:
+    heatmap = run.text.partition("points of 100 (questions)")[2]
+    assert heatmap
+    for place, label in enumerate(CHECKPOINTS):
+        lines = run.lines.at(label)
+        for name, group in (lines.group("category") | {"OVERALL": lines}).items():
+            (row,) = find(rf"^({name} .*)$", heatmap)
+            score, questions = re.findall(r"([\d.]+) \((\d+)\)", row)[place]
+            check_printed(score, of_100(group.score))
+            assert int(questions) == group.questions
+        for name, rate in (("invented", lines.invented), ("leaked", lines.leaked)):
+            (row,) = find(rf"^({name} .*%.*)$", heatmap)
+            check_printed(re.findall(r"([\d.]+) %", row)[place], rate)
+
+
+def test_the_figures_of_the_report(run: Run) -> None:
+    lines, (figures, _) = run.lines, run.report
+    header = figures["header"]
+    assert header["overall"]["value"] == pytest.approx(lines.score)
+    assert header["bounds"]["floor"] == pytest.approx(lines.silence)
+    assert header["bounds"]["ceiling"] == pytest.approx(lines.ceiling)
+    assert header["bounds"]["share"]["value"] == pytest.approx(lines.share_of_way)
+    rates = [header[key]["value"] for key in ("hallucination", "invented", "leaked")]
+    assert rates == approximate(
+        each / 100 for each in (lines.hallucination, lines.invented, lines.leaked)
+    )
+    (heatmap,) = figures["heatmaps"]
+    for place, label in enumerate(CHECKPOINTS):
+        there = lines.at(label)
+        assert heatmap["overall"][place]["mean"]["value"] == pytest.approx(there.score)
+        assert heatmap["invented"][place]["mean"]["value"] == pytest.approx(there.invented / 100)
+        assert heatmap["leaked"][place]["mean"]["value"] == pytest.approx(there.leaked / 100)
+        groups = there.group("category")
+        cells = {row["category"]: row["cells"][place]["mean"] for row in heatmap["rows"]}
+        assert {name: cell["value"] for name, cell in cells.items() if cell is not None} == {
+            name: pytest.approx(group.score) for name, group in groups.items()
+        }
+
+
+def test_the_heatmap_of_the_page(run: Run) -> None:
+    lines, (_, page) = run.lines, run.report
+    (heatmap,) = page["heatmaps"]
+    rows = {row["name"]: row["cells"] for row in heatmap["rows"] if row["kind"] != "rate"}
+    for place, label in enumerate(CHECKPOINTS):
+        there = lines.at(label)
+        for name, group in (there.group("category") | {"OVERALL": there}).items():
+            value = rows[name][place][0] / page["best"]
+            assert value == pytest.approx(group.score / FULL, abs=1e-6)
+
+
+def test_the_figures_that_compare_prints(run: Run) -> None:
+    shown = render_comparison(compare_runs(run.folder, run.folder))
+    card = " ".join(shown.partition("\nA ")[2].partition("\nB ")[0].split())
+    check_headline(card, run.lines)
+    for name, lines in (run.lines.group("category") | {"overall": run.lines}).items():
+        row = rf"^{name} +([\d.]+) +([\d.]+)\^? +([\d.]+)~?"
+        silence, ceiling, score = find(row, shown)
+        check_printed(silence, of_100(lines.silence))
+        check_printed(ceiling, of_100(lines.ceiling))
+        check_printed(score, of_100(lines.score))
