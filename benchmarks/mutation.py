@@ -10,6 +10,7 @@ of that part run against each. Prints a line a mutant, survivors with their chan
 
 import argparse
 import ast
+import difflib
 import os
 import random
 import shutil
@@ -20,6 +21,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path("src/recall_bench")
@@ -132,21 +135,54 @@ def apply(mutant: Mutant, text: str) -> str:
 
 
 def is_killed(mutant: Mutant, tests: tuple[str, ...], tree: Path) -> bool:
-    """Whether the tests of its part fail with the mutant in place."""
+    """Whether the tests of its part fail with the mutant in place, the nearest and quickest first."""
     file = tree / mutant.path
     before = file.read_text(encoding="utf-8")
     file.write_text(apply(mutant, before), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    near = find_importing_tests(mutant, tests, tree)
+    rounds = [(*near, "-m", "not slow")] if near else []
+    rounds += [(*tests, "-m", "not slow"), (*tests, "-m", "slow")]
     try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, timeout=900, check=False
-        )
-        return done.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+        return any(has_failure(arguments, tree) for arguments in rounds)
     finally:
         file.write_text(before, encoding="utf-8")
+
+
+def find_importing_tests(mutant: Mutant, tests: tuple[str, ...], tree: Path) -> list[str]:
+    """The test files that import the changed module."""
+    module = ".".join(mutant.path.with_suffix("").parts[1:])
+    return sorted(
+        str(path.relative_to(tree))
+        for folder in tests
+        for path in (tree / folder).rglob("test_*.py")
+        if f"{module} import" in path.read_text(encoding="utf-8")
+    )
+
+
+def has_failure(arguments: tuple[str, ...], tree: Path) -> bool:
+    """Whether a test fails, or they take longer than any of them should; none at all is no failure."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            timeout=900,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def show_change(mutant: Mutant) -> str:
+    """The lines that differ, without the formatting that is lost on the way."""
+    text = (ROOT / mutant.path).read_text(encoding="utf-8")
+    plain = ast.unparse(ast.parse(text)).splitlines()
+    lines = difflib.unified_diff(plain, apply(mutant, text).splitlines(), n=0, lineterm="")
+    return "\n".join(f"    {line}" for line in list(lines)[3:])
 
 
 def copy_tree(place: Path) -> Path:
@@ -184,7 +220,10 @@ def main() -> None:
         for mutant, dead in pool.map(run, drawn):
             killed += dead
             print(
-                f"{'killed  ' if dead else 'SURVIVED'} {mutant.part:12} {mutant.kind:14} {mutant.path}:{mutant.line}",
+                f"{'killed  ' if dead else 'SURVIVED'} {mutant.part:12} {mutant.kind:14} "
+                f"{mutant.path}:{mutant.line}",
+                *([] if dead else [show_change(mutant)]),
+                sep="\n",
                 flush=True,
             )
     print(f"{killed} of {len(drawn)} mutants killed: {killed / len(drawn):.0%}")
