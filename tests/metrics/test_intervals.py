@@ -26,6 +26,10 @@ def test_one_cluster_has_no_interval() -> None:
     assert compute_bca(0.0, NORMAL, np.zeros(1)) is None
 
 
+def test_a_single_draw_is_both_ends() -> None:
+    assert compute_percentile(np.array([3.0]), clusters=6) == (3.0, 3.0)
+
+
 def test_a_value_above_most_draws_moves_the_interval_up_twice_as_far() -> None:
     """Draws that fall short of the value say that the value falls short of the truth."""
     above = 0.2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.append_log import is_busy
 from recall_bench.core.errors import DataError, JournalLost, UsageError
 from recall_bench.core.event import Ingested
 from recall_bench.runs.journal import Journal, read_events
@@ -88,6 +89,32 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
         Journal(tmp_path / "file" / "journal.jsonl"),
     ):
         pass
+
+
+def test_only_a_journal_that_is_written_now_is_busy(path: Path) -> None:
+    assert not is_busy(path)
+    with Journal(path):
+        assert is_busy(path)
+    assert not is_busy(path)
+
+
+def test_a_lock_that_cannot_be_opened_keeps_nobody_out(path: Path) -> None:
+    path.with_name(f".{path.name}.lock").mkdir(parents=True)
+
+    assert not is_busy(path)
+
+
+def test_a_journal_that_cannot_be_opened_is_not_kept_from_others(path: Path) -> None:
+    path.mkdir(parents=True)
+    unopened = Journal(path)
+    with pytest.raises(UsageError, match="cannot be opened"), unopened:
+        pass
+    path.rmdir()
+
+    with Journal(path) as journal:
+        journal.append(ingested(1))
+
+    assert len(list(read_events(path))) == 1
 
 
 def test_a_write_that_fails_half_way_leaves_whole_lines_and_ends_the_writing(

@@ -1,0 +1,32 @@
+"""Files and folders of caches are made where they are missing."""
+
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.atomic_file import open_cache, write_shared_file
+from recall_bench.core.errors import UsageError
+
+
+def test_a_cache_is_made_with_all_folders_above_it(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+
+    assert open_cache(folder, "verdicts") == folder
+    assert open_cache(folder, "verdicts").is_dir(), "a second time nothing is wrong"
+
+
+def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(UsageError, match="verdicts cannot be kept in .*file"):
+        open_cache(tmp_path / "file" / "cache", "verdicts")
+
+
+def test_a_shared_file_makes_its_folder_and_leaves_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "ab" / "entry.json"
+
+    write_shared_file(path, b"1")
+    write_shared_file(path, b"2")
+
+    assert path.read_bytes() == b"2"
+    assert [each.name for each in path.parent.iterdir()] == ["entry.json"]
