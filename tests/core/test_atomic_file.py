@@ -18,7 +18,7 @@ def test_a_cache_is_made_with_all_folders_above_it(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(UsageError, match="verdicts cannot be kept in .*file"):
+    with pytest.raises(UsageError, match=r"verdicts cannot be kept in .*file"):
         open_cache(tmp_path / "file" / "cache", "verdicts")
 
 
