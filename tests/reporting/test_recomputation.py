@@ -129,14 +129,44 @@ class Run:
         return figures, json.loads(gzip.decompress(b64decode(block[1])))
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A built-in on the sample persona, with group questions and so with leaks."""
-    folder = tmp_path_factory.mktemp("recomputation") / "run"
+INVENTIVE = '''
+class Adapter:
+    """Invents a third of its answers, refuses a third, and quotes too much in the others."""
+
+    def setup(self):
+        self.lines, self.asked = [], 0
+
+    def ingest_day(self, day, content, metadata):
+        self.lines += [line.strip() for line in content.splitlines() if line.strip()]
+
+    def query(self, question, context):
+        self.asked += 1
+        if self.asked % 3 == 0:
+            return "There is no record of that."
+        if self.asked % 3 == 1:
+            return "It came to 987,654 zebras, as Zebediah Quux told us in Ulaanbaatar."
+        words = set(question.lower().split())
+        ranked = sorted(self.lines, key=lambda line: -len(words & set(line.lower().split())))
+        return " ".join(ranked[:10])
+'''
+
+
+@pytest.fixture(scope="module", params=["bm25", "inventive"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A system on the sample persona, with group questions and so with leaks."""
+    folder = tmp_path_factory.mktemp("recomputation")
+    adapter = str(request.param)
+    if adapter == "inventive":
+        adapter = str(folder / "adapter.py")
+        Path(adapter).write_text(INVENTIVE, encoding="utf-8")
     run_bench(
-        into=folder, adapter="bm25", ranges=CHECKPOINTS, groups_enabled=True, heatmap_png=False
+        into=folder / "run",
+        adapter=adapter,
+        ranges=CHECKPOINTS,
+        groups_enabled=True,
+        heatmap_png=False,
     )
-    return Run(folder)
+    return Run(folder / "run")
 
 
 def approximate(values: Iterable[float]) -> Any:
@@ -146,8 +176,9 @@ def approximate(values: Iterable[float]) -> Any:
 def test_the_run_has_something_to_recompute(run: Run) -> None:
     lines = run.lines
     assert 0 < lines.silence < lines.ceiling < FULL
-    assert 0 < lines.invented < lines.hallucination
-    assert 0 < lines.leaked < 100
+    if "bm25" not in run.result["adapterName"]:
+        assert 0 < lines.invented < lines.hallucination
+        assert 0 < lines.leaked < 100
     assert len(lines.group("category")) > 8
     assert len(lines.group("difficulty")) > 1
     assert lines.share_of_way is not None
