@@ -196,7 +196,8 @@ def _list_category(name: str, total: "HeatmapTotal") -> tuple[str, ...]:
         format_range(score, scale=OF_100, digits=0) or NO_DATA,
         floor,
         ceiling,
-        NO_DATA if bounds is None else describe_place(bounds),
+        # A wide share never touches the ceiling.
+        NO_DATA if bounds is None else f" {describe_place(bounds)}",
     )
 
 
