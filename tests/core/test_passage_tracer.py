@@ -272,11 +272,17 @@ LOG = (
         pytest.param(HARBOUR, HARBOUR, id="as it stands"),
         pytest.param("The divers were paid.", "The divers\nwere paid.", id="other white space"),
         pytest.param(
-            "2024-01-01: The divers were paid. It rained.",
-            "The divers\nwere paid. It rained.",
+            f"2024-01-01: {HARBOUR} The divers were paid.",
+            f"{HARBOUR}  The divers\nwere paid.",
             id="a date in front",
         ),
+        pytest.param(
+            "the quay: the old quay, where the pilots had to wait",
+            "the old\nquay, where the pilots had to wait".replace("\n", " "),
+            id="part of a sentence, and a place in front",
+        ),
         pytest.param("The divers got their money.", None, id="other words"),
+        pytest.param("The divers were paid. Lunch was lentil soup.", None, id="two places"),
         pytest.param("", None, id="nothing"),
     ],
 )

@@ -17,7 +17,6 @@ from functools import cached_property
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Episode
-from recall_bench.core.sentences import read_sentences
 
 SHINGLE = 8
 """This many equal words in a row are no coincidence."""
@@ -159,33 +158,35 @@ TextRange = tuple[int, int]
 
 
 def find_range(text: str, episode: Episode) -> TextRange | None:
-    """Find the range of a passage in the text of its episode, whatever the white space.
+    """Find the range of a passage in the text of its episode; None if it is no quotation.
 
-    If the passage is no quotation as a whole (a date may stand in front), it is the longest run of
-    the episode's sentences that the passage contains; None if it contains none.
+    Markup, punctuation and white space may differ, and a few words of the system's own, such as a
+    date, may stand in front.
     """
-    if whole := _find_words(text, episode.text):
-        return whole
-    plain = " ".join(text.split())
-    runs: list[list[str]] = [[]]
-    for sentence in read_sentences(episode):
-        if " ".join(sentence.text.split()) in plain:
-            runs[-1].append(sentence.text)
-        elif runs[-1]:
-            runs.append([])
-    longest = max(runs, key=lambda run: sum(map(len, run)))
-    ends = [_find_words(each, episode.text) for each in (longest[:1] + longest[-1:])]
-    known = [each for each in ends if each is not None]
-    return (known[0][0], known[-1][1]) if known and known[0][0] < known[-1][1] else None
-
-
-def _find_words(text: str, inside: str) -> TextRange | None:
-    start = inside.find(text) if text else -1
+    start = episode.text.find(text) if text else -1
     if start >= 0:
         return start, start + len(text)
-    pattern = r"\s+".join(map(re.escape, text.split()))
-    match = re.search(pattern, inside) if pattern else None
-    return None if match is None else match.span()
+    places = list(_WORD.finditer(episode.text))
+    inside = _join_words([place.group().lower() for place in places])
+    words = _WORD.findall(text.lower())
+    # With fewer words left, the rest of a passage may stand there by chance.
+    spare = min(SHINGLE, len(words) - SHINGLE)
+    for dropped in range(max(0, spare) + 1 if words else 0):
+        found = inside.find(_join_words(words[dropped:]))
+        if found >= 0:
+            first = inside.count(" ", 0, found)
+            last = first + len(words) - dropped - 1
+            return _extend_range(places[first].start(), places[last].end(), episode.text)
+    return None
+
+
+def _extend_range(start: int, end: int, text: str) -> TextRange:
+    """Extend a range of words by the punctuation around them."""
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return start, end
 
 
 class _PassageText:

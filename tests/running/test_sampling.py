@@ -1,0 +1,54 @@
+"""What `--sample`, `--sampling` and long stories mean for a plan, and what a run records."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import recall_bench
+from recall_bench.core.plan import SampleMode
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
+
+
+def run(folder: Path, **settings: object) -> RunFolder:
+    found = recall_bench.run(
+        adapter="bm25", ranges=("10d", "20d", "30d"), into=folder, heatmap_png=False, **settings
+    )
+    assert isinstance(found.folder, RunFolder)
+    return found.folder
+
+
+@pytest.mark.parametrize(
+    ("settings", "sampling"),
+    [
+        ({}, SampleMode.DRAWN),
+        ({"sample": 4}, SampleMode.CORE),
+        ({"sample": 4, "sampling": SampleMode.DRAWN}, SampleMode.DRAWN),
+    ],
+)
+def test_a_sample_has_a_core_unless_all_of_it_is_to_be_drawn(
+    tmp_path: Path, settings: dict[str, object], sampling: SampleMode
+) -> None:
+    plan = run(tmp_path, judge="stub", **settings).plan
+
+    assert plan.sampling is sampling
+    # A plan of another mode must not change its digest: unfinished runs go on by it.
+    assert (b"sampling" in (tmp_path / JOURNAL).read_bytes()) == (sampling is SampleMode.CORE)
+
+
+def test_passages_are_recorded_with_their_place_in_the_day(tmp_path: Path) -> None:
+    run(tmp_path, judge="stub")
+    events = map(json.loads, (tmp_path / JOURNAL).read_text().splitlines())
+    answered = [each for each in events if each["type"] == "answered" and "delivery" in each]
+
+    assert answered
+    quoted = total = 0
+    for each in answered:
+        passages, spans = each["answer"]["passages"], each["delivery"]["spans"]
+        for passage, span in zip(passages, spans, strict=True):
+            total += 1
+            if span is not None:
+                quoted += 1
+                assert span[1] - span[0] >= len(passage["text"])
+    assert quoted > 0.5 * total
