@@ -131,7 +131,7 @@ def require_libraries(what: str, extra: str, *modules: str) -> None:
 
 
 def is_async_call(function: object) -> bool:
-    """Whether calling it returns a coroutine: an `async` function, or an object with such a call."""
+    """Whether calling it returns a coroutine: a function, or an object with `__call__`."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004
     )

@@ -76,7 +76,8 @@ class _EvalPage:
         unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
         yield (
             f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
-            f"{_describe_layers(report, ', gold corrected by ')}. {counts.owed:,} questions about {report.scenarios:,} "
+            f"{_describe_layers(report, ', gold corrected by ')}. "
+            f"{counts.owed:,} questions about {report.scenarios:,} "
             f"{'history' if report.scenarios == 1 else 'histories'}: "
             f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
         )

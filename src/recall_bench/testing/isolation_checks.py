@@ -28,7 +28,8 @@ async def check_empty_memory(bench: CheckContext) -> str:
         if heard.contains(each.canary):
             raise ContractBroken(
                 f"expected a new memory to know nothing, but it returned {each.canary!r}, "
-                "which another memory was fed; give each memory a store of its own that starts empty"
+                "which another memory was fed; give each memory a store of its own that starts "
+                "empty"
             )
         if heard.passages:
             raise ContractBroken(

@@ -197,7 +197,7 @@ _ODD_QUESTIONS = {
     "a question without words": "?!… 🤷",
     "a very long question": "and why, and when, and who with, " * 600,
     "a question with quotes and brackets": "\"What' AND (is OR [the] {name}* ~ of: the^ parrot\\?",
-    "a question about something that was never fed": "Which opera does the parrot in the wine cellar hum?",
+    "a question about something that was never fed": "Which opera does the parrot hum?",
 }
 
 

@@ -1,4 +1,4 @@
-"""Two personas whose every fact is known, asked of a system through the engine and the offline judge.
+"""Two personas whose every fact is known, asked through the engine and the offline judge.
 
 Both were told of the same things, each with values of its own that exist nowhere else. So the
 honest memory answers every question, and what another one misses, its fault has cost.

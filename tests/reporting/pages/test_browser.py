@@ -48,7 +48,7 @@ def test_the_heatmap_tells_what_a_cell_stands_on(page: Path, visit: Visiting) ->
 
 
 def test_a_cell_not_measured_is_not_one_with_nothing_to_ask(page: Path, visit: Visiting) -> None:
-    """The fox was asked at four days and its answer is not judged; no question asks for a decision."""
+    """The fox was asked at four days and not judged; no question asks for a decision."""
     seen = visit(page)
     row = seen.page.locator(".grid .row")
 

@@ -144,8 +144,8 @@ class McpMemory:
         reply = await connection.call(ingest.tool, arguments)
         if ingest.done is not None and re.search(ingest.done, reply.text) is None:
             raise SystemFault(
-                f"the tool {ingest.tool} replied {quote_bytes(reply.text.encode())}, which does not "
-                "match ingest.done of the map; see why it failed"
+                f"the tool {ingest.tool} replied {quote_bytes(reply.text.encode())}, which does "
+                "not match ingest.done of the map; see why it failed"
             )
         for episode, entry in batch:
             self.known[str(entry["id"])] = (episode.id, episode.day)

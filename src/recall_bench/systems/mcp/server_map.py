@@ -374,8 +374,8 @@ class _ServerMapCheck:
         texts = [*found.server.command, *found.server.env.values()]
         if found.snapshots is not None and "state_dir" not in find_places(texts):
             self._refuse(
-                "is copy, but neither server.command nor server.env has {state_dir}; write where the "
-                "server keeps its files",
+                "is copy, but neither server.command nor server.env has {state_dir}; write where "
+                "the server keeps its files",
                 "snapshots",
             )
 

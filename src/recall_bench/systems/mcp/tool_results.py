@@ -98,8 +98,8 @@ def _decode_json(text: str, search: SearchSpec) -> object:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise NotAnAnswer(
-            f"the tool {search.tool} replied {_quote_text(text)} where JSON was expected ({error}); "
-            "correct search of the map"
+            f"the tool {search.tool} replied {_quote_text(text)} where JSON was expected "
+            f"({error}); correct search of the map"
         ) from error
 
 
