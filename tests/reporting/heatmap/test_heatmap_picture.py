@@ -166,8 +166,10 @@ def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
 
     assert said[:5] == [
         f"Factual recall, 7d: 75.0 of 100 · {sure} · 25 questions · 27 trials · 2 missing",
-        f"Factual recall, 14d: 33.4 of 100 · {unsure} · 19 questions · 38 trials · 0 missing · "
-        f"{few}",
+        (
+            f"Factual recall, 14d: 33.4 of 100 · {unsure} · 19 questions · 38 trials · 0 missing · "
+            f"{few}"
+        ),
         "Factual recall, 21d: not measured",
         "Factual recall, 28d: no question eligible yet",
         "Factual recall, 35d: 75.0 of 100 · 27 trials",

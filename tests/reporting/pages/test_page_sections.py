@@ -65,8 +65,10 @@ def test_a_canary_is_shown_whatever_became_of_it(change: CanaryChange) -> None:
         (IntervalMethod.PERSONAS, "The interval covers other personas."),
         (
             IntervalMethod.AGREEMENT,
-            "All questions have the same result; the interval allows for questions with another "
-            "one.",
+            (
+                "All questions have the same result; the interval allows for questions with another "
+                "one."
+            ),
         ),
         (IntervalMethod.NONE, "There are too few questions for an interval."),
     ],
