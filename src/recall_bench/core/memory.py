@@ -230,6 +230,15 @@ class EvidenceControl(Protocol):
         """Receive the supporting passages of each question of the scenario, by question id."""
 
 
+@runtime_checkable
+class PassageControl(Protocol):
+    """A control, never a contestant: it receives what a perfect search would find."""
+
+    def receive_passages(self, scenario: str, passages: Mapping[str, tuple[Passage, ...]]) -> None:
+        """Receive the evidence passages of each question of the scenario, by question id."""
+        ...
+
+
 class ReaderCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A reader, described precisely enough to repeat its work."""
 

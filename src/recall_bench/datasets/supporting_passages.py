@@ -7,6 +7,9 @@ an interval, a yes), and the sentence of each cited day closest to the question 
 
 Evidence spans of a dataset are quoted as they are. If they lack what every right answer must
 contain, the answer is computed from them, and the reference itself is quoted.
+
+What a perfect search would find is another thing: the whole paragraph, list or turn around each of
+these sentences, with the headings above it, and never the reference.
 """
 
 import re
@@ -18,7 +21,7 @@ from math import log
 
 import msgspec
 
-from recall_bench.core.memory import EvidenceControl, MemorySystem, Passage
+from recall_bench.core.memory import EvidenceControl, MemorySystem, Passage, PassageControl
 from recall_bench.core.scenario import (
     Disclosure,
     Episode,
@@ -57,15 +60,29 @@ def find_supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...
 
 
 def share_evidence(system: MemorySystem, scenario: Scenario) -> None:
-    """Give the passages to a system that is an evidence control; other systems get nothing."""
+    """Give the evidence to a system that is a control of it; other systems get nothing."""
     if isinstance(system, EvidenceControl):
         system.receive_evidence(scenario.id, find_supporting_passages(scenario))
+    if isinstance(system, PassageControl):
+        system.receive_passages(scenario.id, find_evidence_passages(scenario))
+
+
+def find_evidence_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
+    """Return what a perfect search would find by question id, in the order of the story.
+
+    Questions that expect no answer have passages too, if they cite any.
+    """
+    library = _SentenceLibrary(scenario.episodes)
+    return {
+        hash_question_id(scenario.id, item.id): tuple(_find_blocks(item, library))
+        for item in scenario.items
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SentenceCandidate:
     passage: Passage
-    block: int
+    sentence: Sentence
     words: frozenset[str]
     place: frozenset[str]
     """Its own words and those of its headings."""
@@ -80,13 +97,41 @@ class _SentenceLibrary:
 
     def find_cited_sentences(self, evidence: Evidence) -> list[_SentenceCandidate]:
         """Return the sentences of one cited day or turn."""
-        day = evidence.day
+        return [
+            each
+            for each in self._read_day(evidence.day)
+            if evidence.turn in (None, each.sentence.block)
+        ]
+
+    def find_span_sentences(self, evidence: Evidence) -> list[_SentenceCandidate]:
+        """Return the sentences of an evidence span."""
+        span = " ".join(self.quote_span(evidence).text.split())
+        return [
+            each
+            for each in self._read_day(evidence.day)
+            if evidence.session in (None, each.sentence.session)
+            and (each.sentence.text in span or span in each.sentence.text)
+        ]
+
+    def build_block(self, candidate: _SentenceCandidate) -> Passage:
+        """Return the paragraph, list or turn of a sentence, after its headings."""
+        place = _locate_block(candidate.sentence)
+        whole = [
+            each.sentence.text
+            for each in self._read_day(candidate.passage.day or 0)
+            if _locate_block(each.sentence) == place
+        ]
+        lead, heading = candidate.sentence.lead, candidate.sentence.heading
+        text = " ".join([lead, *whole] if lead else whole)
+        return candidate.passage.replace(text=f"{heading}\n{text}" if heading else text)
+
+    def _read_day(self, day: int) -> tuple[_SentenceCandidate, ...]:
         if day not in self._read:
             episode = self._episodes[day]
             self._read[day] = tuple(
                 _make_candidate(each, episode) for each in read_sentences(episode)
             )
-        return [c for c in self._read[day] if evidence.turn in (None, c.block)]
+        return self._read[day]
 
     def quote_span(self, evidence: Evidence) -> Passage:
         """Return the text of an evidence span."""
@@ -100,7 +145,7 @@ def _make_candidate(sentence: Sentence, episode: Episode) -> _SentenceCandidate:
     words = _collect_words(text)
     return _SentenceCandidate(
         passage=Passage(text=text, day=episode.day, source=sentence.session or episode.id),
-        block=sentence.block,
+        sentence=sentence,
         words=words,
         place=words | _read_heading_words(sentence.session, sentence.heading),
     )
@@ -113,6 +158,32 @@ def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
         return _quote_spans(
             item, [library.quote_span(evidence) for evidence in item.truth.evidence]
         )
+    chosen = _choose_sentences(item, library)
+    return list(dict.fromkeys(candidate.passage for candidate in chosen))[:MOST]
+
+
+def _find_blocks(item: Item, library: _SentenceLibrary) -> list[Passage]:
+    if all(evidence.start is not None for evidence in item.truth.evidence):
+        chosen = [
+            each
+            for evidence in item.truth.evidence
+            for each in library.find_span_sentences(evidence)
+        ]
+    else:
+        chosen = _choose_sentences(item, library)
+    found = dict.fromkeys(library.build_block(candidate) for candidate in chosen)
+    return sorted(found, key=lambda passage: passage.day or 0)
+
+
+def _locate_block(sentence: Sentence) -> tuple[object, ...]:
+    """What sentences of one paragraph or turn share, and those of one list."""
+    is_listed = sentence.heading != "" and sentence.lead.endswith(":")
+    block = None if is_listed else sentence.block
+    return sentence.session, sentence.heading, sentence.lead, block
+
+
+def _choose_sentences(item: Item, library: _SentenceLibrary) -> list[_SentenceCandidate]:
+    """Return sentences of the cited days that cover the reference, most informative first."""
     cited = [
         library.find_cited_sentences(evidence) for evidence in dict.fromkeys(item.truth.evidence)
     ]
@@ -122,7 +193,7 @@ def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
         for sentences in cited:
             if sentences and not any(candidate in sentences for candidate in chosen):
                 chosen.append(max(sentences, key=scale.measure_affinity))
-    return list(dict.fromkeys(candidate.passage for candidate in chosen))[:MOST]
+    return chosen
 
 
 def _quote_spans(item: Item, placed: list[Passage]) -> list[Passage]:

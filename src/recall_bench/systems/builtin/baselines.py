@@ -1,6 +1,7 @@
 """The built-in systems. They need no key, no network and no model but static word vectors.
 
-They bracket every other system: `none`, `random` and `recency` from below, `oracle` from above;
+They bracket every other system: `none`, `random` and `recency` from below, `gold-passages` and
+`oracle` from above, the first as the ceiling of retrieval, the second as the ceiling of the judge;
 `bm25`, `vector` and `hybrid` are plain retrieval, and `full-context` stands for reading everything.
 All of them quote the record, and give the same answer every time.
 """
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.memory import Answer, Asker, Clock, MemorySystem, Passage, SystemCard
+from recall_bench.core.memory import Answer, Asker, Clock, MemorySystem, Passage, RetrievalReply, SystemCard
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Question
+from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.schedule import generate_numbers
 from recall_bench.systems.builtin.chunks import Chunker
 from recall_bench.systems.builtin.index_memory import IndexMemory, IndexSystem
@@ -136,6 +137,26 @@ def _is_same_session(found: IndexedPassage, other: IndexedPassage) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class GoldPassageFinder:
+    """Returns the evidence passages that it was given, of days and sessions that may be seen."""
+
+    passages: Mapping[str, tuple[Passage, ...]]
+
+    def __call__(self, index: PassageIndex, question: Question) -> RetrievalReply:
+        """Return them with their dates, in the order of the story."""
+        ingested = {document.day: document for document in index.documents}
+        found: list[Passage] = []
+        for passage in self.passages.get(question.id, ()):
+            document = ingested.get(passage.day) if passage.day is not None else None
+            if document is None:
+                continue
+            session = passage.source if passage.source != document.episode else None
+            if question.session == PRINCIPAL or session in {None, question.session}:
+                found.append(passage.replace(text=format_quote(passage.text, document.on, session)))
+        return RetrievalReply(passages=tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
 class OracleAnswerer:
     """Quotes the passages that it was given, once their days are ingested."""
 
@@ -239,7 +260,7 @@ def build_full_context(config: Mapping[str, object]) -> MemorySystem:
 
 
 def build_oracle(config: Mapping[str, object]) -> MemorySystem:
-    """Quotes the evidence of the reference answer: the most that quoting can reach."""
+    """Quotes the evidence of the reference answer, or the reference: the ceiling of the judge."""
     return OracleSystem(_build_card("oracle", read_options("oracle", config, NoOptions), ()))
 
 
@@ -259,6 +280,30 @@ class OracleSystem(IndexSystem):
             return OracleAnswerer(self._evidence.get(scenario, {}))(index, question)
 
         return IndexMemory(Indexer(has_text=False), answer, knows_evidence=True)
+
+
+def build_gold_passages(config: Mapping[str, object]) -> MemorySystem:
+    """Finds the evidence of each question for the reader: the ceiling of retrieval."""
+    card = _build_card("gold-passages", read_options("gold-passages", config, NoOptions), ())
+    return GoldPassageSystem(card.replace(answers=False, asker=Asker.HONOURED))
+
+
+class GoldPassageSystem(IndexSystem):
+    """A control: it is given the passages with the evidence of each question."""
+
+    def __init__(self, card: SystemCard) -> None:
+        super().__init__(card, self._create_gold_memory)
+        self._passages: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
+
+    def receive_passages(self, scenario: str, passages: Mapping[str, tuple[Passage, ...]]) -> None:
+        """The evidence passages of each question of the scenario, by question id."""
+        self._passages[scenario] = dict(passages)
+
+    def _create_gold_memory(self, scenario: str) -> IndexMemory:
+        def find(index: PassageIndex, question: Question) -> RetrievalReply:
+            return GoldPassageFinder(self._passages.get(scenario, {}))(index, question)
+
+        return IndexMemory(Indexer(has_text=False), find, knows_evidence=True)
 
 
 def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> IndexMemory:

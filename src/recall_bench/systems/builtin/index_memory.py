@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recall_bench.core.errors import DataError, SystemFault
-from recall_bench.core.memory import Answer, Holdings, Memory, SystemCard
+from recall_bench.core.memory import Answer, Holdings, Memory, RetrievalReply, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.builtin.passage_index import (
     Indexer,
@@ -17,8 +17,8 @@ from recall_bench.systems.builtin.passage_index import (
 )
 from recall_bench.systems.builtin.word_index import Bm25Index, VocabularyState, WordTableState
 
-Answerer = Callable[[PassageIndex, Question], Answer]
-"""Answers from the index alone, and changes nothing."""
+Answerer = Callable[[PassageIndex, Question], Answer | RetrievalReply]
+"""Answers or finds passages, from the index alone, and changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class IndexMemory:
             self._prepared = [each for each in self._prepared if each.document.day >= oldest]
             self._index = self._indexer.extend(PassageIndex(), self._prepared)
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question) -> Answer | RetrievalReply:
         """Answer from the index."""
         return self._answerer(self._index, question)
 
