@@ -25,6 +25,7 @@ from recall_bench.models.model_target import resolve_model
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.builtin.word_index import Vocabulary
+from recall_bench.systems.reading.answer_writer import AnswerWriter
 
 CHOICE_VERSION = "1"
 
@@ -70,19 +71,20 @@ class ExtractiveReader:
 
     def __init__(self) -> None:
         self._text_support = TextSupport()
+        self._writer = AnswerWriter()
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
         """The first passages, verbatim and each once, if they support an answer.
 
         For a question with choices, the choice that they support most.
         """
+        if not question.choices:
+            return Answer(text=self._writer.write(question, passages))
         quotes = select_quotes(passages)
         if not quotes or self._measure_support(question.text, quotes) < NO_RECORD_BELOW:
             return Answer(text=NO_RECORD)
-        if question.choices:
-            chosen = choose_option(question.choices, lambda one: self._measure_support(one, quotes))
-            return Answer(text=chosen or NO_RECORD)
-        return Answer(text="\n".join(quotes))
+        chosen = choose_option(question.choices, lambda one: self._measure_support(one, quotes))
+        return Answer(text=chosen or NO_RECORD)
 
     def _measure_support(self, text: str, quotes: Sequence[str]) -> float:
         """How far the quotes support a text, from 0 to 1."""

@@ -1,0 +1,215 @@
+"""Answers that are computed from several passages: order, days between, counts, sums, extremes."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date
+from itertools import permutations
+
+from recall_bench.core.text import STOPWORDS
+from recall_bench.systems.reading.answer_values import (
+    CODE,
+    FoundValue,
+    find_amounts,
+    find_current,
+    find_names,
+)
+from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
+from recall_bench.systems.reading.question_analysis import AskedQuestion
+from recall_bench.systems.reading.sentence_ranker import is_on_day
+
+Ranked = Sequence[tuple[ReadSentence, float]]
+"""Sentences with their scores, best first."""
+
+MOST_EVENTS = 5
+
+
+def match_events(
+    events: Sequence[str], rank: Callable[[str], Ranked]
+) -> list[ReadSentence] | None:
+    """The sentence of each event, all from different passages if possible, with a date."""
+    best: list[dict[int, tuple[float, ReadSentence]]] = []
+    for event in events[:MOST_EVENTS]:
+        by_passage: dict[int, tuple[float, ReadSentence]] = {}
+        for sentence, score in rank(event):
+            if sentence.on is not None:
+                by_passage.setdefault(sentence.passage, (score, sentence))
+        if not by_passage:
+            return None
+        best.append(by_passage)
+    passages = sorted({number for each in best for number in each})[:8]
+    if len(passages) < len(best):
+        return None
+    missing = -1e6
+    chosen = max(
+        permutations(passages, len(best)),
+        key=lambda places: sum(
+            best[event][place][0] if place in best[event] else missing
+            for event, place in enumerate(places)
+        ),
+    )
+    found = [best[event].get(place) for event, place in enumerate(chosen)]
+    return None if None in found else [pair[1] for pair in found if pair is not None]
+
+
+def count_days(first: date, last: date, unit: str) -> str:
+    """The time between two days, in the unit that is asked for."""
+    days = abs((last - first).days)
+    size = {"week": 7, "month": 30.4, "year": 365.25}.get(unit.rstrip("s"), 1)
+    number = round(days / size)
+    name = unit.rstrip("s") or "day"
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
+
+
+def select_group(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> list[ReadSentence]:
+    """The sentences of the days that the question names, or all if it names none."""
+    inside = [each for each in sentences if is_on_day(asked, each)]
+    return inside if asked.spans else list(sentences)
+
+
+def name_subject(sentences: Sequence[ReadSentence], passage: int) -> str:
+    """What a passage is about: the code that it names most, or its heading, or its first name."""
+    own = [each for each in sentences if each.passage == passage]
+    if not own:
+        return ""
+    codes = Counter(
+        match[0] for text in (own[0].heading, *(each.text for each in own)) for match in CODE.finditer(text)
+    )
+    if codes:
+        return codes.most_common(1)[0][0]
+    names = [name for each in own for name in find_names(each.text)]
+    return names[0] if names else own[0].heading
+
+
+def count_items(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> tuple[int, list[str]]:
+    """How many different things the passages of the group are about, and their names."""
+    group = select_group(asked, sentences)
+    subjects = [name_subject(sentences, passage) for passage in dict.fromkeys(each.passage for each in group)]
+    series = Counter(_find_series(name) for name in subjects if CODE.fullmatch(name))
+    if series:
+        common = series.most_common(1)[0][0]
+        subjects = [name for name in subjects if _find_series(name) == common]
+        return len(dict.fromkeys(subjects)), list(dict.fromkeys(subjects))
+    return len(subjects), []
+
+
+def _find_series(code: str) -> str:
+    return "".join("0" if char.isdigit() else char for char in code).replace("00", "0").replace("00", "0")
+
+
+def collect_amounts(
+    asked: AskedQuestion, sentences: Sequence[ReadSentence], ranked: Ranked
+) -> list[tuple[ReadSentence, FoundValue]]:
+    """One amount of each passage of the group, all with the unit that fits the question best."""
+    scores = {id(sentence): score for sentence, score in ranked}
+    known = asked.text.lower()
+    offers: list[tuple[str, float, ReadSentence, FoundValue]] = []
+    for each in select_group(asked, sentences):
+        for value in find_current(find_amounts(each.text), each.text):
+            if value.shown.lower() not in known:
+                offers.append((value.unit, scores.get(id(each), 0.0), each, value))
+    if not offers:
+        return []
+    passages = len({each.passage for _, _, each, _ in offers})
+    unit = max(
+        dict.fromkeys(unit for unit, *_ in offers),
+        key=lambda unit: _rate_unit(unit, asked, offers) * 1.0 + 0.0 * passages,
+    )
+    chosen: dict[int, tuple[float, ReadSentence, FoundValue]] = {}
+    for found, score, each, value in offers:
+        if found == unit and score > chosen.get(each.passage, (float("-inf"),))[0]:
+            chosen[each.passage] = (score, each, value)
+    return [(each, value) for _, each, value in chosen.values()]
+
+
+def _rate_unit(
+    unit: str, asked: AskedQuestion, offers: Sequence[tuple[str, float, ReadSentence, FoundValue]]
+) -> float:
+    """How well a unit fits: in how many passages it stands, near what is asked, and by name."""
+    best: dict[int, float] = {}
+    everything = len({each.passage for _, _, each, _ in offers})
+    for found, score, each, _ in offers:
+        if found == unit:
+            best[each.passage] = max(score, best.get(each.passage, float("-inf")))
+    named = bool(collect_stems(unit) & (collect_stems(asked.noun) or asked.stems))
+    mean = sum(best.values()) / len(best)
+    return mean + 3.0 * len(best) / everything + 2.0 * named
+
+
+def format_sum(values: Sequence[FoundValue]) -> str:
+    """The sum, written like its parts."""
+    total = sum(value.number for value in values)
+    number = f"{total:,.2f}".rstrip("0").rstrip(".") if total % 1 else f"{total:,.0f}"
+    return write_amount(number, values[0])
+
+
+_SIGNS = {"usd": "$", "eur": "€", "gbp": "£"}
+
+
+def write_amount(number: str, like: FoundValue) -> str:
+    """A number with the unit of another amount."""
+    if like.unit in _SIGNS:
+        return f"{_SIGNS[like.unit]}{number}"
+    if like.unit == "%":
+        return f"{number}%"
+    unit = like.noun or like.unit
+    plural = unit if not unit or unit.endswith("s") or "/" in unit or like.noun else f"{unit}s"
+    return f"{number} {plural}".strip()
+
+
+def find_common(sentences: Ranked) -> tuple[str, list[ReadSentence]] | None:
+    """The name or phrase that the most fitting sentences of two passages share."""
+    best: tuple[float, str, list[ReadSentence]] | None = None
+    listed = list(sentences)
+    for place, (one, score) in enumerate(listed):
+        for other, other_score in listed[place + 1 :]:
+            if one.passage == other.passage:
+                continue
+            shared = find_shared_phrase(one.text, other.text)
+            if shared:
+                worth = score + other_score + 2.0 * len(shared.split()) ** 0.5 + 2.0 * shared[:1].isupper()
+                if best is None or worth > best[0]:
+                    best = (worth, shared, [one, other])
+    return None if best is None else best[1:]
+
+
+def find_shared_phrase(one: str, other: str) -> str:
+    """The longest run of words that both texts have: a name, or three words and more."""
+    words, others = one.split(), other.split()
+    folded = [_fold(word) for word in words]
+    other_folded = [_fold(word) for word in others]
+    best = ""
+    for start in range(len(words)):
+        for place in range(len(others)):
+            size = 0
+            while (
+                start + size < len(words)
+                and place + size < len(others)
+                and folded[start + size] == other_folded[place + size] != ""
+            ):
+                size += 1
+            phrase = _trim(words[start : start + size], start)
+            if _is_telling(phrase) and len(phrase.split()) > len(best.split()):
+                best = phrase
+    return best
+
+
+def _fold(word: str) -> str:
+    return word.strip(".,;:!?()\"'“”‘’").removesuffix("'s").lower()
+
+
+def _trim(words: Sequence[str], start: int) -> str:
+    kept = list(words)
+    while kept and _fold(kept[-1]) in STOPWORDS:
+        kept.pop()
+    while kept and _fold(kept[0]) in STOPWORDS - {"a", "an", "the"}:
+        kept.pop(0)
+    del start
+    return " ".join(kept).strip(".,;:!?()\"'“”‘’")
+
+
+def _is_telling(phrase: str) -> bool:
+    words = [word for word in phrase.split() if _fold(word) not in STOPWORDS]
+    has_name = any(word[:1].isupper() and not CODE.match(word) for word in words)
+    return len(words) >= 3 or (has_name and len(words) >= 1 and phrase[:1].isupper()) or (
+        has_name and len(words) >= 2
+    )

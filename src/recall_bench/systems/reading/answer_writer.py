@@ -1,0 +1,234 @@
+"""Answers a question from passages: the best sentences, or what is computed from several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from math import exp
+
+from recall_bench.core.memory import Passage
+from recall_bench.core.scenario import PRINCIPAL, Question
+from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.reading.aggregation import (
+    Ranked,
+    collect_amounts,
+    count_days,
+    count_items,
+    find_common,
+    format_sum,
+    match_events,
+    name_subject,
+)
+from recall_bench.systems.reading.answer_values import find_amounts, find_current, resolve_dates
+from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems, read_passages
+from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted, analyse_question
+from recall_bench.systems.reading.sentence_ranker import (
+    SentenceRanker,
+    fits_noun,
+    is_on_day,
+    is_other_speaker,
+)
+
+SENTENCES = 3
+"""The most sentences that are quoted for one part of a question."""
+SURE = 0.85
+"""Sentences are quoted until one of them is the right one with this probability."""
+
+NO = "No, there is no record of that."
+CLOSED = "That belongs to the session {} and cannot be shared here."
+
+
+class AnswerWriter:
+    """Answers questions from passages. The same passages give the same answer."""
+
+    def __init__(self) -> None:
+        self._ranker = SentenceRanker()
+
+    def write(self, question: Question, passages: Sequence[Passage]) -> str:
+        """The answer, or that there is no record, or that it belongs to another session."""
+        sentences = read_passages(passages)
+        closed = [each for each in sentences if is_closed(each, question.session)]
+        open_ones = [each for each in sentences if not is_closed(each, question.session)]
+        today = question.asked_at.date()
+        answers: list[str] = []
+        for asked in analyse_question(question.text, today):
+            reading = _Reading(self._ranker, asked, open_ones, today)
+            if closed and _is_better(reading, _Reading(self._ranker, asked, closed, today)):
+                answers.append(CLOSED.format(closed[0].session))
+            else:
+                answers.append(reading.answer())
+        said = [each for each in dict.fromkeys(answers) if each]
+        kept = [each for each in said if each != NO_RECORD] or said
+        return " ".join(kept) or NO_RECORD
+
+
+def is_closed(sentence: ReadSentence, session: str) -> bool:
+    """Whether a sentence belongs to a session that the asker may not see."""
+    return session != PRINCIPAL and sentence.session not in (None, session)
+
+
+def _is_better(own: _Reading, other: _Reading) -> bool:
+    """Whether the other reading has the better sentence."""
+    return not own.ranked or (bool(other.ranked) and other.ranked[0][1] > own.ranked[0][1])
+
+
+class _Reading:
+    """One part of a question and the sentences that may answer it."""
+
+    def __init__(
+        self, ranker: SentenceRanker, asked: AskedQuestion, sentences: Sequence[ReadSentence], today: date
+    ) -> None:
+        self.ranker = ranker
+        self.asked = asked
+        self.sentences = sentences
+        self.today = today
+        self.ranked = self.rank(asked)
+
+    def rank(self, asked: AskedQuestion) -> Ranked:
+        """The sentences with their scores, best first; of equals, the newer one."""
+        if not self.sentences:
+            return []
+        scores = self.ranker.score(asked, self.sentences).tolist()
+        pairs = zip(self.sentences, scores, strict=True)
+        return sorted(pairs, key=lambda pair: (-pair[1], -(pair[0].on or date.min).toordinal()))
+
+    def rank_event(self, event: str) -> Ranked:
+        """The same for an event that the question names."""
+        parts = analyse_question(event, self.today)
+        return self.rank(parts[0]) if parts else []
+
+    def answer(self) -> str:
+        """The answer to this part."""
+        if not self.ranked or self._is_foreign():
+            return NO_RECORD
+        computed = {
+            Wanted.ORDER: self._order,
+            Wanted.FIRST: self._choose_first,
+            Wanted.GAP: self._measure_gap,
+            Wanted.COUNT: self._count,
+            Wanted.SUM: self._add_up,
+            Wanted.EXTREME: self._find_extreme,
+            Wanted.YES_NO: self._decide,
+            Wanted.DATE: self._date,
+            Wanted.COMMON: self._find_common,
+        }.get(self.asked.wanted)
+        return (computed() if computed else "") or self._quote()
+
+    def _is_foreign(self) -> bool:
+        """Whether all that fits was said by somebody else about themselves."""
+        best = [each for each, _ in self.ranked[:SENTENCES]]
+        return all(is_other_speaker(self.asked, each) for each in best)
+
+    def _quote(self) -> str:
+        """The sentences that are likely to hold the answer, in their order, after their day."""
+        return quote_sentences(select_likely(self.ranked))
+
+    def _order(self) -> str:
+        found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) > 1 else None
+        if found is None:
+            return ""
+        pairs = sorted(zip(self.asked.events, found, strict=True), key=lambda pair: pair[1].on or date.min)
+        said = [f"{event} ({sentence.on})" for event, sentence in pairs]
+        return f"First {said[0]}, then {', then '.join(said[1:])}."
+
+    def _choose_first(self) -> str:
+        found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) == 2 else None
+        if found is None:
+            return ""
+        pairs = sorted(
+            zip(self.asked.events, found, strict=True),
+            key=lambda pair: pair[1].on or date.min,
+            reverse=self.asked.is_largest,
+        )
+        (event, sentence), (other, after) = pairs
+        side = "later" if self.asked.is_largest else "first"
+        return f"{event[:1].upper()}{event[1:]} came {side}, on {sentence.on}; {other}: {after.on}."
+
+    def _measure_gap(self) -> str:
+        days = sorted({each.on for each in self.sentences if each.on is not None})
+        if len(days) < 2:
+            return ""
+        found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) == 2 else None
+        first, last = (
+            (found[0].on or days[0], found[1].on or days[-1]) if found else (days[0], days[-1])
+        )
+        return f"{count_days(first, last, self.asked.noun)}, from {min(first, last)} to {max(first, last)}."
+
+    def _count(self) -> str:
+        if any(fits_noun(self.asked, each) for each, _ in self.ranked[:SENTENCES]) or not self.asked.spans:
+            return ""
+        number, names = count_items(self.asked, self.sentences)
+        if not number:
+            return ""
+        return f"{number}: {', '.join(names)}." if names else f"{number}."
+
+    def _add_up(self) -> str:
+        found = collect_amounts(self.asked, self.sentences, self.ranked)
+        if len(found) < 2:
+            return ""
+        parts = " + ".join(value.shown for _, value in found)
+        return f"{format_sum([value for _, value in found])} ({parts})."
+
+    def _find_extreme(self) -> str:
+        found = collect_amounts(self.asked, self.sentences, self.ranked)
+        if len(found) < 2:
+            return ""
+        choose = max if self.asked.is_largest else min
+        sentence, value = choose(found, key=lambda pair: pair[1].number)
+        subject = name_subject(self.sentences, sentence.passage)
+        return f"{subject}, at {value.shown}. {quote_sentences([sentence])}"
+
+    def _decide(self) -> str:
+        best, score = self.ranked[0]
+        del score
+        if _DENIES.search(best.text):
+            return f"No. {quote_sentences([best])}"
+        return f"Yes, on {best.on}. {quote_sentences([best])}" if best.on else f"Yes. {quote_sentences([best])}"
+
+    def _date(self) -> str:
+        best = self.ranked[0][0]
+        named = resolve_dates(best.text, best.on)
+        if named:
+            return f"{named[0]}. {quote_sentences([best])}"
+        return f"On {best.on}: {best.quote}" if best.on else ""
+
+    def _find_common(self) -> str:
+        found = find_common(self.ranked)
+        if found is None:
+            return ""
+        return f"{found[0]}. {quote_sentences(found[1])}"
+
+
+_DENIES = re.compile(
+    r"\b(?:no|not|never|none|nobody|nothing|neither|without|remained|stayed|unchanged|declined|refused)\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+def select_likely(ranked: Ranked) -> list[ReadSentence]:
+    """The best sentences, until one of them is the right one with some certainty."""
+    top = ranked[0][1]
+    weights = [exp(score - top) for _, score in ranked]
+    total = sum(weights)
+    chosen: list[ReadSentence] = []
+    reached = 0.0
+    for (sentence, _), weight in zip(ranked, weights, strict=True):
+        if len(chosen) == SENTENCES or reached >= SURE:
+            break
+        chosen.append(sentence)
+        reached += weight / total
+    return chosen
+
+
+def quote_sentences(sentences: Sequence[ReadSentence]) -> str:
+    """The sentences by passage, in their own order, each passage after its day."""
+    lines: list[str] = []
+    ordered = sorted(sentences, key=lambda each: (each.on or date.min, each.passage, each.place))
+    for place, each in enumerate(ordered):
+        before = ordered[place - 1] if place else None
+        if before is not None and before.passage == each.passage:
+            lines[-1] += f" {each.text if before.speaker == each.speaker else each.quote}"
+        else:
+            lines.append(f"On {each.on}: {each.quote}" if each.on else each.quote)
+    return "\n".join(lines)

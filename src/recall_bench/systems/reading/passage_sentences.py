@@ -1,0 +1,134 @@
+"""Passages split into sentences that know their date, session, speaker and heading.
+
+Systems put these in front of a passage in many ways: `On 2026-01-31 (board): …`, `[2026-01-31] …`,
+`Session of 31 January 2026:`. A line without a full stop above a text is its heading, and a name
+before a colon is its speaker.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from recall_bench.core.memory import Passage
+from recall_bench.core.sentences import split_sentences
+from recall_bench.core.text import Stems, normalise, split_words
+from recall_bench.core.value_patterns import MONTH_PATTERN, parse_month
+
+_DATE = (
+    r"(?:(?P<iso>\d{4}-\d\d-\d\d)"
+    rf"|(?P<d1>\d\d?)(?:st|nd|rd|th)?\ (?P<m1>{MONTH_PATTERN}),?\ (?P<y1>\d{{4}})"
+    rf"|(?P<m2>{MONTH_PATTERN})\ (?P<d2>\d\d?)(?:st|nd|rd|th)?,?\ (?P<y2>\d{{4}}))"
+)
+_PREFIX = re.compile(
+    rf"\A[\[(*_\s]*(?:(?:On|Date:|(?:In\ the\ \w+|Session)\ (?:to|of|on)|Day\ \d+,?)\ )?{_DATE}"
+    r"[T\d:\sapmAPM]{0,12}[\])*_]*(?:\s\((?P<session>[^()\n]{1,60})\))?\s*(?:[:|\n–—]|-\s|(?<=\])|(?<=\)))\s*"
+)
+_SPEAKER = re.compile(r"\A(?P<name>[A-ZÀ-Ý][\w'’.-]*(?:\s[A-ZÀ-Ý][\w'’.-]*){0,2}):\s+(?=\S)")
+_TURN = re.compile(r"(?<=[.!?…)\]\"”])\s+(?=[A-ZÀ-Ý][\w'’-]*(?:\s[A-ZÀ-Ý][\w'’-]*)?:\s)")
+_ENDING = re.compile(r"[.!?…:;,][\"'”’)\]*_`]*\Z")
+_CAPTION = re.compile(r"\[[^\[\]]*\]")
+
+STEMS = Stems()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadSentence:
+    """One sentence of a passage, verbatim, and where it stands."""
+
+    text: str
+    passage: int
+    """The place of the passage among those that were given."""
+    place: int = 0
+    """Its place in the passage."""
+    on: date | None = None
+    session: str | None = None
+    speaker: str = ""
+    heading: str = ""
+    stems: frozenset[str] = frozenset()
+    """Of the sentence and its speaker."""
+    context: frozenset[str] = frozenset()
+    """Of the whole passage, with its heading."""
+
+    @property
+    def quote(self) -> str:
+        """The sentence after its speaker."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+
+def collect_stems(text: str) -> frozenset[str]:
+    """The stems of the content words of a text."""
+    return frozenset(STEMS.stem(split_words(normalise(text))))
+
+
+def read_passages(passages: Sequence[Passage]) -> list[ReadSentence]:
+    """The sentences of all passages, each text once, in the order given."""
+    texts = dict.fromkeys(each.text.strip() for each in passages)
+    found: list[ReadSentence] = []
+    for number, text in enumerate(filter(None, texts)):
+        found += _read_passage(text, number)
+    return found
+
+
+def _read_passage(text: str, number: int) -> list[ReadSentence]:
+    prefix = _PREFIX.match(text)
+    on = parse_date(prefix) if prefix else None
+    session = prefix["session"] if prefix and on else None
+    body = text[prefix.end() :] if prefix and on else text
+    lines = [line.strip() for line in body.splitlines() if line.strip()]
+    headings: list[str] = []
+    while len(lines) > 1 and not _ENDING.search(lines[0]) and not _SPEAKER.match(lines[0]):
+        headings.append(lines.pop(0).strip("#* "))
+    heading = " — ".join(headings)
+    context = collect_stems(body)
+    return [
+        ReadSentence(
+            text=said,
+            passage=number,
+            place=place,
+            on=on,
+            session=session,
+            speaker=speaker,
+            heading=heading,
+            stems=collect_stems(f"{speaker} {said}"),
+            context=context,
+        )
+        for place, (speaker, said) in enumerate(_split_turns(lines))
+    ]
+
+
+def _split_turns(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each sentence with its speaker."""
+    speaker = ""
+    for line in lines:
+        for turn in _TURN.split(line):
+            named = _SPEAKER.match(turn)
+            if named:
+                speaker = named["name"]
+            for said in _split_with_captions(turn[named.end() :] if named else turn):
+                yield speaker, said
+
+
+def _split_with_captions(turn: str) -> list[str]:
+    """The sentences of a turn; a caption in brackets belongs to the sentence before it."""
+    sentences: list[str] = []
+    for said in split_sentences(turn):
+        if sentences and said.startswith("[") and _CAPTION.match(said):
+            caption = _CAPTION.match(said)
+            sentences[-1] += f" {said[: caption.end()] if caption else said}"
+            rest = said[caption.end() :].strip() if caption else ""
+            sentences += [rest] if rest else []
+        else:
+            sentences.append(said)
+    return sentences
+
+
+def parse_date(match: re.Match[str]) -> date | None:
+    """The date of a match of the prefix; None for a day that does not exist."""
+    try:
+        if match["iso"]:
+            return date.fromisoformat(match["iso"])
+        day, month, year = (match["d1"] or match["d2"], match["m1"] or match["m2"], match["y1"] or match["y2"])
+        return date(int(year), parse_month(month), int(day))
+    except ValueError:
+        return None

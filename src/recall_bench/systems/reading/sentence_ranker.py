@@ -1,0 +1,176 @@
+"""Ranks sentences by how well they answer a question."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from recall_bench.core.text import normalise
+from recall_bench.models.static_embedding import compute_similarity, embed
+from recall_bench.systems.builtin.word_index import WordVectorTable
+from recall_bench.systems.reading.answer_values import find_amounts, find_names, find_times, resolve_dates
+from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
+from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+FEATURES = (
+    "words", "passage words", "anchors", "passage anchors", "meaning", "closeness", "fit", "noun",
+    "day", "new", "asks", "other speaker", "measure", "name", "reason", "first",
+)  # fmt: skip
+CONTENT_WEIGHTS = (0, 0.5, -0.5, 1.5, 0.3, 3.2, 3, 0.3, 0.3, 2.2, -0.5, -0.7, 1.5, 1.9, 1.4, 0)
+"""For questions about what was said."""
+EVENT_WEIGHTS = (0, 1, 0.8, 1.5, 0.5, 3, 1.7, 0, 0.6, 1.9, -0.9, -0.5, 0, 0, 0, 0)
+"""For questions about whether or when something happened."""
+
+CANDIDATES = 60
+"""The most sentences that are compared by meaning."""
+
+EVENTS = frozenset({Wanted.ORDER, Wanted.FIRST, Wanted.GAP, Wanted.DATE, Wanted.YES_NO})
+
+_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|our|us)\b")
+
+
+class SentenceRanker:
+    """Scores sentences; word vectors are loaded with the first question."""
+
+    def __init__(self) -> None:
+        self._lexicon: WordVectorTable | None = None
+
+    def score(self, asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> NDArray[np.float32]:
+        """A score for each sentence; higher is better."""
+        import numpy as np
+
+        weights = EVENT_WEIGHTS if asked.wanted in EVENTS else CONTENT_WEIGHTS
+        return self.measure(asked, sentences) @ np.array(weights, np.float32)
+
+    def measure(self, asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> NDArray[np.float32]:
+        """The features of each sentence, one row per sentence."""
+        import numpy as np
+
+        rows = np.array([_measure_plain(asked, each) for each in sentences], np.float32)
+        meaning = self._measure_meaning(asked, sentences)
+        return np.concatenate([rows[:, :4], meaning, rows[:, 4:]], axis=1)
+
+    def _measure_meaning(
+        self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
+    ) -> NDArray[np.float32]:
+        import numpy as np
+
+        self._lexicon = lexicon = self._lexicon or WordVectorTable()
+        topic = strip_anchors(asked)
+        texts = [each.text for each in sentences]
+        vectors = embed([topic, *texts])
+        cosine = compute_similarity(vectors[1:], vectors[0])
+        closeness = lexicon.score_closeness(topic, [lexicon.number_words(text) for text in texts])
+        return np.stack([cosine, closeness], axis=1)
+
+
+def strip_anchors(asked: AskedQuestion) -> str:
+    """The question without what can only be meant word for word."""
+    text = asked.text
+    for anchor in asked.anchors:
+        text = re.sub(re.escape(anchor), " ", text, flags=re.IGNORECASE)
+    return text
+
+
+def _measure_plain(asked: AskedQuestion, sentence: ReadSentence) -> list[float]:
+    topic = asked.stems
+    own = normalise(sentence.quote).lower()
+    place = normalise(f"{sentence.heading} {sentence.session or ''}").lower()
+    anchors = [(anchor in own, anchor in own or anchor in place or collect_stems(anchor) <= sentence.context) for anchor in asked.anchors]
+    count = len(anchors) or 1
+    return [
+        len(topic & sentence.stems) / (len(topic) or 1),
+        len(topic & sentence.context) / (len(topic) or 1),
+        sum(held for held, _ in anchors) / count,
+        sum(near for _, near in anchors) / count,
+        fits(asked, sentence),
+        fits_noun(asked, sentence),
+        float(is_on_day(asked, sentence)),
+        min(len(sentence.stems - topic), 6) / 6,
+        float(sentence.text.rstrip().endswith("?")),
+        float(is_other_speaker(asked, sentence)),
+        fits_measure(asked, sentence),
+        fits_name(asked, sentence),
+        float(asked.wants_reason and _REASON.search(sentence.text) is not None),
+        float(sentence.place == 0),
+    ]
+
+
+def fits(asked: AskedQuestion, sentence: ReadSentence) -> float:
+    """Whether the sentence has a value of the kind that is asked for."""
+    match asked.wanted:
+        case Wanted.AMOUNT | Wanted.COUNT | Wanted.SUM | Wanted.EXTREME:
+            return float(any(value.shown.lower() not in asked.text.lower() for value in find_amounts(sentence.text)))
+        case Wanted.TIME:
+            return float(bool(find_times(sentence.text)))
+        case Wanted.PERSON:
+            known = frozenset(word for anchor in asked.anchors for word in anchor.split())
+            return _fit_person(find_names(sentence.text, known))
+        case Wanted.DATE:
+            return float(bool(resolve_dates(sentence.text, sentence.on)))
+        case _:
+            return 0.0
+
+
+def _fit_person(names: list[str]) -> float:
+    """A full name is a person more often than a single word."""
+    return 1.0 if any(" " in name for name in names) else 0.4 if names else 0.0
+
+
+_REASON = re.compile(
+    r"\b(?:because|since|so that|in order to|due to|on the grounds? (?:of|that)|owing to|as a result|reason|thanks to"
+    r"|the argument|objected|objection|explain\w*|caused?|led to|therefore|that is why|for fear|seeing that|given that"
+    r"|on account of|on the point|the (?:worry|fear|concern))\b",
+    re.IGNORECASE,
+)
+_MONEY_UNITS = frozenset({"usd", "eur", "gbp"})
+_TIME_UNITS = frozenset({"ms", "second", "minute", "hour", "day", "week", "month", "year"})
+
+
+def fits_measure(asked: AskedQuestion, sentence: ReadSentence) -> float:
+    """Whether an amount of the sentence has a unit of the kind that is asked for."""
+    if not asked.measure or asked.wanted not in {Wanted.AMOUNT, Wanted.COUNT, Wanted.TEXT, Wanted.SUM, Wanted.EXTREME}:
+        return 0.0
+    units = {value.unit for value in find_amounts(sentence.text)}
+    match asked.measure:
+        case "money":
+            return float(bool(units & _MONEY_UNITS))
+        case "percent":
+            return float("%" in units)
+        case _:
+            return float(bool(units & _TIME_UNITS))
+
+
+def fits_name(asked: AskedQuestion, sentence: ReadSentence) -> float:
+    """Whether the sentence has a name that the question does not, if it asks for one."""
+    if not asked.wants_name or asked.wanted not in {Wanted.TEXT, Wanted.COMMON}:
+        return 0.0
+    known = frozenset(word for anchor in asked.anchors for word in anchor.split())
+    return float(bool(find_names(sentence.text, known)))
+
+
+def fits_noun(asked: AskedQuestion, sentence: ReadSentence) -> float:
+    """Whether an amount of the sentence counts what the question counts."""
+    if not asked.noun:
+        return 0.0
+    stems = collect_stems(asked.noun)
+    return float(any(collect_stems(value.unit) & stems for value in find_amounts(sentence.text)))
+
+
+def is_on_day(asked: AskedQuestion, sentence: ReadSentence) -> bool:
+    """Whether the sentence is from days that the question names."""
+    return sentence.on is not None and any(span.first <= sentence.on <= span.last for span in asked.spans)
+
+
+def is_other_speaker(asked: AskedQuestion, sentence: ReadSentence) -> bool:
+    """Whether somebody else speaks of themselves in it than the question is about."""
+    if not sentence.speaker or not asked.anchors or not _FIRST_PERSON.search(sentence.text):
+        return False
+    speaker = sentence.speaker.lower().split()
+    return not any(word in speaker for anchor in asked.anchors for word in anchor.split())
