@@ -70,7 +70,8 @@ def share_evidence(system: MemorySystem, scenario: Scenario) -> None:
 def find_evidence_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
     """Return what a perfect search would find by question id, in the order of the story.
 
-    Questions that expect no answer have passages too, if they cite any.
+    Questions that expect no answer have passages too, if they cite any; what the asker must not
+    know is left out.
     """
     library = _SentenceLibrary(scenario.episodes)
     return {
@@ -171,7 +172,10 @@ def _find_blocks(item: Item, library: _SentenceLibrary) -> list[Passage]:
         ]
     else:
         chosen = _choose_sentences(item, library)
-    found = dict.fromkeys(library.build_block(candidate) for candidate in chosen)
+    closed = item.truth.forbidden_sessions
+    found = dict.fromkeys(
+        library.build_block(each) for each in chosen if each.sentence.session not in closed
+    )
     return sorted(found, key=lambda passage: passage.day or 0)
 
 

@@ -150,9 +150,10 @@ class GoldPassageFinder:
             document = ingested.get(passage.day) if passage.day is not None else None
             if document is None:
                 continue
-            session = passage.source if passage.source != document.episode else None
-            if question.session == PRINCIPAL or session in {None, question.session}:
-                found.append(passage.replace(text=format_quote(passage.text, document.on, session)))
+            # Passages of other sessions come only if the asker may see them.
+            is_named = question.session in {PRINCIPAL, passage.source}
+            session = passage.source if is_named and passage.source != document.episode else None
+            found.append(passage.replace(text=format_quote(passage.text, document.on, session)))
         return RetrievalReply(passages=tuple(found))
 
 

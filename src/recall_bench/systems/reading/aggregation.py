@@ -1,5 +1,6 @@
 """Answers that are computed from several passages: order, days between, counts, sums, extremes."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -15,7 +16,7 @@ from recall_bench.systems.reading.answer_values import (
 )
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
 from recall_bench.systems.reading.question_analysis import AskedQuestion
-from recall_bench.systems.reading.sentence_ranker import is_on_day
+from recall_bench.systems.reading.sentence_ranker import find_measure, is_on_day
 
 Ranked = Sequence[tuple[ReadSentence, float]]
 """Sentences with their scores, best first."""
@@ -71,11 +72,13 @@ def name_subject(sentences: Sequence[ReadSentence], passage: int) -> str:
     own = [each for each in sentences if each.passage == passage]
     if not own:
         return ""
-    codes = Counter(
-        match[0] for text in (own[0].heading, *(each.text for each in own)) for match in CODE.finditer(text)
-    )
+    texts = (own[0].heading, *(each.text for each in own))
+    codes = Counter(match[0] for text in texts for match in CODE.finditer(text))
     if codes:
-        return codes.most_common(1)[0][0]
+        code = codes.most_common(1)[0][0]
+        kinds = Counter(kind[1].lower() for text in texts for kind in re.finditer(rf"([A-Za-z]+) {re.escape(code)}", text))
+        kind, times = kinds.most_common(1)[0] if kinds else ("", 0)
+        return f"{kind} {code}" if 1 < times >= codes[code] / 2 else code
     names = [name for each in own for name in find_names(each.text)]
     return names[0] if names else own[0].heading
 
@@ -84,7 +87,7 @@ def count_items(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> tupl
     """How many different things the passages of the group are about, and their names."""
     group = select_group(asked, sentences)
     subjects = [name_subject(sentences, passage) for passage in dict.fromkeys(each.passage for each in group)]
-    series = Counter(_find_series(name) for name in subjects if CODE.fullmatch(name))
+    series = Counter(_find_series(name) for name in subjects if CODE.search(name))
     if series:
         common = series.most_common(1)[0][0]
         subjects = [name for name in subjects if _find_series(name) == common]
@@ -92,8 +95,10 @@ def count_items(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> tupl
     return len(subjects), []
 
 
-def _find_series(code: str) -> str:
-    return "".join("0" if char.isdigit() else char for char in code).replace("00", "0").replace("00", "0")
+def _find_series(name: str) -> str:
+    """What the codes of one series share."""
+    code = CODE.search(name)
+    return re.sub(r"\d+", "0", code[0]) if code else ""
 
 
 def collect_amounts(
@@ -109,10 +114,9 @@ def collect_amounts(
                 offers.append((value.unit, scores.get(id(each), 0.0), each, value))
     if not offers:
         return []
-    passages = len({each.passage for _, _, each, _ in offers})
     unit = max(
         dict.fromkeys(unit for unit, *_ in offers),
-        key=lambda unit: _rate_unit(unit, asked, offers) * 1.0 + 0.0 * passages,
+        key=lambda unit: _rate_unit(unit, asked, offers),
     )
     chosen: dict[int, tuple[float, ReadSentence, FoundValue]] = {}
     for found, score, each, value in offers:
@@ -132,7 +136,24 @@ def _rate_unit(
             best[each.passage] = max(score, best.get(each.passage, float("-inf")))
     named = bool(collect_stems(unit) & (collect_stems(asked.noun) or asked.stems))
     mean = sum(best.values()) / len(best)
-    return mean + 3.0 * len(best) / everything + 2.0 * named
+    return mean + 3.0 * len(best) / everything + 2.0 * named + 2.0 * _rate_measure(unit, asked)
+
+
+def _rate_measure(unit: str, asked: AskedQuestion) -> float:
+    """1 for a unit of the measure that is asked for, -1 for one of another measure."""
+    measure = find_measure(unit)
+    if asked.measure:
+        return 1.0 if measure == asked.measure else -1.0
+    return -1.0 if measure and asked.noun else 0.0
+
+
+def choose_extreme(
+    asked: AskedQuestion, found: Sequence[tuple[ReadSentence, FoundValue]]
+) -> tuple[ReadSentence, FoundValue]:
+    """The largest or smallest amount; the fastest is the shortest time or the highest rate."""
+    is_time = found[0][1].atom.measure != ""
+    wants_least = asked.side == "least" or asked.side == ("fast" if is_time else "slow")
+    return (min if wants_least else max)(found, key=lambda pair: pair[1].number)
 
 
 def format_sum(values: Sequence[FoundValue]) -> str:
@@ -187,23 +208,22 @@ def find_shared_phrase(one: str, other: str) -> str:
                 and folded[start + size] == other_folded[place + size] != ""
             ):
                 size += 1
-            phrase = _trim(words[start : start + size], start)
+            phrase = _trim(words[start : start + size])
             if _is_telling(phrase) and len(phrase.split()) > len(best.split()):
                 best = phrase
     return best
 
 
 def _fold(word: str) -> str:
-    return word.strip(".,;:!?()\"'“”‘’").removesuffix("'s").lower()
+    return word.strip(".,;:!?()\"'“”‘’").removesuffix("'s").lower() or word
 
 
-def _trim(words: Sequence[str], start: int) -> str:
+def _trim(words: Sequence[str]) -> str:
     kept = list(words)
     while kept and _fold(kept[-1]) in STOPWORDS:
         kept.pop()
     while kept and _fold(kept[0]) in STOPWORDS - {"a", "an", "the"}:
         kept.pop(0)
-    del start
     return " ".join(kept).strip(".,;:!?()\"'“”‘’")
 
 

@@ -1,9 +1,10 @@
 """The dates, times, amounts and names in a sentence, as the answer to a question."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.text_values import CALENDAR_WORDS
@@ -52,8 +53,17 @@ class FoundValue:
 _NOUN = re.compile(r"[\s-]((?:[a-z][\w'-]*/?)+(?:\s[a-z][\w'-]*)?)")
 
 
-def find_amounts(sentence: str) -> list[FoundValue]:
-    """The amounts that a sentence claims, with the noun behind them; codes and dates are none."""
+_LABEL = re.compile(
+    r"(?:\b[A-Z][\w'-]*|\b(?:line|page|room|number|no\.|item|section|chapter|minute|form|table|box|step|version)|#)\s?\Z"
+)
+
+
+@lru_cache(maxsize=20_000)
+def find_amounts(sentence: str) -> tuple[FoundValue, ...]:
+    """The amounts that a sentence claims, with the noun behind them.
+
+    Codes, dates and labels such as `Bay 16` are none.
+    """
     text = normalise(sentence)
     codes = [match.span() for match in CODE.finditer(text)]
     found: list[FoundValue] = []
@@ -64,11 +74,13 @@ def find_amounts(sentence: str) -> list[FoundValue]:
         words = noun[1].split() if noun else []
         if words and words[0] in STOPWORDS:
             words = []
+        if atom.is_bare and not words and _LABEL.search(text, max(0, start - 24), start):
+            continue
         found.append(FoundValue(atom, text[start:end], start, words[0] if words else ""))
-    return found
+    return tuple(found)
 
 
-def find_current(values: list[FoundValue], sentence: str) -> list[FoundValue]:
+def find_current(values: Sequence[FoundValue], sentence: str) -> Sequence[FoundValue]:
     """The values without those that the sentence says are past: `45, no longer 20`."""
     text = normalise(sentence)
     kept = [value for value in values if not is_superseded(text, value.start)]
@@ -98,10 +110,18 @@ def find_times(sentence: str) -> list[FoundValue]:
 
 
 def find_names(sentence: str, known: frozenset[str] = frozenset()) -> list[str]:
-    """Runs of capitalised words, without those known from the question.
+    """Runs of capitalised words, without those known from the question."""
+    familiar = known | STOPWORDS
+    return [
+        name
+        for name in _find_capitals(sentence)
+        if not {word.lower() for word in name.split()} <= familiar
+    ]
 
-    A single word that begins the sentence is no name.
-    """
+
+@lru_cache(maxsize=20_000)
+def _find_capitals(sentence: str) -> tuple[str, ...]:
+    """A single word that begins the sentence, a code and a weekday or month are no names."""
     found: list[str] = []
     for match in _NAME.finditer(sentence):
         words = match[0].removesuffix("'s").removesuffix("’s").split()
@@ -112,11 +132,9 @@ def find_names(sentence: str, known: frozenset[str] = frozenset()) -> list[str]:
             for word in words
             if word.lower().rstrip("s") not in CALENDAR_WORDS and not any(map(str.isdigit, word))
         ]
-        if CODE.match(sentence, match.start()):
-            continue
-        if kept and not {word.lower() for word in kept} <= (known | STOPWORDS):
+        if kept and not CODE.match(sentence, match.start()):
             found.append(" ".join(kept))
-    return found
+    return tuple(found)
 
 
 _FUZZY = re.compile(
@@ -124,13 +142,15 @@ _FUZZY = re.compile(
     r"|spring|fall|autumn|night)\b"
     r"|\b(?P<count>a|an|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}|a few|several|a couple of)"
     r"\s(?P<units>week|month|year)s?\s(?P<side>ago|from now)\b"
-    r"|\bin\s(?P<month>January|February|March|April|May|June|July|August|September|October|November|December)\b",
+    r"|\b(?:in|last|this past)\s(?P<month>January|February|March|April|May|June|July|August|September|October|November|December)\b",
     re.IGNORECASE,
 )
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _COUNTS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 
 
-def resolve_dates(sentence: str, on: date | None) -> list[str]:
+@lru_cache(maxsize=20_000)
+def resolve_dates(sentence: str, on: date | None) -> tuple[str, ...]:
     """The days, months or years that a sentence names; relative ones count from its own date."""
     text = normalise(sentence)
     if on is not None:
@@ -144,7 +164,12 @@ def resolve_dates(sentence: str, on: date | None) -> list[str]:
             found.append((start, text[start:end]))
     if on is not None:
         found += list(_resolve_fuzzy(text, on))
-    return [shown for _, shown in sorted(found)]
+    return tuple(shown for _, shown in sorted(found))
+
+
+def find_days(sentence: str, on: date | None) -> list[date]:
+    """The exact days that a sentence names."""
+    return [date.fromisoformat(shown) for shown in resolve_dates(sentence, on) if _ISO.fullmatch(shown)]
 
 
 def format_date(atom: ValueAtom, on: date | None) -> str:

@@ -12,6 +12,7 @@ from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.reading.aggregation import (
     Ranked,
+    choose_extreme,
     collect_amounts,
     count_days,
     count_items,
@@ -20,7 +21,7 @@ from recall_bench.systems.reading.aggregation import (
     match_events,
     name_subject,
 )
-from recall_bench.systems.reading.answer_values import find_amounts, find_current, resolve_dates
+from recall_bench.systems.reading.answer_values import find_days, resolve_dates
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems, read_passages
 from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted, analyse_question
 from recall_bench.systems.reading.sentence_ranker import (
@@ -32,8 +33,17 @@ from recall_bench.systems.reading.sentence_ranker import (
 
 SENTENCES = 3
 """The most sentences that are quoted for one part of a question."""
+LISTED = 6
+"""The most passages that are quoted for a list."""
+MARGIN = 3.0
+"""How much worse than the best sentence one of a list may be."""
 SURE = 0.85
 """Sentences are quoted until one of them is the right one with this probability."""
+
+PERIOD = 6
+"""Days from which on a question asks about a period and not about a day."""
+STATED = 0.5
+"""The share of a question's words in a sentence that says it."""
 
 NO = "No, there is no record of that."
 CLOSED = "That belongs to the session {} and cannot be shared here."
@@ -117,11 +127,13 @@ class _Reading:
 
     def _is_foreign(self) -> bool:
         """Whether all that fits was said by somebody else about themselves."""
-        best = [each for each, _ in self.ranked[:SENTENCES]]
+        best = [self.ranked[0][0]]
         return all(is_other_speaker(self.asked, each) for each in best)
 
     def _quote(self) -> str:
         """The sentences that are likely to hold the answer, in their order, after their day."""
+        if self.asked.wants_list:
+            return quote_sentences(select_by_passage(self.ranked))
         return quote_sentences(select_likely(self.ranked))
 
     def _order(self) -> str:
@@ -132,6 +144,10 @@ class _Reading:
         said = [f"{event} ({sentence.on})" for event, sentence in pairs]
         return f"First {said[0]}, then {', then '.join(said[1:])}."
 
+    @property
+    def _wants_later(self) -> bool:
+        return self.asked.side in {"later", "last", "second"}
+
     def _choose_first(self) -> str:
         found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) == 2 else None
         if found is None:
@@ -139,10 +155,10 @@ class _Reading:
         pairs = sorted(
             zip(self.asked.events, found, strict=True),
             key=lambda pair: pair[1].on or date.min,
-            reverse=self.asked.is_largest,
+            reverse=self._wants_later,
         )
         (event, sentence), (other, after) = pairs
-        side = "later" if self.asked.is_largest else "first"
+        side = "later" if self._wants_later else "first"
         return f"{event[:1].upper()}{event[1:]} came {side}, on {sentence.on}; {other}: {after.on}."
 
     def _measure_gap(self) -> str:
@@ -156,7 +172,8 @@ class _Reading:
         return f"{count_days(first, last, self.asked.noun)}, from {min(first, last)} to {max(first, last)}."
 
     def _count(self) -> str:
-        if any(fits_noun(self.asked, each) for each, _ in self.ranked[:SENTENCES]) or not self.asked.spans:
+        is_stated = any(fits_noun(self.asked, each) for each, _ in self.ranked[:SENTENCES])
+        if is_stated or not any((span.last - span.first).days >= PERIOD for span in self.asked.spans):
             return ""
         number, names = count_items(self.asked, self.sentences)
         if not number:
@@ -167,29 +184,38 @@ class _Reading:
         found = collect_amounts(self.asked, self.sentences, self.ranked)
         if len(found) < 2:
             return ""
-        parts = " + ".join(value.shown for _, value in found)
-        return f"{format_sum([value for _, value in found])} ({parts})."
+        return f"{format_sum([value for _, value in found])} in all."
 
     def _find_extreme(self) -> str:
         found = collect_amounts(self.asked, self.sentences, self.ranked)
         if len(found) < 2:
             return ""
-        choose = max if self.asked.is_largest else min
-        sentence, value = choose(found, key=lambda pair: pair[1].number)
+        sentence, value = choose_extreme(self.asked, found)
         subject = name_subject(self.sentences, sentence.passage)
-        return f"{subject}, at {value.shown}. {quote_sentences([sentence])}"
+        return f"{subject[:1].upper()}{subject[1:]}. {quote_sentences([sentence])}"
 
     def _decide(self) -> str:
-        best, score = self.ranked[0]
-        del score
+        """Yes if a sentence says so, no if one denies it or none says so."""
+        best = self.ranked[0][0]
+        if self.asked.wants_change:
+            for each, _ in self.ranked[:2]:
+                if _CHANGED.search(each.text):
+                    return _affirm(each)
+        shared = len(self.asked.stems & best.stems) / (len(self.asked.stems) or 1)
         if _DENIES.search(best.text):
             return f"No. {quote_sentences([best])}"
-        return f"Yes, on {best.on}. {quote_sentences([best])}" if best.on else f"Yes. {quote_sentences([best])}"
+        return _affirm(best) if shared >= STATED else NO
 
     def _date(self) -> str:
+        """The day that the best sentence names; for an event that is over, else its own day."""
+        if self.asked.wants_deadline:
+            for each, _ in self.ranked[: SENTENCES + 1]:
+                if later := [day for day in find_days(each.text, each.on) if not each.on or day > each.on]:
+                    return f"{later[0]}. {quote_sentences([each])}"
         best = self.ranked[0][0]
         named = resolve_dates(best.text, best.on)
-        if named:
+        days = find_days(best.text, best.on)
+        if named and not (best.on and days and min(days) > best.on):
             return f"{named[0]}. {quote_sentences([best])}"
         return f"On {best.on}: {best.quote}" if best.on else ""
 
@@ -200,6 +226,16 @@ class _Reading:
         return f"{found[0]}. {quote_sentences(found[1])}"
 
 
+def _affirm(sentence: ReadSentence) -> str:
+    quote = quote_sentences([sentence])
+    return f"Yes, on {sentence.on}. {quote}" if sentence.on else f"Yes. {quote}"
+
+
+_CHANGED = re.compile(
+    r"\b(?:rather than|instead of|no longer|did not hold|moved|changed|new date|reopened|swapped|reversed|revised|put off"
+    r"|postponed|amended|overturned|withdrawn|redone|replac\w+|extended|corrected|undone|modified|altered|rescheduled)\b",
+    re.IGNORECASE,
+)
 _DENIES = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|without|remained|stayed|unchanged|declined|refused)\b|n't\b",
     re.IGNORECASE,
@@ -219,6 +255,15 @@ def select_likely(ranked: Ranked) -> list[ReadSentence]:
         chosen.append(sentence)
         reached += weight / total
     return chosen
+
+
+def select_by_passage(ranked: Ranked) -> list[ReadSentence]:
+    """The best sentence of each passage, of those that are nearly as good as the best."""
+    best: dict[int, ReadSentence] = {}
+    for sentence, score in ranked:
+        if score >= ranked[0][1] - MARGIN and len(best) < LISTED:
+            best.setdefault(sentence.passage, sentence)
+    return list(dict.fromkeys([*select_likely(ranked), *best.values()]))[:LISTED]
 
 
 def quote_sentences(sentences: Sequence[ReadSentence]) -> str:

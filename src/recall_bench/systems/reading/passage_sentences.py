@@ -24,7 +24,7 @@ _PREFIX = re.compile(
     rf"\A[\[(*_\s]*(?:(?:On|Date:|(?:In\ the\ \w+|Session)\ (?:to|of|on)|Day\ \d+,?)\ )?{_DATE}"
     r"[T\d:\sapmAPM]{0,12}[\])*_]*(?:\s\((?P<session>[^()\n]{1,60})\))?\s*(?:[:|\n–—]|-\s|(?<=\])|(?<=\)))\s*"
 )
-_SPEAKER = re.compile(r"\A(?P<name>[A-ZÀ-Ý][\w'’.-]*(?:\s[A-ZÀ-Ý][\w'’.-]*){0,2}):\s+(?=\S)")
+_SPEAKER = re.compile(r"\A(?P<name>[A-ZÀ-Ý][^\W\d]*(?:[\s'’.-]+[A-ZÀ-Ý][^\W\d]*){0,3}):\s+(?=\S)")
 _TURN = re.compile(r"(?<=[.!?…)\]\"”])\s+(?=[A-ZÀ-Ý][\w'’-]*(?:\s[A-ZÀ-Ý][\w'’-]*)?:\s)")
 _ENDING = re.compile(r"[.!?…:;,][\"'”’)\]*_`]*\Z")
 _CAPTION = re.compile(r"\[[^\[\]]*\]")
@@ -77,7 +77,7 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
     body = text[prefix.end() :] if prefix and on else text
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     headings: list[str] = []
-    while len(lines) > 1 and not _ENDING.search(lines[0]) and not _SPEAKER.match(lines[0]):
+    while len(lines) > 1 and _is_heading(lines[0], lines[1]):
         headings.append(lines.pop(0).strip("#* "))
     heading = " — ".join(headings)
     context = collect_stems(body)
@@ -95,6 +95,12 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
         )
         for place, (speaker, said) in enumerate(_split_turns(lines))
     ]
+
+
+def _is_heading(line: str, following: str) -> bool:
+    """Whether a line stands above a text: it is no sentence, and no turn of a conversation."""
+    is_turn = _SPEAKER.match(line) and _SPEAKER.match(following)
+    return not _ENDING.search(line) and not is_turn
 
 
 def _split_turns(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from recall_bench.core.text import normalise
+from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
 from recall_bench.systems.builtin.retrieval import find_exact_words
@@ -48,13 +48,19 @@ class AskedQuestion:
     """For an order: the events to put in order."""
     spans: tuple[DateSpan, ...] = ()
     """The days that it names."""
-    is_largest: bool = True
-    """For an extreme or an order of two: whether the larger or later one is wanted."""
+    side: str = ""
+    """For an extreme `most`, `least`, `fast` or `slow`; for an order of two, the word used."""
     measure: str = ""
     """For an amount: money, percent, duration, or nothing in particular."""
     wants_name: bool = False
     """Whether a name is likely: `which supplier`, `where`."""
     wants_reason: bool = False
+    wants_list: bool = False
+    """Whether it asks for several things."""
+    wants_deadline: bool = False
+    """Whether it asks for a day that was still to come."""
+    wants_change: bool = False
+    """Whether it asks if something changed or came back."""
 
 
 _ORDER = re.compile(r"\b(?:in (?:the|what|which) order|chronological|sequence of)\b", re.IGNORECASE)
@@ -68,19 +74,21 @@ _GAP = re.compile(
 )
 _GAP_CUE = re.compile(
     r"\b(?:pass(?:ed)?|between|elapsed|from .+ to|after|before|until|take|took|last(?:ed)?|later|earlier"
-    r"|since|was .+ open|went by)\b",
+    r"|since|was .+ open|w?[eg][no]t? (?:by|on)|into|in all|running|needed|stay(?:ed)?|remain(?:ed)?)\b",
     re.IGNORECASE,
 )
+_PLURAL_GROUP = re.compile(r"\b(?:of|for|in|among|by) (?:all )?(?:the|our|these) \w+s\b", re.IGNORECASE)
 _SUM = re.compile(
     r"\b(?:in total|altogether|(?:add|added|adding|taken|put) (?:up|together)|all told|combined"
     r"|total (?:of|amount|cost|sum|number)|sum of|(?:add|come|amount) up to|overall|in all)\b",
     re.IGNORECASE,
 )
 _EXTREME = re.compile(
-    r"\b(?:(?P<most>most|largest|biggest|highest|greatest|longest|worst|dearest|heaviest|oldest|fastest"
-    r"|farthest|furthest|maximum|busiest|costliest|latest)"
-    r"|(?P<least>least|smallest|lowest|fewest|shortest|cheapest|lightest|minimum|slowest|youngest"
-    r"|earliest))\b",
+    r"\b(?:(?P<least>least|smallest|lowest|fewest|shortest|cheapest|lightest|minimum|youngest|earliest|narrowest|weakest"
+    r"|thinnest|nearest|closest|mildest)|(?P<fast>quickest|fastest|soonest|promptest|swiftest)"
+    r"|(?P<slow>slowest)|(?P<most>most|worst|maximum"
+    r"|(?!west|best|test|rest|guest|nest|quest|chest|past|request|interest|forest|honest|latest|contest|protest|harvest"
+    r"|invest|suggest|arrest|digest|modest|priest|breast|crest|conquest|inquest|behest|tempest|manifest)[a-z]{2,}est))\b",
     re.IGNORECASE,
 )
 _GROUP = re.compile(r"\b(?:among|of) (?:all )?(?:the|our|these|those|my)\b|\bwhich\b", re.IGNORECASE)
@@ -101,7 +109,7 @@ _TIME = re.compile(
 _COMMON = re.compile(
     r"\bin common\b|\b(?:do|does|did) .+ (?:both )?shares?\b|\bshared by\b|\bone and the same\b|\bthe same .+ (?:in|and) .+"
     r"|\bboth .+ and\b|\bboth\b.+\bas well\b|\bas well as in\b|\bconnects .+ (?:with|and|to)\b|\b(?:connects|links) them\b"
-    r"|\btraces? back to (?:one|the same)\b|\bon which .+ meet\b",
+    r"|\btraces? back to (?:one|the same)\b|\bon which .+ meet\b|\b(?:in|at|to|from|by|of|with) (?:one|the same) .+[.;:,] (?:by |to |in |from )?(?:wh(?:ich|at|o|om|ere))\b",
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(
@@ -118,10 +126,10 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 _PERSON = re.compile(
-    r"\b(?:who|whom|whose)\b|\b(?:which|what) (?:[\w'-]+ )?(?:person|people|colleague|engineer|member|doctor|nurse"
+    r"\b(?:who|whom|whose)\b|\b(?:which|what) (?:of (?:the|our) )?(?:[\w'-]+ )?(?:person|people|colleague|engineer|member|doctor|nurse"
     r"|physician|attorney|lawyer|partner|friend|colleagues|teammate|manager|director|officer|analyst|advisor"
     r"|adviser|resident|attending|student|postdoc|researcher|scientist|planner|assistant|executive|clerk"
-    r"|associate|paralegal|judge|witness|expert|teacher|coach|artist|author|actor|singer)\b",
+    r"|associate|paralegal|judge|witness|expert|teacher|coach|artist|author|actor|singer)s?\b",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -162,7 +170,10 @@ def _analyse_part(text: str, whole: str, shared: tuple[str, ...], today: date) -
         measure=_find_measure(text),
         wants_name=_NAMED.search(text) is not None,
         wants_reason=_REASON.search(text) is not None,
-        is_largest=detail.get("side", "most") in {"most", "later", "last", "second"},
+        wants_list=_SEVERAL.search(text) is not None,
+        wants_deadline=_DEADLINE.search(text) is not None,
+        wants_change=_CHANGE.search(text) is not None,
+        side=detail.get("side", ""),
     )
 
 
@@ -177,7 +188,7 @@ _MEASURES = {
         re.IGNORECASE,
     ),
     "duration": re.compile(
-        r"\b(?:how long|how much time|duration|how many (?:minutes|hours|days|weeks|months|years)|how old|pause|delay)\b",
+        r"\b(?:how long|how much time|most time|least time|duration|longest|shortest|quickest|fastest|slowest|how many (?:minutes|hours|days|weeks|months|years)|how old|pause|delay)\b",
         re.IGNORECASE,
     ),
 }
@@ -196,6 +207,28 @@ _REASON = re.compile(
 )
 
 
+_CHANGE = re.compile(
+    r"\b(?:chang|revis|alter|amend|modif|mov(?:e|ed|ing)\b|postpon|put off|br(?:ing|ought) forward|reschedul|rearrang"
+    r"|overturn|revers|und(?:o|one|id)\b|shift|adjust|correct|replac|exten[ds]|renegotiat|redo|done over|differ|return"
+    r"|c[ao]me back|again|relaps|recur|reopen|t[ao](?:ke|ken|ok) .*\bback|put back|another|new\b)",
+    re.IGNORECASE,
+)
+
+
+_SEVERAL = re.compile(
+    r"\b(?:what|which) (?:are|were)\b|\b(?:what|which) (?:(?!is|was|does|has|his|this)[\w'-]+ ){0,2}?(?!is|was|does|has|his|this)"
+    r"[a-z'-]{2,}[^s\W]s (?:did|do|does|has|have|had|were|are|was|is|would|could|can)\b|\bnames? of\b.*s\b|\bwhat (?:kinds|types|sorts)\b"
+    r"|\b(?:list|name) (?:all|the|every)\b",
+    re.IGNORECASE,
+)
+_DEADLINE = re.compile(
+    r"\b(?:by|until|till|for) (?:when|what|which)\b|\b(?:deadline|due|time limit|expire\w*|expected|promised|scheduled"
+    r"|planned|pencil\w* in|set for|set to|to start|to begin|supposed|take effect|effective|in force|binding|valid|counts? from"
+    r"|from wh(?:ich|at) (?:day|date)|put into practice|become|booked for|arranged)\b",
+    re.IGNORECASE,
+)
+
+
 def _find_measure(text: str) -> str:
     return next((name for name, cue in _MEASURES.items() if cue.search(text)), "")
 
@@ -208,12 +241,14 @@ def classify(text: str) -> tuple[Wanted, dict[str, str]]:
         return Wanted.FIRST, {"side": first["side"].lower()}
     extreme = _EXTREME.search(text)
     if extreme and _GROUP.search(text) and not _YES_NO.match(text):
-        return Wanted.EXTREME, {"side": "most" if extreme["most"] else "least"}
+        return Wanted.EXTREME, {"side": str(extreme.lastgroup)}
     many = _HOW_MANY.search(text)
-    noun = (many["many"] or many["of"]) if many else ""
-    if _SUM.search(text) and (many or _AMOUNT.search(text)):
-        return Wanted.SUM, {"noun": noun}
+    noun = _find_head(many["many"] or many["of"]) if many else ""
     gap = _GAP.search(text)
+    if gap and gap["unit"] and not _PLURAL_GROUP.search(text) and _GAP_CUE.search(text):
+        return Wanted.GAP, {"noun": gap["unit"]}
+    if _SUM.search(text) and (many or _AMOUNT.search(text) or _find_measure(text)):
+        return Wanted.SUM, {"noun": noun}
     if gap and _GAP_CUE.search(text):
         return Wanted.GAP, {"noun": gap["unit"] or ""}
     if _YES_NO.match(text):
@@ -231,6 +266,18 @@ def classify(text: str) -> tuple[Wanted, dict[str, str]]:
     if _AMOUNT.search(text):
         return Wanted.AMOUNT, {}
     return Wanted.TEXT, {}
+
+
+def _find_head(phrase: str) -> str:
+    """The last word of a noun phrase: `audits` of `new chart audits were`."""
+    head = ""
+    for word in phrase.split():
+        if word.lower() in STOPWORDS:
+            break
+        head = word
+        if word.endswith("s") and not word.endswith("ss"):
+            head = word
+    return head
 
 
 _CALENDAR = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recall_bench.core.text import normalise
+from recall_bench.core.text import normalise, split_words
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.word_index import WordVectorTable
 from recall_bench.systems.reading.answer_values import find_amounts, find_names, find_times, resolve_dates
@@ -22,7 +22,7 @@ FEATURES = (
     "words", "passage words", "anchors", "passage anchors", "meaning", "closeness", "fit", "noun",
     "day", "new", "asks", "other speaker", "measure", "name", "reason", "first",
 )  # fmt: skip
-CONTENT_WEIGHTS = (0, 0.5, -0.5, 1.5, 0.3, 3.2, 3, 0.3, 0.3, 2.2, -0.5, -0.7, 1.5, 1.9, 1.4, 0)
+CONTENT_WEIGHTS = (0, 0.5, -0.5, 1.5, 0.3, 3.2, 3, 0.3, 0.3, 2.2, -1.2, -0.7, 1.5, 1.9, 1.4, 0)
 """For questions about what was said."""
 EVENT_WEIGHTS = (0, 1, 0.8, 1.5, 0.5, 3, 1.7, 0, 0.6, 1.9, -0.9, -0.5, 0, 0, 0, 0)
 """For questions about whether or when something happened."""
@@ -32,7 +32,8 @@ CANDIDATES = 60
 
 EVENTS = frozenset({Wanted.ORDER, Wanted.FIRST, Wanted.GAP, Wanted.DATE, Wanted.YES_NO})
 
-_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|our|us)\b")
+_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine)\b")
+_SECOND_PERSON = re.compile(r"\b(?:you|your|you're|you've|yours|yourself|u)\b", re.IGNORECASE)
 
 
 class SentenceRanker:
@@ -137,14 +138,14 @@ def fits_measure(asked: AskedQuestion, sentence: ReadSentence) -> float:
     """Whether an amount of the sentence has a unit of the kind that is asked for."""
     if not asked.measure or asked.wanted not in {Wanted.AMOUNT, Wanted.COUNT, Wanted.TEXT, Wanted.SUM, Wanted.EXTREME}:
         return 0.0
-    units = {value.unit for value in find_amounts(sentence.text)}
-    match asked.measure:
-        case "money":
-            return float(bool(units & _MONEY_UNITS))
-        case "percent":
-            return float("%" in units)
-        case _:
-            return float(bool(units & _TIME_UNITS))
+    return float(any(find_measure(value.unit) == asked.measure for value in find_amounts(sentence.text)))
+
+
+def find_measure(unit: str) -> str:
+    """What a unit measures: money, percent, duration, or nothing in particular."""
+    if unit in _MONEY_UNITS:
+        return "money"
+    return "percent" if unit == "%" else "duration" if unit.removesuffix("s") in _TIME_UNITS else ""
 
 
 def fits_name(asked: AskedQuestion, sentence: ReadSentence) -> float:
@@ -170,7 +171,9 @@ def is_on_day(asked: AskedQuestion, sentence: ReadSentence) -> bool:
 
 def is_other_speaker(asked: AskedQuestion, sentence: ReadSentence) -> bool:
     """Whether somebody else speaks of themselves in it than the question is about."""
-    if not sentence.speaker or not asked.anchors or not _FIRST_PERSON.search(sentence.text):
+    if not sentence.speaker or not asked.anchors:
         return False
-    speaker = sentence.speaker.lower().split()
-    return not any(word in speaker for anchor in asked.anchors for word in anchor.split())
+    if _SECOND_PERSON.search(sentence.text) and not _FIRST_PERSON.search(sentence.text):
+        return False
+    said = split_words(normalise(sentence.quote))
+    return not any(word in said for anchor in asked.anchors for word in anchor.split())
