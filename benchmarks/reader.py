@@ -72,6 +72,17 @@ def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Sce
         print(f"left out: {chats} is not there")
 
 
+async def find_answers(scenario: Scenario, name: str) -> dict[str, Answer]:
+    """What a built-in system answers to each item at the end of the story."""
+    system = user_code.load_plugin("systems", name)({})
+    memory = await system.open(scenario.id)
+    for episode in scenario.episodes:
+        await memory.ingest(episode)
+    await memory.settle()
+    at = scenario.compute_date(scenario.last_day)
+    return {item.id: await memory.answer(item.ask(scenario.id, at)) for item in scenario.items}
+
+
 async def find_passages(scenario: Scenario) -> dict[str, tuple[Question, tuple[Passage, ...]]]:
     """Each item's question, and its evidence up to the last day on which it may be asked."""
     system = build_gold_passages({})

@@ -16,7 +16,7 @@ from recall_bench.core.scenario import Episode, Turn, compute_story_date
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.chunks import Chunker, Chunking
 from recall_bench.systems.builtin.options import RecencyOptions
-from recall_bench.systems.builtin.retrieval import find_exact_words
+from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.builtin.word_index import WordVectorTable
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS

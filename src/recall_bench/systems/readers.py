@@ -25,7 +25,7 @@ from recall_bench.models.model_target import resolve_model
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.builtin.word_index import Vocabulary
-from recall_bench.systems.reading.answer_writer import AnswerWriter
+from recall_bench.systems.reading.answer_writer import load_writer
 
 CHOICE_VERSION = "1"
 
@@ -71,7 +71,6 @@ class ExtractiveReader:
 
     def __init__(self) -> None:
         self._text_support = TextSupport()
-        self._writer = AnswerWriter()
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
         """The first passages, verbatim and each once, if they support an answer.
@@ -79,7 +78,7 @@ class ExtractiveReader:
         For a question with choices, the choice that they support most.
         """
         if not question.choices:
-            return Answer(text=self._writer.write(question, passages))
+            return Answer(text=load_writer().write(question, passages))
         quotes = select_quotes(passages)
         if not quotes or self._measure_support(question.text, quotes) < NO_RECORD_BELOW:
             return Answer(text=NO_RECORD)

@@ -38,10 +38,10 @@ from recall_bench.systems.builtin.passage_index import (
     PassageIndex,
     answer_no_record,
     format_quote,
-    format_quotes,
 )
 from recall_bench.systems.builtin.retrieval import PassageSearch
 from recall_bench.systems.builtin.word_index import Bm25, Vocabulary, WordVectorTable
+from recall_bench.systems.reading.answer_writer import load_writer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,8 @@ class RandomAnswerer:
         if not found:
             return answer_no_record()
         passages = tuple(each.to_passage() for each in found)
-        return Answer(text=format_quotes(found, self.quotes), passages=passages)
+        read = [each.to_reading() for each in found[: self.quotes]]
+        return Answer(text=load_writer().write(question, read), passages=passages)
 
     def _draw_numbers(self, size: int, lot: str) -> list[int]:
         digest = sha256(f"{self.seed}\0{lot}".encode()).digest()
@@ -99,8 +100,8 @@ class FullContextAnswerer:
         passages = tuple(self._fill_budget(index, order, shares.tolist()))
         if not 0 < shares[order[0]] >= self.threshold:
             return answer_no_record(passages)
-        quotes = [_quote_neighbours(index, number) for number in order[: self.quotes]]
-        return Answer(text="\n".join(dict.fromkeys(quotes)), passages=passages)
+        read = [_merge_neighbours(index, number) for number in order[: self.quotes]]
+        return Answer(text=load_writer().write(question, read), passages=passages)
 
     def compute_shares(self, index: PassageIndex, question: Question) -> NDArray[np.float64]:
         """The share of the question's words in each passage."""
@@ -125,15 +126,8 @@ class FullContextAnswerer:
             yield found.to_passage(round(shares[number], 6))
 
 
-def _quote_neighbours(index: PassageIndex, number: int) -> str:
-    middle = index.get(number)
-    around = (index.get(n) for n in range(max(number - 1, 0), min(number + 2, len(index))))
-    texts = [found.chunk.text for found in around if _is_same_session(found, middle)]
-    return format_quote(" ".join(texts), middle.document.on, middle.chunk.session)
-
-
-def _is_same_session(found: IndexedPassage, other: IndexedPassage) -> bool:
-    return found.document is other.document and found.chunk.session == other.chunk.session
+def _merge_neighbours(index: PassageIndex, number: int) -> Passage:
+    return index.merge_range(index.find_neighbours(number, 1)).to_reading()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,12 @@ class IndexedPassage:
         quote = format_quote(self.chunk.text, self.document.on, self.chunk.session)
         return quote if period in (None, "day") else f"In the {period} to {quote[len('On ') :]}"
 
+    def to_reading(self) -> Passage:
+        """The passage as the reader sees it: with its date, session and headings."""
+        headings = self.chunk.context.removeprefix(self.chunk.session or "").strip()
+        chunk = replace(self.chunk, text=f"{headings}\n{self.chunk.text}") if headings else self.chunk
+        return Passage(text=IndexedPassage(self.document, chunk).quote)
+
     def to_passage(self, score: float | None = None) -> Passage:
         """The passage as the harness records it."""
         return Passage(
@@ -270,16 +276,6 @@ def format_quote(text: str, on: date, session: str | None) -> str:
 
 
 NO_RECORD = "There is no record of that."
-
-
-def format_quotes(found: Iterable[IndexedPassage], quotes: int) -> str:
-    """The first few passages with their dates, each once."""
-    seen: dict[str, str] = {}
-    for each in found:
-        seen.setdefault(each.chunk.text, each.quote)
-        if len(seen) == quotes:
-            break
-    return "\n".join(seen.values()) or NO_RECORD
 
 
 def answer_no_record(passages: tuple[Passage, ...] = ()) -> Answer:

@@ -10,44 +10,20 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.date_spans import find_date_spans
+from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.builtin.passage_index import (
     IndexedPassage,
     PassageIndex,
     answer_no_record,
-    format_quotes,
 )
 from recall_bench.systems.builtin.word_index import Vocabulary, WordVectorTable
+from recall_bench.systems.reading.answer_writer import load_writer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from recall_bench.systems.builtin.passage_index import PassageIndex
-
-
-_QUOTED = re.compile(r"\"([^\"]{2,})\"|“([^”]{2,})”|(?<!\w)'([^']{2,})'(?!\w)|‘([^’]{2,})’")
-_CODE = re.compile(r"(?<![\w.])[$€£#@]?(?=[\w./:-]*\d)\w+(?:[.,:/-]\w+)*%?")
-_NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w’'-]*(?:\s+[A-ZÀ-ÖØ-Þ][\w’'-]*)*")
-_SENTENCE_START = re.compile(r"(?:\A|[.?!]\s+)[\"'“‘(]*\Z")
-
-
-def find_exact_words(question: str) -> tuple[str, ...]:
-    """Quotations, numbers, codes and names, each once and in lower case.
-
-    A name is a run of capitalised words; the first word of a sentence does not count.
-    """
-    found: dict[str, None] = {}
-    for quoted in _QUOTED.finditer(question):
-        found[next(filter(None, quoted.groups())).strip(" .,;:?!").lower()] = None
-    for code in _CODE.finditer(question):
-        found[code[0].lower()] = None
-    for name in _NAME.finditer(question):
-        words = name[0].removesuffix("'s").removesuffix("’s").split()
-        if _SENTENCE_START.search(question[: name.start()]):
-            words = words[1:]
-        if words and words != ["I"]:
-            found[" ".join(words).lower()] = None
-    return tuple(word for word in found if word)
 
 
 def score_exact_words(index: PassageIndex, question: str) -> NDArray[np.float32]:
@@ -119,9 +95,8 @@ class PassageSearch:
         passages = tuple(found.to_passage(score) for found, score in shown)
         if not shown or hits.support < self.threshold:
             return answer_no_record(passages)
-        return Answer(
-            text=format_quotes((found for found, _ in shown), self.quotes), passages=passages
-        )
+        read = [found.to_reading() for found, _ in shown[: self.quotes]]
+        return Answer(text=load_writer().write(question, read), passages=passages)
 
     def find(self, index: PassageIndex, question: Question) -> SearchHits:
         """The k best passages; of equals, the later one is better."""

@@ -195,18 +195,17 @@ def find_common(sentences: Ranked) -> tuple[str, list[ReadSentence]] | None:
 
 def find_shared_phrase(one: str, other: str) -> str:
     """The longest run of words that both texts have: a name, or three words and more."""
-    words, others = one.split(), other.split()
+    words = one.split()
     folded = [_fold(word) for word in words]
-    other_folded = [_fold(word) for word in others]
+    other_folded = [_fold(word) for word in other.split()]
     best = ""
-    for start in range(len(words)):
-        for place in range(len(others)):
-            size = 0
-            while (
-                start + size < len(words)
-                and place + size < len(others)
-                and folded[start + size] == other_folded[place + size] != ""
-            ):
+    for start, word in enumerate(folded):
+        for place, other_word in enumerate(other_folded):
+            is_inside = start and place and folded[start - 1] == other_folded[place - 1]
+            if word != other_word or is_inside:
+                continue
+            size = 1
+            while folded[start + size : start + size + 1] == other_folded[place + size : place + size + 1] != []:
                 size += 1
             phrase = _trim(words[start : start + size])
             if _is_telling(phrase) and len(phrase.split()) > len(best.split()):

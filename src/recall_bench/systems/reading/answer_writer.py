@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import cache
 from math import exp
 
 from recall_bench.core.memory import Passage
@@ -31,17 +32,19 @@ from recall_bench.systems.reading.sentence_ranker import (
     is_other_speaker,
 )
 
-SENTENCES = 3
+SENTENCES = 4
 """The most sentences that are quoted for one part of a question."""
 LISTED = 6
 """The most passages that are quoted for a list."""
 MARGIN = 3.0
 """How much worse than the best sentence one of a list may be."""
-SURE = 0.85
+SURE = 0.9
 """Sentences are quoted until one of them is the right one with this probability."""
 
 PERIOD = 6
 """Days from which on a question asks about a period and not about a day."""
+COVERED = 0.65
+"""The share of a question's words that the passages must hold if they hold none of its names."""
 STATED = 0.5
 """The share of a question's words in a sentence that says it."""
 
@@ -110,7 +113,7 @@ class _Reading:
 
     def answer(self) -> str:
         """The answer to this part."""
-        if not self.ranked or self._is_foreign():
+        if not self.ranked or not self._is_covered() or self._is_foreign():
             return NO_RECORD
         computed = {
             Wanted.ORDER: self._order,
@@ -124,6 +127,16 @@ class _Reading:
             Wanted.COMMON: self._find_common,
         }.get(self.asked.wanted)
         return (computed() if computed else "") or self._quote()
+
+    def _is_covered(self) -> bool:
+        """Whether the passages hold something that can only be meant word for word, or much else."""
+        if not self.asked.anchors:
+            return True
+        held = frozenset[str]().union(*(each.context for each in self.sentences))
+        if collect_stems(" ".join(self.asked.anchors)) & held:
+            return True
+        words = collect_stems(self.asked.text)
+        return len(words & held) >= COVERED * len(words)
 
     def _is_foreign(self) -> bool:
         """Whether all that fits was said by somebody else about themselves."""
@@ -277,3 +290,9 @@ def quote_sentences(sentences: Sequence[ReadSentence]) -> str:
         else:
             lines.append(f"On {each.on}: {each.quote}" if each.on else each.quote)
     return "\n".join(lines)
+
+
+@cache
+def load_writer() -> AnswerWriter:
+    """The one writer of this process."""
+    return AnswerWriter()

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.sentences import split_sentences
@@ -29,7 +30,11 @@ _TURN = re.compile(r"(?<=[.!?…)\]\"”])\s+(?=[A-ZÀ-Ý][\w'’-]*(?:\s[A-ZÀ-
 _ENDING = re.compile(r"[.!?…:;,][\"'”’)\]*_`]*\Z")
 _CAPTION = re.compile(r"\[[^\[\]]*\]")
 
-STEMS = Stems()
+
+@lru_cache(maxsize=1)
+def _load_stems() -> Stems:
+    """Loaded with the first text: the stemmer takes a moment."""
+    return Stems()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,9 +61,10 @@ class ReadSentence:
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
+@lru_cache(maxsize=20_000)
 def collect_stems(text: str) -> frozenset[str]:
     """The stems of the content words of a text."""
-    return frozenset(STEMS.stem(split_words(normalise(text))))
+    return frozenset(_load_stems().stem(split_words(normalise(text))))
 
 
 def read_passages(passages: Sequence[Passage]) -> list[ReadSentence]:
@@ -80,7 +86,7 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
     while len(lines) > 1 and _is_heading(lines[0], lines[1]):
         headings.append(lines.pop(0).strip("#* "))
     heading = " — ".join(headings)
-    context = collect_stems(body)
+    context = collect_stems(f"{session or ''} {body}")
     return [
         ReadSentence(
             text=said,

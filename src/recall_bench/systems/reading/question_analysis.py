@@ -8,7 +8,7 @@ from enum import StrEnum
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
-from recall_bench.systems.builtin.retrieval import find_exact_words
+from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.reading.passage_sentences import collect_stems
 
 
@@ -152,7 +152,8 @@ def analyse_question(text: str, today: date) -> list[AskedQuestion]:
 def _find_anchors(text: str) -> tuple[str, ...]:
     """Codes, quotations and names, without dates and plain numbers."""
     kept = _CALENDAR.sub(" ", text)
-    return tuple(word for word in find_exact_words(kept) if not _PLAIN_NUMBER.fullmatch(word))
+    found = (word.strip("'’") for word in find_exact_words(kept))
+    return tuple(word for word in found if word and not _PLAIN_NUMBER.fullmatch(word))
 
 
 def _analyse_part(text: str, whole: str, shared: tuple[str, ...], today: date) -> AskedQuestion:

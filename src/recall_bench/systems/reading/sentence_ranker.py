@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from recall_bench.core.text import normalise, split_words
-from recall_bench.models.static_embedding import compute_similarity, embed
-from recall_bench.systems.builtin.word_index import WordVectorTable
+from recall_bench.core.text import STOPWORDS, normalise, split_words
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.reading.answer_values import find_amounts, find_names, find_times, resolve_dates
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
 from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEATURES = (
-    "words", "passage words", "anchors", "passage anchors", "meaning", "closeness", "fit", "noun",
-    "day", "new", "asks", "other speaker", "measure", "name", "reason", "first",
+    "words", "passage words", "anchors", "passage anchors", "fit", "noun", "day", "new", "asks",
+    "other speaker", "measure", "name", "reason", "first", "closeness",
 )  # fmt: skip
-CONTENT_WEIGHTS = (0, 0.5, -0.5, 1.5, 0.3, 3.2, 3, 0.3, 0.3, 2.2, -1.2, -0.7, 1.5, 1.9, 1.4, 0)
+CONTENT_WEIGHTS = (
+    -0.5, 0.0, -0.8, 2.0, 3.5, 0.4, 0.2, 2.3, -0.8, -0.5, 1.7, 2.0, 1.7, -0.2, 4.0,
+)  # fmt: skip
 """For questions about what was said."""
-EVENT_WEIGHTS = (0, 1, 0.8, 1.5, 0.5, 3, 1.7, 0, 0.6, 1.9, -0.9, -0.5, 0, 0, 0, 0)
+EVENT_WEIGHTS = (
+    -1.0, 1.5, 1.0, 1.5, 2.0, 0.0, 0.5, 2.2, -1.0, -1.0, 0.0, 0.0, 0.0, 0.2, 3.4,
+)  # fmt: skip
 """For questions about whether or when something happened."""
-
-CANDIDATES = 60
-"""The most sentences that are compared by meaning."""
 
 EVENTS = frozenset({Wanted.ORDER, Wanted.FIRST, Wanted.GAP, Wanted.DATE, Wanted.YES_NO})
 
@@ -37,10 +38,10 @@ _SECOND_PERSON = re.compile(r"\b(?:you|your|you're|you've|yours|yourself|u)\b", 
 
 
 class SentenceRanker:
-    """Scores sentences; word vectors are loaded with the first question."""
+    """Scores sentences; the vectors of their words are computed once each."""
 
     def __init__(self) -> None:
-        self._lexicon: WordVectorTable | None = None
+        self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def score(self, asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> NDArray[np.float32]:
         """A score for each sentence; higher is better."""
@@ -49,26 +50,47 @@ class SentenceRanker:
         weights = EVENT_WEIGHTS if asked.wanted in EVENTS else CONTENT_WEIGHTS
         return self.measure(asked, sentences) @ np.array(weights, np.float32)
 
-    def measure(self, asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> NDArray[np.float32]:
+    def measure(
+        self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
+    ) -> NDArray[np.float32]:
         """The features of each sentence, one row per sentence."""
         import numpy as np
 
-        rows = np.array([_measure_plain(asked, each) for each in sentences], np.float32)
-        meaning = self._measure_meaning(asked, sentences)
-        return np.concatenate([rows[:, :4], meaning, rows[:, 4:]], axis=1)
+        rows = [_measure_plain(asked, each) for each in sentences]
+        closeness = self._measure_closeness(asked, sentences)
+        return np.concatenate([np.array(rows, np.float32), closeness[:, None]], axis=1)
 
-    def _measure_meaning(
+    def _measure_closeness(
         self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
     ) -> NDArray[np.float32]:
+        """The mean over the question's words of the similarity to the nearest word of a sentence."""
         import numpy as np
 
-        self._lexicon = lexicon = self._lexicon or WordVectorTable()
-        topic = strip_anchors(asked)
-        texts = [each.text for each in sentences]
-        vectors = embed([topic, *texts])
-        cosine = compute_similarity(vectors[1:], vectors[0])
-        closeness = lexicon.score_closeness(topic, [lexicon.number_words(text) for text in texts])
-        return np.stack([cosine, closeness], axis=1)
+        topic = list_content_words(strip_anchors(asked))
+        words = [list_content_words(each.text) for each in sentences]
+        self._embed_new([*topic, *(word for each in words for word in each)])
+        found = np.zeros(len(sentences), np.float32)
+        if not topic:
+            return found
+        wanted = np.stack([self._vectors[word] for word in topic])
+        for place, each in enumerate(words):
+            if each:
+                held = np.stack([self._vectors[word] for word in each])
+                likeness = np.einsum("ik,jk->ij", wanted, held)
+                found[place] = likeness.max(axis=1).clip(0).mean()
+        return found
+
+    def _embed_new(self, words: Sequence[str]) -> None:
+        fresh = [word for word in dict.fromkeys(words) if word not in self._vectors]
+        if fresh:
+            self._vectors.update(zip(fresh, embed(fresh), strict=True))
+
+
+@lru_cache(maxsize=20_000)
+def list_content_words(text: str) -> tuple[str, ...]:
+    """The distinct words of a text without stop words, in lower case."""
+    found = dict.fromkeys(split_words(normalise(text)))
+    return tuple(word for word in found if word not in STOPWORDS)
 
 
 def strip_anchors(asked: AskedQuestion) -> str:
