@@ -57,9 +57,10 @@ def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Sce
     """The scenarios of each set."""
     named = personas or sorted(load_catalogue())
     if "none" not in personas:
-        yield "shipped", [
-            find_story(materialise(name, None), None).load(Settings()) for name in named
-        ]
+        yield (
+            "shipped",
+            [find_story(materialise(name, None), None).load(Settings()) for name in named],
+        )
     written = shared / "recall-ea" / "executive-assistant"
     chats = shared / "locomo" / "locomo10.json"
     if written.is_dir():
@@ -183,9 +184,7 @@ def main() -> None:
     halves = {"held-out": {True}, "choose": {False}, "both": {True, False}}[given.half]
     for name, scenarios in load_sets(given.shared, given.persona):
         reads = [
-            read
-            for scenario in scenarios
-            for read in anyio.run(read_scenario, scenario, halves)
+            read for scenario in scenarios for read in anyio.run(read_scenario, scenario, halves)
         ]
         print_table(name, reads)
 

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.memory import Answer, Asker, Clock, MemorySystem, Passage, RetrievalReply, SystemCard
+from recall_bench.core.memory import (
+    Answer,
+    Asker,
+    Clock,
+    MemorySystem,
+    Passage,
+    RetrievalReply,
+    SystemCard,
+)
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.schedule import generate_numbers
@@ -33,7 +41,6 @@ from recall_bench.systems.builtin.options import (
     read_options,
 )
 from recall_bench.systems.builtin.passage_index import (
-    IndexedPassage,
     Indexer,
     PassageIndex,
     answer_no_record,

@@ -87,7 +87,9 @@ class IndexedPassage:
     def to_reading(self) -> Passage:
         """The passage as the reader sees it: with its date, session and headings."""
         headings = self.chunk.context.removeprefix(self.chunk.session or "").strip()
-        chunk = replace(self.chunk, text=f"{headings}\n{self.chunk.text}") if headings else self.chunk
+        chunk = (
+            replace(self.chunk, text=f"{headings}\n{self.chunk.text}") if headings else self.chunk
+        )
         return Passage(text=IndexedPassage(self.document, chunk).quote)
 
     def to_passage(self, score: float | None = None) -> Passage:

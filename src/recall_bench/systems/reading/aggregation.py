@@ -9,6 +9,7 @@ from itertools import permutations
 from recall_bench.core.text import STOPWORDS
 from recall_bench.systems.reading.answer_values import (
     CODE,
+    LABEL,
     FoundValue,
     find_amounts,
     find_current,
@@ -24,9 +25,7 @@ Ranked = Sequence[tuple[ReadSentence, float]]
 MOST_EVENTS = 5
 
 
-def match_events(
-    events: Sequence[str], rank: Callable[[str], Ranked]
-) -> list[ReadSentence] | None:
+def match_events(events: Sequence[str], rank: Callable[[str], Ranked]) -> list[ReadSentence] | None:
     """The sentence of each event, all from different passages if possible, with a date."""
     best: list[dict[int, tuple[float, ReadSentence]]] = []
     for event in events[:MOST_EVENTS]:
@@ -73,32 +72,39 @@ def name_subject(sentences: Sequence[ReadSentence], passage: int) -> str:
     if not own:
         return ""
     texts = (own[0].heading, *(each.text for each in own))
-    codes = Counter(match[0] for text in texts for match in CODE.finditer(text))
+    codes = Counter(match[0] for text in texts for match in LABEL.finditer(text))
     if codes:
         code = codes.most_common(1)[0][0]
-        kinds = Counter(kind[1].lower() for text in texts for kind in re.finditer(rf"([A-Za-z]+) {re.escape(code)}", text))
+        kinds = Counter(
+            kind[1].lower()
+            for text in texts
+            for kind in re.finditer(rf"([A-Za-z]+) {re.escape(code)}", text)
+        )
         kind, times = kinds.most_common(1)[0] if kinds else ("", 0)
         return f"{kind} {code}" if 1 < times >= codes[code] / 2 else code
     names = [name for each in own for name in find_names(each.text)]
     return names[0] if names else own[0].heading
 
 
-def count_items(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> tuple[int, list[str]]:
-    """How many different things the passages of the group are about, and their names."""
+def count_items(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> int:
+    """How many different things the passages of the group are about."""
     group = select_group(asked, sentences)
-    subjects = [name_subject(sentences, passage) for passage in dict.fromkeys(each.passage for each in group)]
-    series = Counter(_find_series(name) for name in subjects if CODE.search(name))
+    subjects = [
+        name_subject(sentences, passage)
+        for passage in dict.fromkeys(each.passage for each in group)
+    ]
+    series = Counter(_find_series(name) for name in subjects if LABEL.search(name))
     if series:
         common = series.most_common(1)[0][0]
         subjects = [name for name in subjects if _find_series(name) == common]
-        return len(dict.fromkeys(subjects)), list(dict.fromkeys(subjects))
-    return len(subjects), []
+        return len(set(subjects))
+    return len(subjects)
 
 
 def _find_series(name: str) -> str:
     """What the codes of one series share."""
-    code = CODE.search(name)
-    return re.sub(r"\d+", "0", code[0]) if code else ""
+    code = LABEL.search(name)
+    return re.sub(r"\d+", "0", " ".join(code[0].split()[-2:])) if code else ""
 
 
 def collect_amounts(
@@ -107,11 +113,12 @@ def collect_amounts(
     """One amount of each passage of the group, all with the unit that fits the question best."""
     scores = {id(sentence): score for sentence, score in ranked}
     known = asked.text.lower()
-    offers: list[tuple[str, float, ReadSentence, FoundValue]] = []
-    for each in select_group(asked, sentences):
-        for value in find_current(find_amounts(each.text), each.text):
-            if value.shown.lower() not in known:
-                offers.append((value.unit, scores.get(id(each), 0.0), each, value))
+    offers = [
+        (value.unit, scores.get(id(each), 0.0), each, value)
+        for each in select_group(asked, sentences)
+        for value in find_current(find_amounts(each.text), each.text)
+        if value.shown.lower() not in known
+    ]
     if not offers:
         return []
     unit = max(
@@ -152,7 +159,7 @@ def choose_extreme(
 ) -> tuple[ReadSentence, FoundValue]:
     """The largest or smallest amount; the fastest is the shortest time or the highest rate."""
     is_time = found[0][1].atom.measure != ""
-    wants_least = asked.side == "least" or asked.side == ("fast" if is_time else "slow")
+    wants_least = asked.side in {"least", "fast" if is_time else "slow"}
     return (min if wants_least else max)(found, key=lambda pair: pair[1].number)
 
 
@@ -168,6 +175,8 @@ _SIGNS = {"usd": "$", "eur": "€", "gbp": "£"}
 
 def write_amount(number: str, like: FoundValue) -> str:
     """A number with the unit of another amount."""
+    if not number[-1:].isdigit() or not number[:1].isdigit():
+        return number
     if like.unit in _SIGNS:
         return f"{_SIGNS[like.unit]}{number}"
     if like.unit == "%":
@@ -187,7 +196,12 @@ def find_common(sentences: Ranked) -> tuple[str, list[ReadSentence]] | None:
                 continue
             shared = find_shared_phrase(one.text, other.text)
             if shared:
-                worth = score + other_score + 2.0 * len(shared.split()) ** 0.5 + 2.0 * shared[:1].isupper()
+                worth = (
+                    score
+                    + other_score
+                    + 2.0 * len(shared.split()) ** 0.5
+                    + 2.0 * shared[:1].isupper()
+                )
                 if best is None or worth > best[0]:
                     best = (worth, shared, [one, other])
     return None if best is None else best[1:]
@@ -205,7 +219,11 @@ def find_shared_phrase(one: str, other: str) -> str:
             if word != other_word or is_inside:
                 continue
             size = 1
-            while folded[start + size : start + size + 1] == other_folded[place + size : place + size + 1] != []:
+            while (
+                folded[start + size : start + size + 1]
+                == other_folded[place + size : place + size + 1]
+                != []
+            ):
                 size += 1
             phrase = _trim(words[start : start + size])
             if _is_telling(phrase) and len(phrase.split()) > len(best.split()):
@@ -229,6 +247,8 @@ def _trim(words: Sequence[str]) -> str:
 def _is_telling(phrase: str) -> bool:
     words = [word for word in phrase.split() if _fold(word) not in STOPWORDS]
     has_name = any(word[:1].isupper() and not CODE.match(word) for word in words)
-    return len(words) >= 3 or (has_name and len(words) >= 1 and phrase[:1].isupper()) or (
-        has_name and len(words) >= 2
+    return (
+        len(words) >= 3
+        or (has_name and len(words) >= 1 and phrase[:1].isupper())
+        or (has_name and len(words) >= 2)
     )

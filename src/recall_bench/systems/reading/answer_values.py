@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.text_values import CALENDAR_WORDS
-from recall_bench.core.value_patterns import MONTHS, is_denied_before
+from recall_bench.core.value_patterns import MONTH_PATTERN, MONTHS, is_denied_before
 from recall_bench.core.values import (
     DATE,
     MONTH,
@@ -20,12 +20,22 @@ from recall_bench.core.values import (
     locate_values,
 )
 
-CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?!\d{4}-\d\d-\d\d)(?:[A-Z][A-Z0-9]*|\d+)(?:-[A-Z0-9]*[A-Z0-9])+(?![\w-])")
+CODE = re.compile(
+    r"(?<![\w-])(?=[\w-]*\d)(?!\d{4}-\d\d-\d\d)(?:[A-Z][A-Z0-9]*"
+    r"|\d+)(?:-[A-Z0-9]*[A-Z0-9])+(?![\w-])"
+)
 """A code of a series, such as `INC-204`, `31-2618` or `BX-6444-Z`."""
+
+LABEL = re.compile(
+    rf"{CODE.pattern}|(?<![\w-])(?!(?:{MONTH_PATTERN}|The|On|In|At|By|Of|For|Day|Page"
+    rf"|Line)\s)[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s\d{{2,}}\b(?![.,:]\d)"
+)
+"""A code, or a name with a number, such as `Call 8355`."""
 
 _NAME = re.compile(
     r"(?<![\w@/.])(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?[A-ZÀ-Ý][\w'’]*(?:-[A-ZÀ-Ý]\w*)*"
-    r"(?:\s(?:(?:de|da|del|van|von|der|la|le|al|bin|of the|of)\s)?[A-ZÀ-Ý][\w'’]*(?:-[A-ZÀ-Ý]\w*)*)*"
+    r"(?:\s(?:(?:de|da|del|van|von|der|la|le|al|bin|of the"
+    r"|of)\s)?[A-ZÀ-Ý][\w'’]*(?:-[A-ZÀ-Ý]\w*)*)*"
 )
 
 
@@ -54,7 +64,8 @@ _NOUN = re.compile(r"[\s-]((?:[a-z][\w'-]*/?)+(?:\s[a-z][\w'-]*)?)")
 
 
 _LABEL = re.compile(
-    r"(?:\b[A-Z][\w'-]*|\b(?:line|page|room|number|no\.|item|section|chapter|minute|form|table|box|step|version)|#)\s?\Z"
+    r"(?:\b[A-Z][\w'-]*|\b(?:line|page|room|number|no\.|item|section|chapter|minute|form|table"
+    r"|box|step|version)|#)\s?\Z"
 )
 
 
@@ -88,15 +99,19 @@ def find_current(values: Sequence[FoundValue], sentence: str) -> Sequence[FoundV
 
 
 _PAST = re.compile(
-    r"(?:\bnot|n't|\bno longer|\brather than|\binstead of|\bnever|\bup from|\bdown from|\bwas|\bwere|\bonce"
-    r"|\bfrom|\bformerly|\bpreviously|\breplac\w+|\bearlier|\bold|\bin place of)\s(?:[a-z]+\s){0,2}\Z",
+    r"(?:\bnot|n't|\bno longer|\brather than|\binstead of|\bnever|\bup from|\bdown from|\bwas"
+    r"|\bwere|\bonce"
+    r"|\bfrom|\bformerly|\bpreviously|\breplac\w+|\bearlier|\bold"
+    r"|\bin place of)\s(?:[a-z]+\s){0,2}\Z",
     re.IGNORECASE,
 )
 
 
 def is_superseded(text: str, start: int) -> bool:
     """Whether the words before a value deny it or say that it is past."""
-    return is_denied_before(text, start) or _PAST.search(text, max(0, start - 32), start) is not None
+    return (
+        is_denied_before(text, start) or _PAST.search(text, max(0, start - 32), start) is not None
+    )
 
 
 def find_times(sentence: str) -> list[FoundValue]:
@@ -138,15 +153,21 @@ def _find_capitals(sentence: str) -> tuple[str, ...]:
 
 
 _FUZZY = re.compile(
-    r"\b(?P<which>last|this past|this|next|the following|past)\s(?P<unit>week|weekend|month|year|summer|winter"
+    r"\b(?P<which>last|this past|this|next|the following|past)\s(?P<unit>week|weekend|month|year"
+    r"|summer|winter"
     r"|spring|fall|autumn|night)\b"
-    r"|\b(?P<count>a|an|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}|a few|several|a couple of)"
+    r"|\b(?P<count>a|an|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}|a few|several"
+    r"|a couple of)"
     r"\s(?P<units>week|month|year)s?\s(?P<side>ago|from now)\b"
-    r"|\b(?:in|last|this past)\s(?P<month>January|February|March|April|May|June|July|August|September|October|November|December)\b",
+    r"|\b(?:in|last|this past)\s(?P<month>January|February|March|April|May|June|July|August"
+    r"|September|October|November|December)\b",
     re.IGNORECASE,
 )
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
-_COUNTS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+_COUNTS = {
+    word: n
+    for n, word in enumerate("zero one two three four five six seven eight nine ten".split())
+}
 
 
 @lru_cache(maxsize=20_000)
@@ -169,7 +190,9 @@ def resolve_dates(sentence: str, on: date | None) -> tuple[str, ...]:
 
 def find_days(sentence: str, on: date | None) -> list[date]:
     """The exact days that a sentence names."""
-    return [date.fromisoformat(shown) for shown in resolve_dates(sentence, on) if _ISO.fullmatch(shown)]
+    return [
+        date.fromisoformat(shown) for shown in resolve_dates(sentence, on) if _ISO.fullmatch(shown)
+    ]
 
 
 def format_date(atom: ValueAtom, on: date | None) -> str:
@@ -177,8 +200,14 @@ def format_date(atom: ValueAtom, on: date | None) -> str:
     day, _, year = atom.value.partition("/")
     month, number = (int(part) for part in day.split("-"))
     if not year and on is not None:
-        near = [each for each in (on.year - 1, on.year, on.year + 1) if _exists(each, month, number)]
-        year = str(min(near, key=lambda each: abs((date(each, month, number) - on).days))) if near else ""
+        near = [
+            each for each in (on.year - 1, on.year, on.year + 1) if _exists(each, month, number)
+        ]
+        year = (
+            str(min(near, key=lambda each: abs((date(each, month, number) - on).days)))
+            if near
+            else ""
+        )
     return f"{year}-{month:02}-{number:02}" if year else f"{MONTHS[month - 1]} {number}"
 
 
@@ -218,7 +247,11 @@ def _resolve_unit(which: str, unit: str, on: date) -> str:
 
 
 def _resolve_count(match: re.Match[str], on: date) -> str:
-    word, unit, ahead = match["count"].lower(), match["units"].lower(), match["side"].lower() != "ago"
+    word, unit, ahead = (
+        match["count"].lower(),
+        match["units"].lower(),
+        match["side"].lower() != "ago",
+    )
     if word in {"a few", "several", "a couple of"}:
         return f"{word} {unit}s {'after' if ahead else 'before'} {spell_date(on)}"
     number = int(word) if word.isdigit() else _COUNTS.get(word, 1)

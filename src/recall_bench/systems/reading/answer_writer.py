@@ -21,9 +21,14 @@ from recall_bench.systems.reading.aggregation import (
     format_sum,
     match_events,
     name_subject,
+    write_amount,
 )
-from recall_bench.systems.reading.answer_values import find_days, resolve_dates
-from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems, read_passages
+from recall_bench.systems.reading.answer_values import find_amounts, find_days, resolve_dates
+from recall_bench.systems.reading.passage_sentences import (
+    ReadSentence,
+    collect_stems,
+    read_passages,
+)
 from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted, analyse_question
 from recall_bench.systems.reading.sentence_ranker import (
     SentenceRanker,
@@ -43,8 +48,14 @@ SURE = 0.9
 
 PERIOD = 6
 """Days from which on a question asks about a period and not about a day."""
+SEARCHED = 3
+"""The number of passages from which on it counts that none holds a name of the question."""
 COVERED = 0.65
-"""The share of a question's words that the passages must hold if they hold none of its names."""
+"""The share of a question's words that they must hold then."""
+SHARED = 0.1
+"""The same for a question without names and codes."""
+ALIKE = 0.4
+"""The share of words from which on two sentences with different values speak of the same thing."""
 STATED = 0.5
 """The share of a question's words in a sentence that says it."""
 
@@ -67,8 +78,9 @@ class AnswerWriter:
         answers: list[str] = []
         for asked in analyse_question(question.text, today):
             reading = _Reading(self._ranker, asked, open_ones, today)
-            if closed and _is_better(reading, _Reading(self._ranker, asked, closed, today)):
-                answers.append(CLOSED.format(closed[0].session))
+            secret = _Reading(self._ranker, asked, closed, today)
+            if _is_better(reading, secret):
+                answers.append(CLOSED.format(secret.ranked[0][0].session))
             else:
                 answers.append(reading.answer())
         said = [each for each in dict.fromkeys(answers) if each]
@@ -83,14 +95,20 @@ def is_closed(sentence: ReadSentence, session: str) -> bool:
 
 def _is_better(own: _Reading, other: _Reading) -> bool:
     """Whether the other reading has the better sentence."""
-    return not own.ranked or (bool(other.ranked) and other.ranked[0][1] > own.ranked[0][1])
+    if not own.ranked or not other.ranked:
+        return bool(other.ranked)
+    return other.ranked[0][1] > own.ranked[0][1]
 
 
 class _Reading:
     """One part of a question and the sentences that may answer it."""
 
     def __init__(
-        self, ranker: SentenceRanker, asked: AskedQuestion, sentences: Sequence[ReadSentence], today: date
+        self,
+        ranker: SentenceRanker,
+        asked: AskedQuestion,
+        sentences: Sequence[ReadSentence],
+        today: date,
     ) -> None:
         self.ranker = ranker
         self.asked = asked
@@ -129,14 +147,19 @@ class _Reading:
         return (computed() if computed else "") or self._quote()
 
     def _is_covered(self) -> bool:
-        """Whether the passages hold something that can only be meant word for word, or much else."""
-        if not self.asked.anchors:
-            return True
-        held = frozenset[str]().union(*(each.context for each in self.sentences))
-        if collect_stems(" ".join(self.asked.anchors)) & held:
-            return True
+        """Whether the passages hold a name, code or day of the question, or most of its words.
+
+        A search that finds one or two passages is trusted to know what they have to do with it.
+        """
         words = collect_stems(self.asked.text)
-        return len(words & held) >= COVERED * len(words)
+        if not words or len({each.passage for each in self.sentences}) < SEARCHED:
+            return bool(words)
+        held = frozenset[str]().union(*(each.context for each in self.sentences))
+        if collect_stems(" ".join(self.asked.anchors)) & held or any(
+            is_on_day(self.asked, each) for each in self.sentences
+        ):
+            return True
+        return len(words & held) >= (COVERED if self.asked.anchors else SHARED) * len(words)
 
     def _is_foreign(self) -> bool:
         """Whether all that fits was said by somebody else about themselves."""
@@ -147,13 +170,20 @@ class _Reading:
         """The sentences that are likely to hold the answer, in their order, after their day."""
         if self.asked.wants_list:
             return quote_sentences(select_by_passage(self.ranked))
-        return quote_sentences(select_likely(self.ranked))
+        likely = select_likely(self.ranked)
+        current, past = split_superseded(likely)
+        changed = "".join(f" Before, on {old.on}: {old.text}" if old.on else "" for old in past[:1])
+        return quote_sentences(current) + changed
 
     def _order(self) -> str:
-        found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) > 1 else None
+        found = (
+            match_events(self.asked.events, self.rank_event) if len(self.asked.events) > 1 else None
+        )
         if found is None:
             return ""
-        pairs = sorted(zip(self.asked.events, found, strict=True), key=lambda pair: pair[1].on or date.min)
+        pairs = sorted(
+            zip(self.asked.events, found, strict=True), key=lambda pair: pair[1].on or date.min
+        )
         said = [f"{event} ({sentence.on})" for event, sentence in pairs]
         return f"First {said[0]}, then {', then '.join(said[1:])}."
 
@@ -162,7 +192,11 @@ class _Reading:
         return self.asked.side in {"later", "last", "second"}
 
     def _choose_first(self) -> str:
-        found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) == 2 else None
+        found = (
+            match_events(self.asked.events, self.rank_event)
+            if len(self.asked.events) == 2
+            else None
+        )
         if found is None:
             return ""
         pairs = sorted(
@@ -178,20 +212,27 @@ class _Reading:
         days = sorted({each.on for each in self.sentences if each.on is not None})
         if len(days) < 2:
             return ""
-        found = match_events(self.asked.events, self.rank_event) if len(self.asked.events) == 2 else None
+        found = (
+            match_events(self.asked.events, self.rank_event)
+            if len(self.asked.events) == 2
+            else None
+        )
         first, last = (
             (found[0].on or days[0], found[1].on or days[-1]) if found else (days[0], days[-1])
         )
-        return f"{count_days(first, last, self.asked.noun)}, from {min(first, last)} to {max(first, last)}."
+        first, last = min(first, last), max(first, last)
+        return f"{count_days(first, last, self.asked.noun)}, from {first} to {last}."
 
     def _count(self) -> str:
         is_stated = any(fits_noun(self.asked, each) for each, _ in self.ranked[:SENTENCES])
-        if is_stated or not any((span.last - span.first).days >= PERIOD for span in self.asked.spans):
+        if is_stated or not any(
+            (span.last - span.first).days >= PERIOD for span in self.asked.spans
+        ):
             return ""
-        number, names = count_items(self.asked, self.sentences)
+        number = count_items(self.asked, self.sentences)
         if not number:
             return ""
-        return f"{number}: {', '.join(names)}." if names else f"{number}."
+        return f"{number} in all."
 
     def _add_up(self) -> str:
         found = collect_amounts(self.asked, self.sentences, self.ranked)
@@ -205,14 +246,15 @@ class _Reading:
             return ""
         sentence, value = choose_extreme(self.asked, found)
         subject = name_subject(self.sentences, sentence.passage)
-        return f"{subject[:1].upper()}{subject[1:]}. {quote_sentences([sentence])}"
+        title = f"{subject[:1].upper()}{subject[1:]}, at " if subject else ""
+        return f"{title}{write_amount(value.shown, value)}. {quote_sentences([sentence])}"
 
     def _decide(self) -> str:
         """Yes if a sentence says so, no if one denies it or none says so."""
         best = self.ranked[0][0]
         if self.asked.wants_change:
             for each, _ in self.ranked[:2]:
-                if _CHANGED.search(each.text):
+                if _CHANGED.search(each.text) and not _KEPT.search(each.text):
                     return _affirm(each)
         shared = len(self.asked.stems & best.stems) / (len(self.asked.stems) or 1)
         if _DENIES.search(best.text):
@@ -223,7 +265,9 @@ class _Reading:
         """The day that the best sentence names; for an event that is over, else its own day."""
         if self.asked.wants_deadline:
             for each, _ in self.ranked[: SENTENCES + 1]:
-                if later := [day for day in find_days(each.text, each.on) if not each.on or day > each.on]:
+                if later := [
+                    day for day in find_days(each.text, each.on) if not each.on or day > each.on
+                ]:
                     return f"{later[0]}. {quote_sentences([each])}"
         best = self.ranked[0][0]
         named = resolve_dates(best.text, best.on)
@@ -245,12 +289,19 @@ def _affirm(sentence: ReadSentence) -> str:
 
 
 _CHANGED = re.compile(
-    r"\b(?:rather than|instead of|no longer|did not hold|moved|changed|new date|reopened|swapped|reversed|revised|put off"
-    r"|postponed|amended|overturned|withdrawn|redone|replac\w+|extended|corrected|undone|modified|altered|rescheduled)\b",
+    r"\b(?:rather than|instead of|no longer|moved|changed|new date|reopened|swap(?:ped)?|recurr\w+"
+    r"|relaps\w+|came back|reversed|revised|put off|postponed|amended|overturned|withdrawn|redone"
+    r"|replac\w+|extended|corrected|undone|modified|altered|rescheduled)\b",
+    re.IGNORECASE,
+)
+_KEPT = re.compile(
+    r"\b(?:remain(?:ed|s)?|stay(?:ed|s)?|kept|unchanged|no change|not[\s*]+(?:chang|justif|reset"
+    r"|alter)\w*)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"\b(?:no|not|never|none|nobody|nothing|neither|without|remained|stayed|unchanged|declined|refused)\b|n't\b",
+    r"\b(?:no|not|never|none|nobody|nothing|neither|without|remained|stayed|unchanged|declined"
+    r"|refused)\b|n't\b",
     re.IGNORECASE,
 )
 
@@ -277,6 +328,26 @@ def select_by_passage(ranked: Ranked) -> list[ReadSentence]:
         if score >= ranked[0][1] - MARGIN and len(best) < LISTED:
             best.setdefault(sentence.passage, sentence)
     return list(dict.fromkeys([*select_likely(ranked), *best.values()]))[:LISTED]
+
+
+def split_superseded(
+    sentences: Sequence[ReadSentence],
+) -> tuple[list[ReadSentence], list[ReadSentence]]:
+    """The sentences that still hold, and those of which a later one gives another value."""
+    past = [each for each in sentences if any(supersedes(later, each) for later in sentences)]
+    return [each for each in sentences if each not in past], past
+
+
+def supersedes(later: ReadSentence, earlier: ReadSentence) -> bool:
+    """Whether a later sentence says nearly the same with another value of the same unit."""
+    if not (later.on and earlier.on and later.on > earlier.on):
+        return False
+    new = {value.unit: value.number for value in find_amounts(later.text)}
+    old = {value.unit: value.number for value in find_amounts(earlier.text)}
+    if not any(new[unit] != old[unit] for unit in new.keys() & old.keys()):
+        return False
+    alike = len(later.stems & earlier.stems) / len(later.stems | earlier.stems)
+    return alike >= ALIKE
 
 
 def quote_sentences(sentences: Sequence[ReadSentence]) -> str:

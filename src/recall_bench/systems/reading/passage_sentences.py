@@ -23,7 +23,8 @@ _DATE = (
 )
 _PREFIX = re.compile(
     rf"\A[\[(*_\s]*(?:(?:On|Date:|(?:In\ the\ \w+|Session)\ (?:to|of|on)|Day\ \d+,?)\ )?{_DATE}"
-    r"[T\d:\sapmAPM]{0,12}[\])*_]*(?:\s\((?P<session>[^()\n]{1,60})\))?\s*(?:[:|\n–—]|-\s|(?<=\])|(?<=\)))\s*"
+    r"[T\d:\sapmAPM]{0,12}[\])*_]*(?:\s\((?P<session>[^()\n]{1,60})\))?\s*(?:[:|\n–—]|-\s"
+    r"|(?<=\])|(?<=\)))\s*"
 )
 _SPEAKER = re.compile(r"\A(?P<name>[A-ZÀ-Ý][^\W\d]*(?:[\s'’.-]+[A-ZÀ-Ý][^\W\d]*){0,3}):\s+(?=\S)")
 _TURN = re.compile(r"(?<=[.!?…)\]\"”])\s+(?=[A-ZÀ-Ý][\w'’-]*(?:\s[A-ZÀ-Ý][\w'’-]*)?:\s)")
@@ -140,7 +141,11 @@ def parse_date(match: re.Match[str]) -> date | None:
     try:
         if match["iso"]:
             return date.fromisoformat(match["iso"])
-        day, month, year = (match["d1"] or match["d2"], match["m1"] or match["m2"], match["y1"] or match["y2"])
+        day, month, year = (
+            match["d1"] or match["d2"],
+            match["m1"] or match["m2"],
+            match["y1"] or match["y2"],
+        )
         return date(int(year), parse_month(month), int(day))
     except ValueError:
         return None

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from recall_bench.core.text import STOPWORDS, normalise, split_words
 from recall_bench.models.static_embedding import embed
-from recall_bench.systems.reading.answer_values import find_amounts, find_names, find_times, resolve_dates
+from recall_bench.systems.reading.answer_values import (
+    find_amounts,
+    find_names,
+    find_times,
+    resolve_dates,
+)
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
 from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted
 
@@ -63,7 +68,7 @@ class SentenceRanker:
     def _measure_closeness(
         self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
     ) -> NDArray[np.float32]:
-        """The mean over the question's words of the similarity to the nearest word of a sentence."""
+        """The mean similarity of the question's words to the nearest word of each sentence."""
         import numpy as np
 
         topic = list_content_words(strip_anchors(asked))
@@ -105,7 +110,13 @@ def _measure_plain(asked: AskedQuestion, sentence: ReadSentence) -> list[float]:
     topic = asked.stems
     own = normalise(sentence.quote).lower()
     place = normalise(f"{sentence.heading} {sentence.session or ''}").lower()
-    anchors = [(anchor in own, anchor in own or anchor in place or collect_stems(anchor) <= sentence.context) for anchor in asked.anchors]
+    anchors = [
+        (
+            anchor in own,
+            anchor in own or anchor in place or collect_stems(anchor) <= sentence.context,
+        )
+        for anchor in asked.anchors
+    ]
     count = len(anchors) or 1
     return [
         len(topic & sentence.stems) / (len(topic) or 1),
@@ -129,7 +140,12 @@ def fits(asked: AskedQuestion, sentence: ReadSentence) -> float:
     """Whether the sentence has a value of the kind that is asked for."""
     match asked.wanted:
         case Wanted.AMOUNT | Wanted.COUNT | Wanted.SUM | Wanted.EXTREME:
-            return float(any(value.shown.lower() not in asked.text.lower() for value in find_amounts(sentence.text)))
+            return float(
+                any(
+                    value.shown.lower() not in asked.text.lower()
+                    for value in find_amounts(sentence.text)
+                )
+            )
         case Wanted.TIME:
             return float(bool(find_times(sentence.text)))
         case Wanted.PERSON:
@@ -147,9 +163,10 @@ def _fit_person(names: list[str]) -> float:
 
 
 _REASON = re.compile(
-    r"\b(?:because|since|so that|in order to|due to|on the grounds? (?:of|that)|owing to|as a result|reason|thanks to"
-    r"|the argument|objected|objection|explain\w*|caused?|led to|therefore|that is why|for fear|seeing that|given that"
-    r"|on account of|on the point|the (?:worry|fear|concern))\b",
+    r"\b(?:because|since|so that|in order to|due to|on the grounds? (?:of|that)|owing to"
+    r"|as a result|reason|thanks to"
+    r"|the argument|objected|objection|explain\w*|caused?|led to|therefore|that is why|given that"
+    r"|on account of|the (?:worry|fear|concern))\b",
     re.IGNORECASE,
 )
 _MONEY_UNITS = frozenset({"usd", "eur", "gbp"})
@@ -158,9 +175,17 @@ _TIME_UNITS = frozenset({"ms", "second", "minute", "hour", "day", "week", "month
 
 def fits_measure(asked: AskedQuestion, sentence: ReadSentence) -> float:
     """Whether an amount of the sentence has a unit of the kind that is asked for."""
-    if not asked.measure or asked.wanted not in {Wanted.AMOUNT, Wanted.COUNT, Wanted.TEXT, Wanted.SUM, Wanted.EXTREME}:
+    if not asked.measure or asked.wanted not in {
+        Wanted.AMOUNT,
+        Wanted.COUNT,
+        Wanted.TEXT,
+        Wanted.SUM,
+        Wanted.EXTREME,
+    }:
         return 0.0
-    return float(any(find_measure(value.unit) == asked.measure for value in find_amounts(sentence.text)))
+    return float(
+        any(find_measure(value.unit) == asked.measure for value in find_amounts(sentence.text))
+    )
 
 
 def find_measure(unit: str) -> str:
@@ -188,14 +213,21 @@ def fits_noun(asked: AskedQuestion, sentence: ReadSentence) -> float:
 
 def is_on_day(asked: AskedQuestion, sentence: ReadSentence) -> bool:
     """Whether the sentence is from days that the question names."""
-    return sentence.on is not None and any(span.first <= sentence.on <= span.last for span in asked.spans)
+    return sentence.on is not None and any(
+        span.first <= sentence.on <= span.last for span in asked.spans
+    )
+
+
+def speaks_of_self(sentence: ReadSentence) -> bool:
+    """Whether the sentence is in the first person."""
+    return _FIRST_PERSON.search(sentence.text) is not None
 
 
 def is_other_speaker(asked: AskedQuestion, sentence: ReadSentence) -> bool:
     """Whether somebody else speaks of themselves in it than the question is about."""
     if not sentence.speaker or not asked.anchors:
         return False
-    if _SECOND_PERSON.search(sentence.text) and not _FIRST_PERSON.search(sentence.text):
+    if _SECOND_PERSON.search(sentence.text) and not speaks_of_self(sentence):
         return False
     said = split_words(normalise(sentence.quote))
     return not any(word in said for anchor in asked.anchors for word in anchor.split())
