@@ -10,7 +10,7 @@ from pathlib import Path
 
 import recall_bench
 
-SYSTEMS = "none random recency vector full-context bm25 hybrid oracle".split()
+SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
 
 
 def main(data: Path | None, ranges: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Below which support the extractive reader should say that there is no record.
+"""Below which support the extractive reader should choose none of the options of a question.
 
     python benchmarks/calibrate_reader.py MEMORIES_DIR QUESTIONS.yaml locomo10.json
 

@@ -4,8 +4,8 @@
 
 The evidence of each question goes to the reader, and the offline judge marks the answer. Rules and
 constants of the reader may be chosen on one half of the questions, by a digest of their ids; the
-table shows the other half. The baseline quotes the first three passages. Sets: the shipped
-personas, and in the shared folder a written corpus (recall-ea) and LoCoMo; what is absent is left
+table shows the other half. The baseline is the first version of the reader, which quoted the first
+three passages if they supported an answer. Sets: the shipped personas, and in the shared folder a written corpus (recall-ea) and LoCoMo; what is absent is left
 out, with a word.
 """
 
@@ -30,9 +30,14 @@ from recall_bench.generate.shipped_personas import find_story, load_catalogue, m
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.systems.builtin.baselines import build_gold_passages
 from recall_bench.systems.builtin.passage_index import NO_RECORD
-from recall_bench.systems.readers import ExtractiveReader
+from recall_bench.systems.readers import (
+    NO_RECORD_BELOW,
+    WORD_WEIGHT,
+    ExtractiveReader,
+    TextSupport,
+    select_quotes,
+)
 
-QUOTES = 3
 FULL = 6
 
 
@@ -73,17 +78,6 @@ def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Sce
         print(f"left out: {chats} is not there")
 
 
-async def find_answers(scenario: Scenario, name: str) -> dict[str, Answer]:
-    """What a built-in system answers to each item at the end of the story."""
-    system = user_code.load_plugin("systems", name)({})
-    memory = await system.open(scenario.id)
-    for episode in scenario.episodes:
-        await memory.ingest(episode)
-    await memory.settle()
-    at = scenario.compute_date(scenario.last_day)
-    return {item.id: await memory.answer(item.ask(scenario.id, at)) for item in scenario.items}
-
-
 async def find_passages(scenario: Scenario) -> dict[str, tuple[Question, tuple[Passage, ...]]]:
     """Each item's question, and its evidence up to the last day on which it may be asked."""
     system = build_gold_passages({})
@@ -107,15 +101,19 @@ def last_day(item: Item, scenario: Scenario) -> int:
     return min(item.known_until or scenario.last_day, scenario.last_day)
 
 
-def quote(passages: tuple[Passage, ...]) -> str:
+def quote(question: str, passages: tuple[Passage, ...], support: TextSupport) -> str:
     """The baseline."""
-    return "\n".join(dict.fromkeys(each.text for each in passages[:QUOTES])) or NO_RECORD
+    quotes = select_quotes(passages)
+    words, meaning = support.measure(question, quotes)
+    if WORD_WEIGHT * words + (1 - WORD_WEIGHT) * meaning < NO_RECORD_BELOW:
+        return NO_RECORD
+    return "\n".join(quotes)
 
 
 async def read_scenario(scenario: Scenario, halves: set[bool]) -> list[Read]:
     judge = OfflineJudge({})
     judge.study(scenario)
-    reader = ExtractiveReader()
+    reader, support = ExtractiveReader(), TextSupport()
     found = await find_passages(scenario)
     reads = []
     for item in scenario.items:
@@ -125,7 +123,7 @@ async def read_scenario(scenario: Scenario, halves: set[bool]) -> list[Read]:
         start = time.perf_counter()
         answer = (await reader.read(question, passages)).text
         seconds = time.perf_counter() - start
-        answers = (quote(passages), answer)
+        answers = (quote(question.text, passages, support), answer)
         verdicts = tuple(
             judge.judge_now(
                 Exhibit(
@@ -156,7 +154,7 @@ def print_table(name: str, reads: list[Read]) -> None:
     for each in reads:
         groups[each.item.truth.category].append(each)
     groups["all"] = reads
-    print(f"\n{name:<28}{'n':>6}  full marks: quotes  reader   mean of 6: quotes  reader")
+    print(f"\n{name:<28}{'n':>6}  full marks: first    now   mean of 6: first    now")
     for category, rows in groups.items():
         composites = [[read.verdicts[side].composite for read in rows] for side in (0, 1)]
         full = [sum(each == FULL for each in marks) / len(rows) for marks in composites]

@@ -15,7 +15,11 @@ from recall_bench.core.scenario import (
     compute_story_date,
     hash_question_id,
 )
-from recall_bench.datasets.supporting_passages import MOST, find_supporting_passages
+from recall_bench.datasets.supporting_passages import (
+    MOST,
+    find_evidence_passages,
+    find_supporting_passages,
+)
 from tests.conftest import EPOCH, episode, shared_data
 
 EPISODES = (
@@ -203,3 +207,50 @@ def test_most_of_a_real_reference_stands_in_a_few_sentences() -> None:
         shares.append(mean(word.strip(".,;:()") in quoted for word in wanted) if wanted else 1.0)
     assert mean(shares) > 0.75
     assert mean(len(passages) for passages in found.values()) < 4
+
+
+def found_by_search(*evidence: Evidence, **truth: object) -> list[Passage]:
+    usual: dict[str, object] = {"reference": "40 tons", "category": "factual-recall"}
+    item = Item(
+        id="item",
+        text="What about it?",
+        truth=Truth(evidence=evidence, **usual | truth),  # type: ignore[arg-type]
+        known_from=1,
+    )
+    scenario = Scenario(id="port", epoch=EPOCH, episodes=EPISODES, items=(item,))
+    return list(find_evidence_passages(scenario)[hash_question_id("port", "item")])
+
+
+def test_a_search_finds_the_paragraph_around_a_cited_sentence_with_its_heading() -> None:
+    start = EPISODES[0].text.index("It was painted")
+    span = Evidence(day=1, session="dock", start=start, end=start + len("It was painted yellow."))
+
+    assert found_by_search(span) == [
+        Passage(text="Crane\nThe crane lifts 40 tons. It was painted yellow.", day=1, source="dock")
+    ]
+
+
+def test_a_search_finds_the_whole_list() -> None:
+    (found,) = found_by_search(Evidence(day=1), reference="Oda asked for a discount")
+
+    assert found.text == (
+        "Crane\nAgreed: the contract with Oda runs to 2026-03-31 Oda asked for a discount"
+    )
+
+
+def test_a_search_never_finds_the_reference_itself() -> None:
+    found = found_by_search(Evidence(day=1), reference="85 tons", requires_synthesis=True)
+
+    assert all("85" not in passage.text for passage in found)
+
+
+def test_a_search_finds_passages_for_what_is_denied_too() -> None:
+    assert found_by_search(Evidence(day=1), expects=Expects.ABSTAIN)
+
+
+def test_a_search_does_not_find_what_the_asker_must_not_know() -> None:
+    found = found_by_search(
+        Evidence(day=1), Evidence(day=5), reference="40 tons, 45 tons", forbidden_sessions=("dock",)
+    )
+
+    assert [passage.source for passage in found] == ["office"]

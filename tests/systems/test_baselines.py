@@ -199,7 +199,7 @@ def test_the_hybrid_card_spells_out_its_defaults() -> None:
     assert set(parts) == {"bm25s", "PyStemmer", "wordllama", "tokenizers", "numpy"}
     assert config == {
         "k": 10,
-        "quotes": 3,
+        "quotes": 10,
         "k1": 0.9,
         "b": 0.4,
         "keyword": True,

@@ -2,7 +2,15 @@
 
 import pytest
 
-from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
+from recall_bench.core.memory import (
+    Answer,
+    EvidenceControl,
+    Memory,
+    MemorySystem,
+    Passage,
+    PassageControl,
+    RetrievalReply,
+)
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from tests.systems.asking import answered
@@ -57,20 +65,21 @@ async def test_of_equally_full_passages_the_latest_is_quoted() -> None:
     )
 
 
-async def test_neighbours_of_the_same_day_and_session_are_quoted_too() -> None:
+async def test_neighbours_of_the_same_day_and_session_are_read_too() -> None:
     system = baselines.build_full_context({})
     memory = await system.open("diary")
     await memory.ingest(
         EPISODES[0].replace(
-            text="# session: a\n\nOne.\n\nBoiler broke.\n\nTwo.\n\n# session: b\n\nNo."
+            text="# session: a\n\nOne.\n\nThe boiler of the hall broke.\n\n"
+            "Mara Lind mended it.\n\n# session: b\n\nJo Hart came."
         )
     )
     await memory.settle()
 
-    assert (await answered(memory, question("boiler"))).text == (
-        "On 2025-02-24 (a): One. Boiler broke. Two."
-    )
-    assert (await answered(memory, question("two"))).text == "On 2025-02-24 (a): Boiler broke. Two."
+    said = (await answered(memory, question("Who mended the broken boiler of the hall?"))).text
+
+    assert "Mara Lind mended it." in said
+    assert "Jo Hart" not in said
 
 
 async def test_everything_is_reported_as_far_as_the_budget_reaches() -> None:
@@ -126,6 +135,39 @@ async def test_the_oracle_may_be_told_after_it_was_opened() -> None:
     assert (await answered(memory, question(BOILER))).passages == (TOLD,)
 
 
+def found_by(*passages: Passage) -> MemorySystem:
+    system = baselines.build_gold_passages({})
+    assert isinstance(system, PassageControl)
+    system.receive_passages("diary", {question(BOILER).id: passages})
+    return system
+
+
+async def test_gold_passages_are_given_to_the_reader_with_their_days_and_sessions() -> None:
+    system = found_by(TOLD, PLAIN)
+
+    found = await (await lived(system)).answer(question(BOILER))
+
+    assert not system.card.answers
+    assert isinstance(found, RetrievalReply)
+    assert [passage.text for passage in found.passages] == [
+        "On 2025-03-03 (market): Bo lost the key.",
+        "On 2025-03-01: Quiet day; rain.",
+    ]
+    assert [passage.day for passage in found.passages] == [8, 6]
+
+
+async def test_gold_passages_come_from_the_days_so_far() -> None:
+    found = await (await lived(found_by(TOLD, PLAIN), days=7)).answer(question(BOILER, day=7))
+
+    assert [passage.day for passage in found.passages] == [6]
+
+
+async def test_another_session_is_not_named_to_an_asker_who_may_see_the_passage() -> None:
+    found = await (await lived(found_by(TOLD))).answer(question(BOILER, session="family"))
+
+    assert [passage.text for passage in found.passages] == ["On 2025-03-03: Bo lost the key."]
+
+
 async def test_only_the_oracle_is_a_confidant() -> None:
     others = (
         baselines.build_none,
@@ -135,3 +177,4 @@ async def test_only_the_oracle_is_a_confidant() -> None:
     )
 
     assert not any(isinstance(factory({}), EvidenceControl) for factory in others)
+    assert not any(isinstance(factory({}), PassageControl) for factory in others)

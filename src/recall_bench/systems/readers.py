@@ -1,9 +1,10 @@
 """Readers answer questions from what a system found, for systems that only find passages.
 
-The extractive reader quotes passages, without a model. For a question with choices it weighs each
-option, without its letter, against the passages, and names the heaviest: `(C) the red one`. It
-chooses none if no option has support or several have the most: a guess would pass for memory one
-time in four. Weight and threshold are those of quoting. This form was picked among a few with
+The extractive reader answers from the sentences of the passages, without a model; the package
+`reading` holds its rules. For a question with choices it weighs each option, without its letter,
+against the first passages, and names the heaviest: `(C) the red one`. It chooses none if no option
+has support or several have the most: a guess would pass for memory one time in four, and none if
+the passages do not support the question. This form was picked among a few with
 PersonaMem's 128k sample in view, so figures on that sample are not held out; the length of an
 option, by which PersonaMem's right options can be guessed, is not used.
 
@@ -25,7 +26,7 @@ from recall_bench.models.model_target import resolve_model
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.builtin.word_index import Vocabulary
-from recall_bench.systems.reading.answer_writer import load_writer
+from recall_bench.systems.reading.answer_writer import describe_rules, load_writer
 
 CHOICE_VERSION = "1"
 
@@ -40,15 +41,16 @@ def choose_option(choices: Sequence[str], weigh: Callable[[str], float]) -> str 
     return heaviest[0] if most > 0 and len(heaviest) == 1 else None
 
 
-EXTRACTIVE_VERSION = "1"
+EXTRACTIVE_VERSION = "2"
 
 QUOTES = 3
-"""The same as for the built-in systems."""
+"""For a question with choices: how many passages are weighed."""
 
-# Both have the least balanced error between questions that a history answers and questions about
-# another history, on half of a real six-month log and five LoCoMo chats, with passages of four
-# searches: 0.071, and 0.080 on the other halves (benchmarks/calibrate_reader.py). Questions that
-# narrowly miss a history were left out, because their labels are unreliable.
+# For questions with choices. Both have the least balanced error between questions that a history
+# answers and questions about another history, on half of a real six-month log and five LoCoMo
+# chats, with passages of four searches: 0.071, and 0.080 on the other halves
+# (benchmarks/calibrate_reader.py). Questions that narrowly miss a history were left out, because
+# their labels are unreliable.
 WORD_WEIGHT = 0.4
 """The weight of words in the support; the rest is the weight of meaning."""
 NO_RECORD_BELOW = 0.42
@@ -56,12 +58,13 @@ NO_RECORD_BELOW = 0.42
 
 
 class ExtractiveReader:
-    """Quotes the passages. The same for every system, and free."""
+    """Answers with the sentences of the passages. The same for every system, and free."""
 
     card = ReaderCard(
         name="extractive",
         version=EXTRACTIVE_VERSION,
         config={
+            **describe_rules(),
             "quotes": QUOTES,
             "word_weight": WORD_WEIGHT,
             "no_record_below": NO_RECORD_BELOW,
@@ -73,9 +76,9 @@ class ExtractiveReader:
         self._text_support = TextSupport()
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
-        """The first passages, verbatim and each once, if they support an answer.
+        """The sentences that answer, or what is computed from them, or that there is no record.
 
-        For a question with choices, the choice that they support most.
+        For a question with choices, the choice that the first passages support most.
         """
         if not question.choices:
             return Answer(text=load_writer().write(question, passages))

@@ -40,8 +40,8 @@ class RandomOptions(Record, frozen=True, kw_only=True):
 
     k: _Count = 10
     """Passages reported with an answer."""
-    quotes: _Count = 3
-    """How many of them the answer quotes."""
+    quotes: _Count = 10
+    """How many of them the answer is read from."""
     seed: int = 42
 
 
@@ -49,7 +49,7 @@ class WordOptions(Record, frozen=True, kw_only=True):
     """BM25 and how much of it is shown."""
 
     k: _Count = 10
-    quotes: _Count = 3
+    quotes: _Count = 10
     k1: _Weight = 0.9
     b: _Share = 0.4
     threshold: _Share = NO_RECORD_BELOW["bm25"]
@@ -60,7 +60,7 @@ class VectorOptions(Record, frozen=True, kw_only=True):
     """Vectors and how much of them is shown."""
 
     k: _Count = 10
-    quotes: _Count = 3
+    quotes: _Count = 10
     threshold: _Share = NO_RECORD_BELOW["vector"]
 
 
@@ -68,7 +68,7 @@ class HybridOptions(Record, frozen=True, kw_only=True):
     """Words and meaning together, with every part to be switched off or on by itself."""
 
     k: _Count = 10
-    quotes: _Count = 3
+    quotes: _Count = 10
     k1: _Weight = 0.9
     b: _Share = 0.4
     keyword: bool = True
@@ -136,7 +136,7 @@ class FullContextOptions(Record, frozen=True, kw_only=True):
 
     budget: _Count = 8000
     """Characters of the context reported with an answer."""
-    quotes: _Count = 1
+    quotes: _Count = 10
     threshold: _Share = NO_RECORD_BELOW["full-context"]
 
 

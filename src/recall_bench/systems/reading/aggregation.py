@@ -10,7 +10,7 @@ from recall_bench.core.text import STOPWORDS
 from recall_bench.systems.reading.answer_values import (
     CODE,
     LABEL,
-    FoundValue,
+    LocatedAmount,
     find_amounts,
     find_current,
     find_names,
@@ -109,7 +109,7 @@ def _find_series(name: str) -> str:
 
 def collect_amounts(
     asked: AskedQuestion, sentences: Sequence[ReadSentence], ranked: Ranked
-) -> list[tuple[ReadSentence, FoundValue]]:
+) -> list[tuple[ReadSentence, LocatedAmount]]:
     """One amount of each passage of the group, all with the unit that fits the question best."""
     scores = {id(sentence): score for sentence, score in ranked}
     known = asked.text.lower()
@@ -125,7 +125,7 @@ def collect_amounts(
         dict.fromkeys(unit for unit, *_ in offers),
         key=lambda unit: _rate_unit(unit, asked, offers),
     )
-    chosen: dict[int, tuple[float, ReadSentence, FoundValue]] = {}
+    chosen: dict[int, tuple[float, ReadSentence, LocatedAmount]] = {}
     for found, score, each, value in offers:
         if found == unit and score > chosen.get(each.passage, (float("-inf"),))[0]:
             chosen[each.passage] = (score, each, value)
@@ -133,7 +133,9 @@ def collect_amounts(
 
 
 def _rate_unit(
-    unit: str, asked: AskedQuestion, offers: Sequence[tuple[str, float, ReadSentence, FoundValue]]
+    unit: str,
+    asked: AskedQuestion,
+    offers: Sequence[tuple[str, float, ReadSentence, LocatedAmount]],
 ) -> float:
     """How well a unit fits: in how many passages it stands, near what is asked, and by name."""
     best: dict[int, float] = {}
@@ -155,15 +157,15 @@ def _rate_measure(unit: str, asked: AskedQuestion) -> float:
 
 
 def choose_extreme(
-    asked: AskedQuestion, found: Sequence[tuple[ReadSentence, FoundValue]]
-) -> tuple[ReadSentence, FoundValue]:
+    asked: AskedQuestion, found: Sequence[tuple[ReadSentence, LocatedAmount]]
+) -> tuple[ReadSentence, LocatedAmount]:
     """The largest or smallest amount; the fastest is the shortest time or the highest rate."""
     is_time = found[0][1].atom.measure != ""
     wants_least = asked.side in {"least", "fast" if is_time else "slow"}
     return (min if wants_least else max)(found, key=lambda pair: pair[1].number)
 
 
-def format_sum(values: Sequence[FoundValue]) -> str:
+def format_sum(values: Sequence[LocatedAmount]) -> str:
     """The sum, written like its parts."""
     total = sum(value.number for value in values)
     number = f"{total:,.2f}".rstrip("0").rstrip(".") if total % 1 else f"{total:,.0f}"
@@ -173,7 +175,7 @@ def format_sum(values: Sequence[FoundValue]) -> str:
 _SIGNS = {"usd": "$", "eur": "€", "gbp": "£"}
 
 
-def write_amount(number: str, like: FoundValue) -> str:
+def write_amount(number: str, like: LocatedAmount) -> str:
     """A number with the unit of another amount."""
     if not number[-1:].isdigit() or not number[:1].isdigit():
         return number

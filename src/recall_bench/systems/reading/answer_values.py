@@ -40,7 +40,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class FoundValue:
+class LocatedAmount:
     """A value and its place in the normalised sentence."""
 
     atom: ValueAtom
@@ -70,14 +70,14 @@ _LABEL = re.compile(
 
 
 @lru_cache(maxsize=20_000)
-def find_amounts(sentence: str) -> tuple[FoundValue, ...]:
+def find_amounts(sentence: str) -> tuple[LocatedAmount, ...]:
     """The amounts that a sentence claims, with the noun behind them.
 
     Codes, dates and labels such as `Bay 16` are none.
     """
     text = normalise(sentence)
     codes = [match.span() for match in CODE.finditer(text)]
-    found: list[FoundValue] = []
+    found: list[LocatedAmount] = []
     for atom, start, end in locate_values(text):
         if atom.kind != QUANTITY or any(first <= start < last for first, last in codes):
             continue
@@ -87,11 +87,11 @@ def find_amounts(sentence: str) -> tuple[FoundValue, ...]:
             words = []
         if atom.is_bare and not words and _LABEL.search(text, max(0, start - 24), start):
             continue
-        found.append(FoundValue(atom, text[start:end], start, words[0] if words else ""))
+        found.append(LocatedAmount(atom, text[start:end], start, words[0] if words else ""))
     return tuple(found)
 
 
-def find_current(values: Sequence[FoundValue], sentence: str) -> Sequence[FoundValue]:
+def find_current(values: Sequence[LocatedAmount], sentence: str) -> Sequence[LocatedAmount]:
     """The values without those that the sentence says are past: `45, no longer 20`."""
     text = normalise(sentence)
     kept = [value for value in values if not is_superseded(text, value.start)]
@@ -114,11 +114,11 @@ def is_superseded(text: str, start: int) -> bool:
     )
 
 
-def find_times(sentence: str) -> list[FoundValue]:
+def find_times(sentence: str) -> list[LocatedAmount]:
     """The times of day in a sentence."""
     text = normalise(sentence)
     return [
-        FoundValue(atom, text[start:end], start)
+        LocatedAmount(atom, text[start:end], start)
         for atom, start, end in locate_values(text)
         if atom.kind == TIME
     ]
@@ -179,7 +179,7 @@ def resolve_dates(sentence: str, on: date | None) -> tuple[str, ...]:
     found: list[tuple[int, str]] = []
     for atom, start, end in locate_values(text):
         if atom.kind == DATE:
-            if not is_superseded(text, start):
+            if not is_denied_before(text, start):
                 found.append((start, format_date(atom, on)))
         elif atom.kind in {MONTH, YEAR}:
             found.append((start, text[start:end]))

@@ -31,6 +31,8 @@ from recall_bench.systems.reading.passage_sentences import (
 )
 from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted, analyse_question
 from recall_bench.systems.reading.sentence_ranker import (
+    CONTENT_WEIGHTS,
+    EVENT_WEIGHTS,
     SentenceRanker,
     fits_noun,
     is_on_day,
@@ -56,8 +58,10 @@ SHARED = 0.1
 """The same for a question without names and codes."""
 ALIKE = 0.4
 """The share of words from which on two sentences with different values speak of the same thing."""
-STATED = 0.5
-"""The share of a question's words in a sentence that says it."""
+CERTAIN = 0.8
+"""The closeness from which on a sentence is the one that is meant: other passages are left out."""
+STATED = 0.65
+"""How close the words of a sentence must be to those of a question that it affirms."""
 
 NO = "No, there is no record of that."
 CLOSED = "That belongs to the session {} and cannot be shared here."
@@ -171,6 +175,9 @@ class _Reading:
         if self.asked.wants_list:
             return quote_sentences(select_by_passage(self.ranked))
         likely = select_likely(self.ranked)
+        best = likely[0]
+        if self.ranker.measure_closeness(self.asked, best) >= CERTAIN:
+            likely = [each for each in likely if _is_related(each, best)]
         current, past = split_superseded(likely)
         changed = "".join(f" Before, on {old.on}: {old.text}" if old.on else "" for old in past[:1])
         return quote_sentences(current) + changed
@@ -209,19 +216,21 @@ class _Reading:
         return f"{event[:1].upper()}{event[1:]} came {side}, on {sentence.on}; {other}: {after.on}."
 
     def _measure_gap(self) -> str:
-        days = sorted({each.on for each in self.sentences if each.on is not None})
+        """The time between two events, or else between the first and last passage about it."""
+        named = len(self.asked.events) == 2
+        found = match_events(self.asked.events, self.rank_event) if named else None
+        days = sorted({each.on for each in found or self._list_relevant() if each.on is not None})
         if len(days) < 2:
             return ""
-        found = (
-            match_events(self.asked.events, self.rank_event)
-            if len(self.asked.events) == 2
-            else None
-        )
-        first, last = (
-            (found[0].on or days[0], found[1].on or days[-1]) if found else (days[0], days[-1])
-        )
-        first, last = min(first, last), max(first, last)
+        first, last = days[0], days[-1]
         return f"{count_days(first, last, self.asked.noun)}, from {first} to {last}."
+
+    def _list_relevant(self) -> list[ReadSentence]:
+        """The sentences of passages that hold a name of the question; all of a few passages."""
+        anchors = collect_stems(" ".join(self.asked.anchors))
+        about = [each for each in self.sentences if anchors & each.context]
+        is_trusted = len({each.passage for each in self.sentences}) < SEARCHED
+        return about or (list(self.sentences) if is_trusted else [])
 
     def _count(self) -> str:
         is_stated = any(fits_noun(self.asked, each) for each, _ in self.ranked[:SENTENCES])
@@ -253,13 +262,12 @@ class _Reading:
         """Yes if a sentence says so, no if one denies it or none says so."""
         best = self.ranked[0][0]
         if self.asked.wants_change:
-            for each, _ in self.ranked[:2]:
+            for each, _ in self.ranked[:3]:
                 if _CHANGED.search(each.text) and not _KEPT.search(each.text):
                     return _affirm(each)
-        shared = len(self.asked.stems & best.stems) / (len(self.asked.stems) or 1)
         if _DENIES.search(best.text):
             return f"No. {quote_sentences([best])}"
-        return _affirm(best) if shared >= STATED else NO
+        return _affirm(best) if self.ranker.measure_closeness(self.asked, best) >= STATED else NO
 
     def _date(self) -> str:
         """The day that the best sentence names; for an event that is over, else its own day."""
@@ -274,7 +282,7 @@ class _Reading:
         days = find_days(best.text, best.on)
         if named and not (best.on and days and min(days) > best.on):
             return f"{named[0]}. {quote_sentences([best])}"
-        return f"On {best.on}: {best.quote}" if best.on else ""
+        return quote_sentences([best]) if best.on else ""
 
     def _find_common(self) -> str:
         found = find_common(self.ranked)
@@ -316,7 +324,8 @@ def select_likely(ranked: Ranked) -> list[ReadSentence]:
     for (sentence, _), weight in zip(ranked, weights, strict=True):
         if len(chosen) == SENTENCES or reached >= SURE:
             break
-        chosen.append(sentence)
+        if all(sentence.text != other.text for other in chosen):
+            chosen.append(sentence)
         reached += weight / total
     return chosen
 
@@ -328,6 +337,11 @@ def select_by_passage(ranked: Ranked) -> list[ReadSentence]:
         if score >= ranked[0][1] - MARGIN and len(best) < LISTED:
             best.setdefault(sentence.passage, sentence)
     return list(dict.fromkeys([*select_likely(ranked), *best.values()]))[:LISTED]
+
+
+def _is_related(one: ReadSentence, other: ReadSentence) -> bool:
+    is_same = one.passage == other.passage
+    return is_same or supersedes(one, other) or supersedes(other, one)
 
 
 def split_superseded(
@@ -359,7 +373,7 @@ def quote_sentences(sentences: Sequence[ReadSentence]) -> str:
         if before is not None and before.passage == each.passage:
             lines[-1] += f" {each.text if before.speaker == each.speaker else each.quote}"
         else:
-            lines.append(f"On {each.on}: {each.quote}" if each.on else each.quote)
+            lines.append(f"{each.origin}: {each.quote}" if each.origin else each.quote)
     return "\n".join(lines)
 
 
@@ -367,3 +381,14 @@ def quote_sentences(sentences: Sequence[ReadSentence]) -> str:
 def load_writer() -> AnswerWriter:
     """The one writer of this process."""
     return AnswerWriter()
+
+
+def describe_rules() -> dict[str, object]:
+    """The constants that can change an answer, for the reader's card."""
+    return {
+        "sentences": SENTENCES,
+        "sure": SURE,
+        "covered": COVERED,
+        "content_weights": list(CONTENT_WEIGHTS),
+        "event_weights": list(EVENT_WEIGHTS),
+    }

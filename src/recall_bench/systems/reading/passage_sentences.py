@@ -48,6 +48,8 @@ class ReadSentence:
     place: int = 0
     """Its place in the passage."""
     on: date | None = None
+    origin: str = ""
+    """Its date and session, as an answer cites them."""
     session: str | None = None
     speaker: str = ""
     heading: str = ""
@@ -94,6 +96,7 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
             passage=number,
             place=place,
             on=on,
+            origin=_cite(prefix[0], on, session) if prefix and on else "",
             session=session,
             speaker=speaker,
             heading=heading,
@@ -102,6 +105,13 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
         )
         for place, (speaker, said) in enumerate(_split_turns(lines))
     ]
+
+
+def _cite(prefix: str, on: date, session: str | None) -> str:
+    """`On 2026-01-31 (board)`, or the words for a longer time: `In the week to 2026-01-31`."""
+    if prefix.startswith("In the"):
+        return prefix.strip().rstrip(":")
+    return f"On {on} ({session})" if session else f"On {on}"
 
 
 def _is_heading(line: str, following: str) -> bool:

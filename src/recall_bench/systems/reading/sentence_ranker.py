@@ -65,6 +65,10 @@ class SentenceRanker:
         closeness = self._measure_closeness(asked, sentences)
         return np.concatenate([np.array(rows, np.float32), closeness[:, None]], axis=1)
 
+    def measure_closeness(self, asked: AskedQuestion, sentence: ReadSentence) -> float:
+        """How close the words of a sentence are to those of the question, from 0 to 1."""
+        return float(self._measure_closeness(asked, [sentence])[0])
+
     def _measure_closeness(
         self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
     ) -> NDArray[np.float32]:

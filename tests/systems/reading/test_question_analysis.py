@@ -1,0 +1,93 @@
+"""What a question wants is read from its wording, whatever it is about."""
+
+from datetime import date
+
+import pytest
+
+from recall_bench.systems.reading.question_analysis import (
+    AskedQuestion,
+    Wanted,
+    analyse_question,
+    classify,
+)
+
+TODAY = date(2024, 6, 1)
+
+
+def analyse(text: str) -> AskedQuestion:
+    (asked,) = analyse_question(text, TODAY)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Put these in the order they happened: the wedding; the move; the fire.", Wanted.ORDER),
+        ("Which came first, the wedding or the move?", Wanted.FIRST),
+        ("How many days passed between the wedding and the move?", Wanted.GAP),
+        ("How long did the repair of the roof take?", Wanted.GAP),
+        ("How many guests came to the wedding?", Wanted.COUNT),
+        ("How often did it rain in May?", Wanted.COUNT),
+        ("What did the three repairs cost in total?", Wanted.SUM),
+        ("Which of the three repairs was the dearest?", Wanted.EXTREME),
+        ("Did Mara ever sell the boat?", Wanted.YES_NO),
+        ("During the winter, did Mara sell the boat?", Wanted.YES_NO),
+        ("When did Mara sell the boat?", Wanted.DATE),
+        ("By which day must the form be back?", Wanted.DATE),
+        ("At what time does the ferry leave?", Wanted.TIME),
+        ("What was the price of the boat?", Wanted.AMOUNT),
+        ("How much time was left?", Wanted.AMOUNT),
+        ("Who bought the boat?", Wanted.PERSON),
+        ("What do the boat and the car have in common?", Wanted.COMMON),
+        ("Where was Mara when the fire broke out?", Wanted.TEXT),
+        ("Why did Mara sell the boat?", Wanted.TEXT),
+        ("What is the best thing about the west of the forest?", Wanted.TEXT),
+    ],
+)
+def test_the_wording_shows_the_kind_of_answer(text: str, wanted: Wanted) -> None:
+    assert classify(text) is wanted
+
+
+def test_two_questions_in_one_sentence_are_two() -> None:
+    parts = analyse_question("Who bought the boat, and how much did it cost?", TODAY)
+
+    assert [part.wanted for part in parts] == [Wanted.PERSON, Wanted.AMOUNT]
+
+
+def test_a_list_with_and_is_one_question() -> None:
+    assert len(analyse_question("What did Mara and Jo buy?", TODAY)) == 1
+
+
+def test_names_and_codes_are_anchors_but_dates_are_not() -> None:
+    asked = analyse("What did Mara Lind say about INC-204 on 3 May 2024?")
+
+    assert asked.anchors == ("inc-204", "mara lind")
+    assert "mara" not in asked.stems
+    assert [(span.first, span.last) for span in asked.spans] == [(date(2024, 5, 3),) * 2]
+
+
+def test_the_events_of_an_order_are_told_apart() -> None:
+    listed = analyse("Put these in the order they happened: the wedding; the move; the fire.")
+    pair = analyse("Which came first: the wedding, or the move to Oslo?")
+    between = analyse("How many days passed between the wedding and the move?")
+
+    assert listed.events == ("the wedding", "the move", "the fire")
+    assert pair.events == ("the wedding", "the move to Oslo")
+    assert between.events == ("the wedding", "the move")
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("Which of the runs was the longest?", "most"),
+        ("Which of the runs cost the least?", "least"),
+        ("Which of the runs was the fastest?", "fast"),
+        ("Which of the runs was the slowest?", "slow"),
+    ],
+)
+def test_an_extreme_has_a_side(text: str, side: str) -> None:
+    assert analyse(text).side == side
+
+
+def test_what_is_counted_is_the_last_word_of_its_phrase() -> None:
+    assert analyse("How many new chart audits were there?").noun == "audits"
