@@ -66,7 +66,7 @@ async def test_of_equally_full_passages_the_latest_is_quoted() -> None:
 
 
 async def test_neighbours_of_the_same_day_and_session_are_read_too() -> None:
-    system = baselines.build_full_context({})
+    system = baselines.build_full_context({"quotes": 1})
     memory = await system.open("diary")
     await memory.ingest(
         EPISODES[0].replace(

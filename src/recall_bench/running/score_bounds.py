@@ -7,9 +7,9 @@ run's own judge on the run's own questions, so a score can be placed between the
 Only judges and readers that compute are asked: a model would have to be paid for every question.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from recall_bench.core.event import BoundsComputed, MarkTriple
 from recall_bench.core.memory import Answer, Passage, Reader
@@ -17,11 +17,13 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Item, Scenario, hash_question_id
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.core.verdict import SCALES, Exhibit, Judge
-from recall_bench.datasets.supporting_passages import find_supporting_passages
+from recall_bench.datasets.supporting_passages import find_evidence_passages
 from recall_bench.judging.exhibits import select_excerpts
 from recall_bench.runs.summary import STUB
+from recall_bench.systems.builtin.baselines import cite_passages
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.readers import ExtractiveReader
+from recall_bench.systems.reply import cut_to_budget
 
 
 def plan_bounds(plan: Plan, judge: Judge, reader: Reader | None) -> "BoundsComputer | None":
@@ -44,8 +46,9 @@ class BoundsComputer:
     async def compute(self, scenario: Scenario, states: ScenarioStates) -> BoundsComputed:
         """Grade silence, and the reader's answer from the evidence, for every asked question."""
         self.judge.study(scenario)
-        passages = find_supporting_passages(scenario) if self.reader.card.model is None else None
+        passages = find_evidence_passages(scenario) if self.reader.card.model is None else None
         episodes = {episode.day: episode for episode in scenario.episodes}
+        fed = {day: (episode.id, episode.at.date()) for day, episode in episodes.items()}
         floor: dict[str, MarkTriple] = {}
         ceiling: dict[str, MarkTriple] = {}
         for item, cutoff in _list_first_asked(states):
@@ -65,7 +68,8 @@ class BoundsComputer:
             floor[item.id] = await self._grade(exhibit)
             if passages is not None:
                 gold = passages[hash_question_id(scenario.id, item.id)]
-                ceiling[item.id] = await self._grade_reading(exhibit, gold)
+                known = [each for each in gold if each.day is not None and each.day <= cutoff]
+                ceiling[item.id] = await self._grade_reading(exhibit, known, fed)
         return BoundsComputed(
             at=datetime.now(UTC),
             scenario=scenario.id,
@@ -79,9 +83,12 @@ class BoundsComputer:
         correctness, completeness, grounded = (marks[name] for name in SCALES)
         return correctness, completeness, grounded
 
-    async def _grade_reading(self, exhibit: Exhibit, gold: Sequence[Passage]) -> MarkTriple:
+    async def _grade_reading(
+        self, exhibit: Exhibit, gold: Sequence[Passage], fed: Mapping[int, tuple[str, date]]
+    ) -> MarkTriple:
         question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, self.plan.top_k)
-        answer = await self.reader.read(question, gold)
+        kept = tuple(cut_to_budget(cite_passages(gold, question, fed), self.plan))
+        answer = await self.reader.read(question, kept)
         return await self._grade(replace(exhibit, answer=answer))
 
 

@@ -8,8 +8,9 @@ All of them quote the record, and give the same answer every time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -137,25 +138,35 @@ def _merge_neighbours(index: PassageIndex, number: int) -> Passage:
     return index.merge_range(index.find_neighbours(number, 1)).to_reading()
 
 
+def cite_passages(
+    passages: Iterable[Passage], question: Question, fed: Mapping[int, tuple[str, date]]
+) -> tuple[Passage, ...]:
+    """The evidence passages of fed days with their dates and sessions, as a search cites them.
+
+    `fed` has the id and date of the episode of each day. Passages of other sessions are there only
+    if the asker may see them; their sessions are not named then.
+    """
+    found: list[Passage] = []
+    for passage in passages:
+        episode, on = fed.get(passage.day or 0, ("", None))
+        if on is not None:
+            is_named = question.session in {PRINCIPAL, passage.source}
+            session = passage.source if is_named and passage.source != episode else None
+            found.append(passage.replace(text=format_quote(passage.text, on, session)))
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class GoldPassageFinder:
-    """Returns the evidence passages that it was given, of days and sessions that may be seen."""
+    """Returns the evidence passages that it was given, once their days are ingested."""
 
     passages: Mapping[str, tuple[Passage, ...]]
 
     def __call__(self, index: PassageIndex, question: Question) -> RetrievalReply:
         """Return them with their dates, in the order of the story."""
-        ingested = {document.day: document for document in index.documents}
-        found: list[Passage] = []
-        for passage in self.passages.get(question.id, ()):
-            document = ingested.get(passage.day) if passage.day is not None else None
-            if document is None:
-                continue
-            # Passages of other sessions come only if the asker may see them.
-            is_named = question.session in {PRINCIPAL, passage.source}
-            session = passage.source if is_named and passage.source != document.episode else None
-            found.append(passage.replace(text=format_quote(passage.text, document.on, session)))
-        return RetrievalReply(passages=tuple(found))
+        fed = {document.day: (document.episode, document.on) for document in index.documents}
+        own = self.passages.get(question.id, ())
+        return RetrievalReply(passages=cite_passages(own, question, fed))
 
 
 @dataclass(frozen=True, slots=True)
