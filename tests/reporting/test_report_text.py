@@ -3,21 +3,18 @@
 import pytest
 
 from recall_bench.core.plan import Trial
-from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.survival import HalfLife
 from recall_bench.metrics.trend import Coefficient
-from recall_bench.reporting.analyses.hallucination import CategoryRate
 from recall_bench.reporting.formats import format_half_life, format_rise, format_slope
 from recall_bench.reporting.report_text import (
-    describe_leaks,
     render_costs,
     render_degradation,
     render_failures,
     render_hallucination,
     render_report,
 )
-from tests.reporting.charts.sample_report import estimate, sampled_report
+from tests.reporting.charts.sample_report import sampled_report
 
 REPORT = sampled_report(3)
 
@@ -30,7 +27,7 @@ def test_the_report_begins_with_the_headline_and_the_categories() -> None:
         "invented 11 % · leaked 30 % of 300"
     ) in text
     assert "factual-recall 120 83 80–87 25 93 85 % (80 to 91)" in text
-    assert text.index("OVERALL") < text.index("Hallucination")
+    assert text.index("OVERALL") < text.index("Invented and leaked")
 
 
 def dollars(usage: Usage | None, other: Usage | None) -> str:
@@ -106,15 +103,31 @@ def test_a_level_line_has_no_sign() -> None:
 
 def test_no_text_has_a_sign_before_nothing() -> None:
     course = REPORT.hallucination.overall
-    line = course.hallucination
+    line = course.inventions
     assert line is not None
     level = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
-    course = course.replace(hallucination=line.replace(slope=level, intercept=level))
+    course = course.replace(inventions=line.replace(slope=level, intercept=level))
     text = render_report(REPORT.replace(hallucination=REPORT.hallucination.replace(overall=course)))
 
     assert "0.0 % at no days · 0.00 points of 100 in 100 days (0.00 to 0.00)" in text
     assert "-0.00" not in text
     assert "+0.00" not in text
+
+
+def test_inventions_and_leaks_have_a_trend_each_and_forecasts_that_say_something() -> None:
+    text = " ".join("\n".join(render_hallucination(REPORT.hallucination)).split())
+
+    assert "Invented 13.0 % (10.0 to 16.6) of 240 judged answers trend: 7.0 % at no days" in text
+    assert "forecast: 43.0 % at 2,000 days" in text
+    assert (
+        "Leaked 40.0 % (30.0 to 52.0) of 60 answers that could leak trend: 40.0 % at no days"
+        in text
+    )
+    assert (
+        "no forecast for 2,000 and 5,000 days: the band spans 92 points or more; nothing was "
+        "measured beyond 1,000 days"
+    ) in text
+    assert "made up" not in text
 
 
 def test_long_names_keep_to_the_width() -> None:
@@ -126,17 +139,3 @@ def test_long_names_keep_to_the_width() -> None:
 
     assert max(map(len, lines)) <= 100
     assert sum("b" * 40 in line for line in lines) == 2
-
-
-def test_a_leak_is_said_to_count_as_made_up_where_secrets_have_a_rate() -> None:
-    views = REPORT.hallucination
-    others = tuple(each for each in views.categories if each.name != BOUNDARY)
-    guarded = CategoryRate(name=BOUNDARY, rate=estimate(0.2, 0.1), leaked=3)
-    with_rate = views.replace(categories=(*others, guarded))
-
-    assert describe_leaks(views.replace(categories=others)) is None
-    assert describe_leaks(views.replace(categories=(*others, guarded.replace(rate=None)))) is None
-    said = describe_leaks(with_rate)
-    assert str(said).endswith("of the 31 counted here, 3 are leaks in information-boundary")
-    shown = " ".join(" ".join(render_hallucination(with_rate)).split())
-    assert f"Note {said}" in shown

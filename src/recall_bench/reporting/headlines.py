@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 DOUBT_MARK: Final = "~"
 DOUBT_NOTE: Final = f"{DOUBT_MARK} cannot be told from silence, or is below it"
+INVENTED: Final = "invented"
+LEAKED: Final = "leaked"
+UNGROUNDED: Final = "invented or leaked"
+"""Both together, where a file does not tell them apart."""
 LOW_CEILING: Final = 50.0
 """Below this many points of 100 the ceiling says more of the reader than of the memory."""
 LOW_CEILING_MARK: Final = "^"
@@ -26,6 +30,10 @@ LOW_CEILING_NOTE: Final = f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: 
 WAY_NOTE: Final = (
     "silence: the score of a memory that knows nothing; ceiling: that of the reader with the "
     "evidence in hand; of the way: the share of the points between them"
+)
+INVENTION_NOTE: Final = (
+    "invented: the answer states what no record supports, and does not leak; leaked: it discloses "
+    "what the asker may not know, counted over the answers that could"
 )
 NO_BOUNDS: Final = (
     "not computed; run --adapter none and --adapter gold-passages with the same judge and reader, "
@@ -65,9 +73,9 @@ def list_bounds(bounds: "ScoreRange | None") -> Iterator[str]:
 def list_rates(invented: "Estimate | None", leaked: "Estimate | None") -> Iterator[str]:
     """The share of answers that are invented, and that leak; a leak is possible in few of them."""
     if invented is not None:
-        yield f"invented {format_rate(invented)}"
+        yield f"{INVENTED} {format_rate(invented)}"
     if leaked is not None:
-        yield f"leaked {format_rate(leaked)} of {leaked.trials:,}"
+        yield f"{LEAKED} {format_rate(leaked)} of {leaked.trials:,}"
 
 
 def format_rate(rate: "Estimate | None") -> str:

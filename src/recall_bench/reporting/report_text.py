@@ -10,9 +10,9 @@ from recall_bench.core.plain_text import (
     pick_evenly,
     wrap_text,
 )
-from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.estimate import FEW_QUESTIONS
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.attribution import Attribution
 from recall_bench.reporting.analyses.canaries import render_canaries
 from recall_bench.reporting.analyses.cost_units import (
@@ -30,7 +30,11 @@ from recall_bench.reporting.analyses.costs import (
 )
 from recall_bench.reporting.analyses.degradation import Degradation
 from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
-from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
+from recall_bench.reporting.analyses.hallucination import (
+    HallucinationViews,
+    RateCourse,
+    select_forecasts,
+)
 from recall_bench.reporting.formats import (
     SMALL_MARK,
     format_basis,
@@ -39,13 +43,12 @@ from recall_bench.reporting.formats import (
     format_number,
     format_of_100,
     format_prediction,
-    format_rise,
     format_score_trend,
     format_share,
     format_slope,
 )
 from recall_bench.reporting.groups import describe_population
-from recall_bench.reporting.headlines import NO_BOUNDS, describe_headline
+from recall_bench.reporting.headlines import INVENTION_NOTE, NO_BOUNDS, describe_headline
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.reporting.run_text import STUB_WARNING, render_categories
 from recall_bench.reporting.tables import Column, Table, render_text
@@ -57,65 +60,64 @@ _MAX_PERSONAS = 20
 
 
 def render_hallucination(views: HallucinationViews) -> Iterator[str]:
-    """Rates by category, the course over corpus size, and both by persona."""
-    yield from _render_course(views.overall)
+    """Inventions and leaks: rates by category, the course over corpus size, both by persona."""
+    course = views.overall
+    yield from _render_rate("Invented", course.invention, "judged answers", course.inventions)
+    if course.leak is not None:
+        yield from _render_rate("Leaked", course.leak, "answers that could leak", course.leaks)
+    yield from format_fact("Pattern", f"{course.pattern.value}: {course.reason}")
+    yield from format_fact("Note", INVENTION_NOTE)
     yield ""
     rows = [
-        (_cut_name(each.name), format_count(each.rate), f"  {format_share(each.rate)}")
+        (
+            _cut_name(each.name),
+            format_count(each.rate),
+            f"  {format_share(each.invention)}",
+            format_share(each.leak),
+        )
         for each in views.categories
     ]
-    yield from _render_columns("by category", ("  made up",), rows)
-    if (note := describe_leaks(views)) is not None:
-        yield from format_fact("Note", note)
+    yield from _render_columns("by category", ("  invented", "leaked"), rows, widths=(28, 0))
     yield ""
-    yield from _render_moments(views.overall)
+    yield from _render_moments(course)
     if views.personas:
         yield ""
-        heads = ("  made up", "in 100 days, points of 100", "")
-        courses = [_list_persona(course) for course in views.personas[:_MAX_PERSONAS]]
-        yield from _render_columns("by persona", heads, courses, widths=(28, 24, 0))
+        heads = ("  invented", "leaked", "")
+        courses = [_list_persona(each) for each in views.personas[:_MAX_PERSONAS]]
+        yield from _render_columns("by persona", heads, courses, widths=(24, 24, 0))
     if len(views.personas) > _MAX_PERSONAS:
         yield f"({_MAX_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
 
 
-def describe_leaks(views: HallucinationViews) -> str | None:
-    """What counts as made up in the category about secrets; None where it has no rate."""
-    found = [each for each in views.categories if each.name == BOUNDARY and each.rate is not None]
-    rate = views.overall.rate
-    if not found or rate is None:
-        return None
-    return (
-        "an answer that leaks counts as made up, true as it may be: of the "
-        f"{round(rate.value * rate.trials):,} counted here, {found[0].leaked:,} are leaks in "
-        f"{BOUNDARY}"
-    )
+def _render_rate(
+    label: str, rate: Estimate | None, answers: str, line: Trend | None
+) -> Iterator[str]:
+    counted = "" if rate is None else f" of {rate.trials:,} {answers}"
+    yield from format_fact(label, f"{format_share(rate)}{counted}")
+    if line is None:
+        return
+    start = f"{format_number(line.intercept.value * 100, 1)} % at no days"
+    slope = format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
+    yield from format_fact("", f"trend: {start} · {slope}")
+    yield from format_fact("", describe_forecasts(line))
 
 
-def _render_course(course: RateCourse) -> Iterator[str]:
-    yield from format_fact("Rate", format_share(course.rate))
-    if course.hallucination is not None:
-        line = course.hallucination
-        start = f"{format_number(line.intercept.value * 100, 1)} % at no days"
-        slope = format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
-        yield from format_fact("Trend", f"{start} · {slope}")
-        ahead = " · ".join(
-            format_prediction(each, scale=100, digits=1, unit=" %")
-            for each in line.predictions
-            if each.is_beyond
-        )
-        yield from format_fact(
-            "Predicts", f"{ahead}; nothing was measured beyond {line.last_day:,.0f}"
-        )
-    yield from format_fact("Pattern", f"{course.pattern.value}: {course.reason}")
+def describe_forecasts(line: Trend) -> str:
+    """What the line says beyond the measured sizes, where it says something."""
+    shown, missing = select_forecasts(line)
+    said = [format_prediction(each, scale=100, digits=1, unit=" %") for each in shown]
+    if said:
+        said[0] = f"forecast: {said[0]}"
+    parts = [*said, *([missing] if missing else [])]
+    return f"{' · '.join(parts)}; nothing was measured beyond {line.last_day:,.0f} days"
 
 
 def _list_persona(course: RateCourse) -> tuple[str, ...]:
-    line = course.hallucination
     return (
         _cut_name(course.name or ""),
         format_count(course.rate),
-        f"  {format_share(course.rate)}",
-        "" if line is None else format_rise(line.slope, scale=100, digits=2),
+        f"  {format_share(course.invention)}",
+        format_share(course.leak),
         course.pattern.value,
     )
 
@@ -127,11 +129,13 @@ def _render_moments(course: RateCourse) -> Iterator[str]:
             _cut_name(moment.checkpoint),
             format_count(moment.hallucination),
             f"  {format_share(moment.recall)}",
-            format_share(moment.hallucination),
+            format_share(moment.invention),
+            format_share(moment.leak),
         )
         for moment in (course.moments[place] for place in shown)
     ]
-    yield from _render_columns("by checkpoint", ("  recall", "made up"), rows, widths=(28, 0))
+    heads = ("  recall", "invented", "leaked")
+    yield from _render_columns("by checkpoint", heads, rows, widths=(24, 20, 0))
     if len(shown) < len(course.moments):
         yield f"({len(shown)} of {len(course.moments)} checkpoints shown; --json has all)"
 
@@ -313,7 +317,7 @@ def render_report(report: RunReport) -> str:
     ]
     if report.heatmaps and report.header.status is not RunStatus.INVALID:
         lines += ["", *render_categories(report.heatmaps[0])]
-    lines += _render_section("Hallucination", render_hallucination(report.hallucination))
+    lines += _render_section("Invented and leaked", render_hallucination(report.hallucination))
     lines += _render_section("Degradation", render_degradation(report.degradation))
     lines += _render_section("Failures", render_failures(report.attribution))
     lines += _render_section("Cost", render_costs(report.costs, report.paretos))

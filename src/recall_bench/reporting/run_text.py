@@ -32,6 +32,8 @@ from recall_bench.reporting.formats import (
     format_score,
 )
 from recall_bench.reporting.headlines import (
+    INVENTED,
+    LEAKED,
     LOW_CEILING_MARK,
     LOW_CEILING_NOTE,
     NO_BOUNDS,
@@ -257,7 +259,7 @@ def _list_heatmap_rows(heatmap: "Heatmap") -> Iterator[_HeatmapLine]:
             yield _HeatmapLine(row.category, cells, _format_heatmap_bounds(row.total.bounds))
     cells = [_format_points_cell(cell) for cell in heatmap.overall]
     yield _HeatmapLine(_OVERALL, cells, _format_heatmap_bounds(heatmap.total.bounds))
-    for name, rates in (("invented", heatmap.invented), ("leaked", heatmap.leaked)):
+    for name, rates in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked)):
         if _is_measured(rates):
             yield _HeatmapLine(name, [_format_rate_cell(cell) for cell in rates])
 

@@ -187,6 +187,21 @@ def test_leaks_are_in_the_rate_and_are_counted() -> None:
     assert [each.leaked for each in found.categories] == [2]
 
 
+def test_inventions_and_leaks_are_two_rates() -> None:
+    """Of ten answers four are not grounded, and two of those leak, as does a grounded one."""
+    rows = [asked(f"q{n}", MADE_UP if n < 4 else SOUND) for n in range(10)]
+    guarded = {n: n in (0, 1, 9) for n in (0, 1, 8, 9)}
+    told = [msgspec.structs.replace(row, leaked=guarded.get(n)) for n, row in enumerate(rows)]
+
+    found = views(*told)
+
+    for each in (found.overall, *found.categories, *found.overall.moments):
+        assert each.invention is not None
+        assert each.leak is not None
+        assert (each.invention.value, each.invention.trials) == (pytest.approx(0.2), 10)
+        assert (each.leak.value, each.leak.trials) == (pytest.approx(0.75), 4)
+
+
 def test_the_line_says_what_it_expects_far_beyond_what_was_measured() -> None:
     rows = [
         asked(f"q{n}", MADE_UP if n < days / 100 else SOUND, days=days)

@@ -90,11 +90,11 @@ def test_the_reason_has_the_figures_it_goes_by() -> None:
     _, steady = detect_pattern(LEVEL, LEVEL, RATE)
 
     assert pathological == (
-        "recall falls, -1.20 points of 100 in 100 days (-1.80 to -0.60), and hallucination rises, "
-        "+0.40 (+0.10 to +0.70): 33 made up for every 100 points lost"
+        "recall falls, -1.20 points of 100 in 100 days (-1.80 to -0.60), and invention rises, "
+        "+0.40 (+0.10 to +0.70): 33 invented for every 100 points lost"
     )
     assert (
-        "does not rise significantly, 0.00 (-0.10 to +0.12): at most 10 made up for every"
+        "does not rise significantly, 0.00 (-0.10 to +0.12): at most 10 invented for every"
         in healthy
     )
     assert "any change within these bounds fits the data" in steady

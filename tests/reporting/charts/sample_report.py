@@ -3,7 +3,7 @@
 from math import sin
 
 from recall_bench.core.plan import Checkpoint, Trial
-from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
@@ -257,22 +257,28 @@ def _line(
 def _course(name: str | None, columns: tuple[Checkpoint, ...], shift: float) -> RateCourse:
     return RateCourse(
         name=name,
-        rate=estimate(0.13 + shift, 0.03),
+        rate=estimate(0.15 + shift, 0.03),
+        invention=estimate(0.13 + shift, 0.03),
+        leak=estimate(0.4 + shift, 0.1, trials=60),
         moments=tuple(
             CheckpointRates(
                 checkpoint=each.label,
                 days=each.days,
                 recall=estimate(_recall(each.days) - shift, 0.03),
-                hallucination=estimate(_invention(each.days) + shift, 0.025),
+                hallucination=estimate(_invention(each.days) + shift + 0.02, 0.025),
+                invention=estimate(_invention(each.days) + shift, 0.025),
+                leak=estimate(0.4 + shift, 0.1, trials=60),
             )
             for each in columns
         ),
-        hallucination=_line(0.07 + shift, 0.00013, most=1.0, width=0.065),
+        hallucination=_line(0.09 + shift, 0.00013, most=1.0, width=0.065),
+        inventions=_line(0.07 + shift, 0.00018, most=1.0, width=0.04),
+        leaks=_line(0.4 + shift, 0.00001, most=1.0, width=0.3),
         recall=_line(0.82 - shift, -0.00024, most=1.0, width=0.05),
         pattern=HallucinationPattern.PATHOLOGICAL if shift >= 0 else HallucinationPattern.HEALTHY,
         reason=(
             "Recall changes by -2.4 points of 100 in 100 days (95 % -3.1 to -1.7), and "
-            "hallucination by 1.3 (0.9 to 1.7)."
+            "invention by 1.3 (0.9 to 1.7)."
         ),
     )
 
@@ -283,7 +289,12 @@ def _hallucination(columns: tuple[Checkpoint, ...]) -> HallucinationViews:
     rates = [0.31, 0.22, 0.05, 0.09, 0.12, 0.16, 0.11, 0.08, None, 0.14]
     return HallucinationViews(
         categories=tuple(
-            CategoryRate(name=name, rate=None if rate is None else estimate(rate, 0.02 + rate / 8))
+            CategoryRate(
+                name=name,
+                rate=None if rate is None else estimate(rate + 0.02, 0.02 + rate / 8),
+                invention=None if rate is None else estimate(rate, 0.02 + rate / 8),
+                leak=estimate(0.4, 0.1) if name == BOUNDARY else None,
+            )
             for name, rate in zip(names, rates, strict=True)
         ),
         overall=_course(None, columns, 0.0),

@@ -6,7 +6,7 @@ from recall_bench.metrics.trend import Coefficient
 from recall_bench.reporting.analyses.attribution import LEAF_TITLES, FailureLeaf
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.cost_charts import plot_pareto
-from recall_bench.reporting.charts.hallucination_charts import plot_rate_over_size
+from recall_bench.reporting.charts.hallucination_charts import plot_rates_over_size
 from recall_bench.reporting.charts.score_charts import plot_cohorts
 from tests.reporting.charts.spec_reader import CHARTS, REPORT
 
@@ -19,19 +19,19 @@ def test_a_level_line_has_no_sign() -> None:
     chart = plot_cohorts(found.replace(mixed_trend=found.mixed_trend.replace(slope=LEVEL)))
     assert chart is not None
 
-    assert "0.00 points in 100 days (0.00 to 0.00)" in chart.summary
+    assert "0.00 points of 100 in 100 days (0.00 to 0.00)" in chart.summary
     assert "-0.00" not in chart.summary
 
 
 def test_a_level_rate_has_no_sign() -> None:
     course = REPORT.hallucination.overall
-    assert course.hallucination is not None
-    line = course.hallucination.replace(slope=LEVEL, intercept=LEVEL)
-    chart = plot_rate_over_size(course.replace(hallucination=line))
+    assert course.inventions is not None
+    line = course.inventions.replace(slope=LEVEL, intercept=LEVEL)
+    chart, _ = plot_rates_over_size(course.replace(inventions=line))
     assert chart is not None
 
     assert chart.summary.startswith(
-        "Hallucination starts at 0.0 % (0.0–0.0) and changes by 0.00 points of 100 in 100 days "
+        "Invented, over corpus size: it starts at 0.0 % (0.0–0.0) and changes by 0.00 points of 100 in 100 days "
         "(0.00 to 0.00)."
     )
 
@@ -64,7 +64,7 @@ def test_a_run_costs_what_the_text_says() -> None:
     chart = plot_pareto(tokens)
     assert chart is not None
 
-    assert "recency 1.0 scores 1.90 (1.70–2.14) for 300 tokens an answer" in chart.summary
+    assert "recency 1.0 scores 32 (28–36) for 300 tokens an answer" in chart.summary
 
 
 def test_a_half_life_beyond_the_data_has_a_lower_bound() -> None:

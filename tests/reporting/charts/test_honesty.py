@@ -39,13 +39,13 @@ def domain(view: dict[str, object], axis: str) -> list[float]:
 @pytest.mark.parametrize("name", ["category-curves", "mixed-and-fixed-cohort"])
 def test_scores_have_the_whole_scale_in_every_panel(name: str) -> None:
     for view in views(CHARTS[name]):
-        assert domain(view, "y") == [0, 6]
+        assert domain(view, "y") == [0, 100]
         assert domain(view, "x") == [0, LAST_DAY]
 
 
 def test_score_against_cost_has_the_whole_scale_of_scores() -> None:
     for pareto in REPORT.paretos:
-        assert domain(CHARTS[f"score-against-{pareto.measure}"].spec, "y") == [0, 6]
+        assert domain(CHARTS[f"score-against-{pareto.measure}"].spec, "y") == [0, 100]
 
 
 @pytest.mark.parametrize("by", ["survival", "survival-by-category"])
@@ -111,8 +111,7 @@ def test_no_axis_with_ticks_between_whole_numbers_rounds_them() -> None:
 def test_a_path_that_does_not_move_still_has_axes(share: float) -> None:
     mean = estimate(share, 0.0)
     moments = tuple(
-        each.replace(recall=mean, hallucination=mean)
-        for each in REPORT.hallucination.overall.moments
+        each.replace(recall=mean, invention=mean) for each in REPORT.hallucination.overall.moments
     )
     chart = plot_recall_against_rate(REPORT.hallucination.overall.replace(moments=moments))
 
@@ -133,7 +132,7 @@ def test_where_no_run_costs_anything_there_is_no_chart_of_it() -> None:
 
 def test_predictions_beyond_the_data_stand_apart_and_say_so() -> None:
     measured, far = views(CHARTS["hallucination-over-size"])
-    trend = REPORT.hallucination.overall.hallucination
+    trend = REPORT.hallucination.overall.inventions
     assert trend is not None
 
     assert max(value["x"] for value in drawn(measured, "point")) == LAST_DAY
@@ -149,7 +148,7 @@ def test_predictions_beyond_the_data_stand_apart_and_say_so() -> None:
 
 def test_the_line_and_its_band_are_the_trends() -> None:
     measured, _ = views(CHARTS["hallucination-over-size"])
-    trend = REPORT.hallucination.overall.hallucination
+    trend = REPORT.hallucination.overall.inventions
     assert trend is not None
 
     assert [v["y"] for v in drawn(measured, "line")] == pytest.approx(
@@ -170,9 +169,23 @@ def test_a_prediction_cut_at_what_is_possible_is_marked() -> None:
     assert "cut at what is possible" in str(chart.rows[-1][-1])
 
 
+def test_a_forecast_that_says_nothing_is_not_drawn() -> None:
+    chart = CHARTS["leaks-over-size"]
+    trend = REPORT.hallucination.overall.leaks
+    assert trend is not None
+
+    assert [each.is_beyond for each in trend.predictions][-2:] == [True, True]
+    (only,) = views(chart)
+    assert heading(only) == "Measured"
+    said = "No forecast for 2,000 and 5,000 days: the band spans 92 points or more."
+    assert said in " ".join(chart.spec["title"]["subtitle"])  # type: ignore[index]
+    assert said in chart.summary
+    assert not [row for row in chart.rows if row[1] in (2000, 5000)]
+
+
 def test_without_a_line_the_measured_rates_stand_alone() -> None:
     views_ = REPORT.hallucination
-    course = views_.overall.replace(hallucination=None)
+    course = views_.overall.replace(inventions=None)
     report = REPORT.replace(hallucination=views_.replace(overall=course))
     chart = {each.name: each for each in build_charts(report)}["hallucination-over-size"]
 

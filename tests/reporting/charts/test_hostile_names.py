@@ -27,7 +27,8 @@ def hostile_report() -> RunReport:
     personas: tuple[RateCourse, ...] = tuple(
         each.replace(name=name) for name, each in zip(NASTY, views_.personas, strict=True)
     )
-    rates = tuple(CategoryRate(name=name, rate=estimate(0.2, 0.1)) for name in NASTY)
+    rate = estimate(0.2, 0.1)
+    rates = tuple(CategoryRate(name=name, rate=rate, invention=rate) for name in NASTY)
     first = report.paretos[0]
     runs = tuple(
         each.replace(name=name, dominated_by=NASTY[:1] if each.dominated_by else ())

@@ -9,8 +9,9 @@ from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.analyses.costs import CostPoint
 from recall_bench.reporting.analyses.fact_survival import SurvivalGroup
+from recall_bench.reporting.charts.chart_text import scale_score
 from recall_bench.reporting.charts.gallery import build_charts
-from tests.reporting.charts.sample_report import sampled_report
+from tests.reporting.charts.sample_report import estimate, sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, everything, heading, views
 
 
@@ -22,7 +23,7 @@ def test_the_table_of_category_curves_is_the_heatmap() -> None:
     heatmap = REPORT.heatmaps[0]
     cells = [heatmap.overall, *(row.cells for row in heatmap.rows)]
     expected = [
-        (column.label, column.days, *figures(cell.mean))
+        (column.label, column.days, *figures(scale_score(cell.mean)))
         for row in cells
         for column, cell in zip(heatmap.columns, row, strict=True)
     ]
@@ -44,9 +45,9 @@ def test_rates_by_category_are_the_reports_with_the_tempting_ones_first() -> Non
     chart = CHARTS["hallucination-by-category"]
     rates = REPORT.hallucination.categories
 
-    assert [row[1:] for row in chart.rows] == [figures(each.rate) for each in rates]
+    assert [row[1:] for row in chart.rows] == [figures(each.invention) for each in rates]
     assert [row[0] for row in chart.rows][:2] == ["Negative recall", "Synthesis"]
-    known = [each.rate for each in rates if each.rate]
+    known = [each.invention for each in rates if each.invention]
     bars = drawn(chart.spec, "bar")
     assert sorted(bar["x"] for bar in bars) == sorted(rate.value for rate in known)
     assert {bar["x2"] for bar in bars} == {0}
@@ -67,7 +68,8 @@ def test_rates_by_persona_are_the_reports_each_with_its_pattern() -> None:
     courses = [views_.overall, *views_.personas]
 
     assert CHARTS["hallucination-by-persona"].rows == tuple(
-        (each.name or "All personas", *figures(each.rate), str(each.pattern)) for each in courses
+        (each.name or "All personas", *figures(each.invention), str(each.pattern))
+        for each in courses
     )
 
 
@@ -77,9 +79,9 @@ def test_the_path_goes_through_every_checkpoint_in_order_of_time() -> None:
 
     path = [(each["days"], each["x"], each["y"]) for each in drawn(chart.spec, "line")]
     assert path == [
-        (each.days, each.recall.value, each.hallucination.value)
+        (each.days, each.recall.value, each.invention.value)
         for each in moments
-        if each.recall and each.hallucination
+        if each.recall and each.invention
     ]
     assert [row[:3] for row in chart.rows] == [
         (each.checkpoint, each.days, each.recall and each.recall.value) for each in moments
@@ -92,7 +94,7 @@ def test_the_path_goes_through_every_checkpoint_in_order_of_time() -> None:
 def test_mixed_and_fixed_are_told_apart_and_are_the_reports() -> None:
     degradation = REPORT.degradation
     expected = [
-        (view, each.checkpoint, each.days, *figures(each.mean))
+        (view, each.checkpoint, each.days, *figures(scale_score(each.mean)))
         for view, points in (("mixed", degradation.mixed), ("fixed", degradation.fixed))
         for each in points
     ]
@@ -188,16 +190,16 @@ def test_contenders_are_the_reports_and_the_frontier_leaves_out_the_dominated() 
         (
             each.name,
             each.cost,
-            each.score.value,
-            each.score.low,
-            each.score.high,
+            *figures(scale_score(each.score))[:3],
             ", ".join(each.dominated_by),
         )
         for each in pareto.contenders
     )
     frontier = [(p["x"], p["y"]) for p in drawn(chart.spec, "line")]
     assert frontier == [
-        (each.cost, each.score.value) for each in pareto.contenders if not each.dominated_by
+        (each.cost, figures(scale_score(each.score))[0])
+        for each in pareto.contenders
+        if not each.dominated_by
     ]
     assert [p["run"] for p in drawn(chart.spec, "point", "dimmed")] == ["full-context 2.1"]
     assert "full-context 2.1 by bm25 1.0" in chart.summary
@@ -233,3 +235,22 @@ def test_a_checkpoint_of_unknown_days_is_named_and_stretches_no_axis() -> None:
     values = [value for _, value in everything(curves.spec) if isinstance(value, int | float)]
     assert max(values) < FULL / 1e6
     assert "its days are not known: full" in " ".join(curves.spec["title"]["subtitle"])  # type: ignore[index]
+
+
+def test_a_score_of_six_is_a_hundred_points() -> None:
+    scaled = scale_score(estimate(3.0, 0.3, most=6))
+    assert scaled is not None
+    assert (scaled.value, scaled.low, scaled.high) == pytest.approx((50.0, 45.0, 56.0))
+    assert scale_score(None) is None
+
+
+def test_silence_and_ceiling_are_lines_in_every_panel() -> None:
+    rows = REPORT.heatmaps[0].rows
+    bounds = [REPORT.heatmaps[0].total.bounds, *(row.total.bounds for row in rows)]
+
+    for panel, found in zip(views(CHARTS["category-curves"]), bounds, strict=True):
+        assert found is not None
+        assert found.ceiling is not None
+        assert [line["y"] for line in drawn(panel, "rule", "reference")] == pytest.approx(
+            [100 * found.floor / 6, 100 * found.ceiling / 6]
+        )

@@ -49,6 +49,7 @@ def test_a_report_has_every_chart_once() -> None:
         "category-curves",
         "hallucination-by-category",
         "hallucination-over-size",
+        "leaks-over-size",
         "recall-against-hallucination",
         "hallucination-by-persona",
         "mixed-and-fixed-cohort",

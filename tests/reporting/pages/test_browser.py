@@ -28,7 +28,7 @@ def test_it_renders_every_section_and_chart_and_says_nothing(page: Path, visit: 
     seen = visit(page)
 
     assert seen.text("h1") == "scripted 1"
-    assert seen.text(".headline .figure") == "3.60 of 6"
+    assert seen.text(".headline .figure") == "60 of 100"
     assert seen.page.locator("main > section").count() == 7
     for chart in seen.page.locator("[data-chart]").all():
         chart.scroll_into_view_if_needed()
@@ -43,20 +43,22 @@ def test_the_heatmap_tells_what_a_cell_stands_on(page: Path, visit: Visiting) ->
     seen.page.locator('[role="gridcell"].cell').first.hover()
 
     seen.shows("#tooltip", "factual recall at 2d")
-    seen.shows("#tooltip", "6.00 of 6")
+    seen.shows("#tooltip", "100.0 of 100")
     seen.shows("#tooltip", "A single question says nothing about others.")
 
 
-def test_a_cell_not_measured_is_not_one_with_nothing_to_ask(page: Path, visit: Visiting) -> None:
+def test_a_cell_not_measured_says_so_and_an_empty_row_is_left_out(
+    page: Path, visit: Visiting
+) -> None:
     """The fox was asked at four days and not judged; no question asks for a decision."""
     seen = visit(page)
     row = seen.page.locator(".grid .row")
 
     fox = row.filter(has_text="negative recall").locator(".cell")
-    decision = row.filter(has_text="decision tracking").locator(".cell")
 
     assert "unmeasured" in (fox.nth(1).get_attribute("class") or "")
-    assert "ineligible" in (decision.nth(1).get_attribute("class") or "")
+    assert row.filter(has_text="decision tracking").count() == 0
+    assert row.filter(has_text="leaked").count() == 0
 
 
 def test_the_keyboard_walks_the_heatmap_and_lists_a_cell(page: Path, visit: Visiting) -> None:
@@ -328,7 +330,7 @@ def test_without_scripts_the_figures_are_there_in_words(page: Path, visit: Visit
 
     assert "need JavaScript" in seen.text("noscript")
     assert "2d" in seen.text("noscript table")
-    assert seen.text(".headline .figure") == "3.60 of 6"
+    assert seen.text(".headline .figure") == "60 of 100"
 
 
 def test_a_browser_that_cannot_unpack_is_told_so(

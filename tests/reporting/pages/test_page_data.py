@@ -10,9 +10,11 @@ from recall_bench.reporting.pages.page_data import (
     PersonaDetails,
     collect_details,
     count_utf16,
+    encode_heatmap,
     truncate_text,
 )
 from recall_bench.runs.run_folder import RunFolder
+from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.sample_pages import DAY, SENTENCE, STORIES, ada, ada_run
 from tests.written_runs import PERFECT, Story, plan_of, trial
 
@@ -94,3 +96,18 @@ def test_what_a_judge_who_does_not_tell_found_is_not_nothing(tmp_path: Path) -> 
     assert cat["3"]["verdict"]["findings"] == ("contradiction",)
     assert fox["2"]["verdict"]["findings"] is None
     assert fox["2"]["primary"]["findings"] == ()
+
+
+def test_a_heatmap_is_in_points_of_100_with_silence_and_ceiling() -> None:
+    heatmap = sampled_report(3).heatmaps[0]
+
+    found = encode_heatmap(heatmap)
+
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert [row["name"] for row in rows[-3:]] == ["OVERALL", "invented", "leaked"]
+    first, mean = rows[0]["cells"][0], heatmap.rows[0].cells[0].mean
+    assert mean is not None
+    assert first[0] == round(100 * mean.value / 6, 6)
+    assert rows[0]["bounds"] == ["25", "93"]
+    assert "bounds" not in rows[-1]

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from recall_bench.core.scenario import BOUNDARY
 from recall_bench.metrics.estimate import IntervalMethod
 from recall_bench.reporting.analyses.attribution import LEAF_MEANINGS, FailureLeaf
 from recall_bench.reporting.analyses.canaries import (
@@ -13,15 +12,16 @@ from recall_bench.reporting.analyses.canaries import (
     CanaryWatch,
     WatchedCanary,
 )
-from recall_bench.reporting.analyses.hallucination import CategoryRate
 from recall_bench.reporting.pages.page_body import render_header
 from recall_bench.reporting.pages.page_sections import (
     render_canaries,
+    render_categories,
     render_costs,
     render_degradation,
     render_failures,
     render_hallucination,
 )
+from recall_bench.runs.estimates import HeatmapTotal
 from tests.reporting.charts.sample_report import estimate, sampled_report
 
 REPORT = sampled_report(3)
@@ -102,10 +102,43 @@ def test_costs_and_half_lives_have_the_words_of_the_text() -> None:
     assert "beyond 950 (from 848)" in page
 
 
-def test_a_leak_is_said_to_count_as_made_up_where_secrets_have_a_rate() -> None:
-    guarded = CategoryRate(name=BOUNDARY, rate=estimate(0.2, 0.1), leaked=3)
-    views = REPORT.hallucination.replace(categories=(guarded,))
+def test_inventions_and_leaks_have_a_sentence_each() -> None:
+    text = shown(render_hallucination(REPORT.hallucination))
 
-    assert "An answer that leaks counts as made up" in shown(render_hallucination(views))
-    views = views.replace(categories=(guarded.replace(rate=None),))
-    assert "leaks" not in shown(render_hallucination(views))
+    assert "the share of answers invented changes by +1.80 percentage points" in text
+    assert "the share of answers leaked changes by +0.10 percentage points" in text
+    assert "Forecast: 43.0 % at 2,000 days" in text
+    assert "No forecast for 2,000 and 5,000 days: the band spans 92 points or more" in text
+
+
+def test_the_header_has_silence_ceiling_and_both_rates() -> None:
+    text = str(render_header(REPORT))
+
+    assert "silence 25 · ceiling 85 · 67 % of the way (62 to 73)" in text
+    assert text.count('class="headline"') == 3
+    assert [text.index(word) for word in ("<h2>Score", "<h2>Invented", "<h2>Leaked")] == sorted(
+        text.index(word) for word in ("<h2>Score", "<h2>Invented", "<h2>Leaked")
+    )
+    without = str(render_header(REPORT.replace(header=REPORT.header.replace(bounds=None))))
+    assert "Silence and ceiling: not computed; run --adapter none" in without
+
+
+def test_a_system_like_silence_has_a_loud_notice() -> None:
+    bounds = REPORT.header.bounds
+    assert bounds is not None
+    equal = bounds.replace(gain=bounds.gain.replace(low=-0.1, high=0.1))
+    header = REPORT.header.replace(bounds=equal)
+
+    text = str(render_header(REPORT.replace(header=header)))
+
+    assert "cannot be told from a memory that knows nothing" in text
+    assert "NO BETTER THAN SILENCE" not in str(render_header(REPORT))
+
+
+def test_every_category_stands_between_silence_and_its_ceiling() -> None:
+    text = shown(render_categories(REPORT.heatmaps[0]))
+
+    assert text.count("<tr>") == 12
+    assert "the reader is the limit here, not the memory" in text
+    bare = REPORT.heatmaps[0].replace(total=HeatmapTotal(mean=REPORT.header.overall))
+    assert "silence" not in shown(render_categories(bare))

@@ -1,16 +1,17 @@
-"""Hallucination by category, over corpus size, beside recall, and by persona.
+"""Inventions and leaks by category, over corpus size, beside recall, and by persona.
 
-The rate is over judged answers. Recall is over all trials that count: a question not answered has
-no points.
+An answer that is not grounded is hallucinated: it is either *invented* or it *leaks*. Inventions are
+counted over judged answers, leaks over those in which a leak could be noticed. Recall is over all
+trials that count: a question not answered has no points.
 
-Recall *falls* if the whole 95 % interval of its slope is below zero; hallucination *rises* if the
+Recall *falls* if the whole 95 % interval of its slope is below zero; invention *rises* if the
 whole interval of its slope is above zero. Then the pattern is
 
-* pathological: recall falls and hallucination rises;
-* inventing: hallucination rises, and recall does not fall;
-* healthy: recall falls, hallucination does not rise, and the upper end of its slope is less than
-  half of what recall loses: most of what is lost is not made up;
-* unknown: recall falls, hallucination does not rise, and its upper end is not as low as that;
+* pathological: recall falls and invention rises;
+* inventing: invention rises, and recall does not fall;
+* healthy: recall falls, invention does not rise, and the upper end of its slope is less than
+  half of what recall loses: most of what is lost is not invented;
+* unknown: recall falls, invention does not rise, and its upper end is not as low as that;
 * steady: neither changes significantly, which does not prove that neither changes.
 
 Steady data are called something else about once in twenty.
@@ -19,6 +20,7 @@ Steady data are called something else about once in twenty.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import inf
 from typing import Final, Literal, NamedTuple
 
 from recall_bench.core.record import Record
@@ -27,41 +29,51 @@ from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
 from recall_bench.metrics.bootstrap import SEED, TemplateNames
 from recall_bench.metrics.estimate import Estimate, estimate_mean
-from recall_bench.metrics.trend import FAR_DAYS, Coefficient, Trend, estimate_trend
-from recall_bench.reporting.formats import format_delta
+from recall_bench.metrics.trend import (
+    FAR_DAYS,
+    Coefficient,
+    Prediction,
+    Trend,
+    estimate_trend,
+)
+from recall_bench.reporting.formats import format_delta, join_words
 from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 
 class HallucinationPattern(StrEnum):
-    """What happens to hallucination while recall changes with corpus size."""
+    """What happens to invention while recall changes with corpus size."""
 
     HEALTHY = "healthy"
-    """Recall falls, and hallucination does not rise with it."""
+    """Recall falls, and invention does not rise with it."""
     PATHOLOGICAL = "pathological"
-    """Recall falls and hallucination rises: what is lost is made up."""
+    """Recall falls and invention rises: what is lost is invented."""
     INVENTING = "inventing"
-    """Hallucination rises, and recall does not fall significantly."""
+    """Invention rises, and recall does not fall significantly."""
     STEADY = "steady"
     """Neither gets significantly worse. With few questions that says little."""
     UNKNOWN = "unknown"
     """There are not two sizes to compare, nothing was judged, or recall falls and it is unclear
-    whether hallucination rises with it."""
+    whether invention rises with it."""
 
 
 class CategoryRate(Record, frozen=True, kw_only=True):
-    """The rate of hallucination of one category."""
+    """The rates of one category."""
 
     name: str
     rate: Estimate | None
-    """None if no answer was judged."""
+    """Answers that are invented or leak; None if none was judged."""
     leaked: int = 0
     """Leaks in the rate: they are not grounded either."""
+    invention: Estimate | None = None
+    """Answers that are invented; None if none was judged."""
+    leak: Estimate | None = None
+    """Answers that leak, of those that could; None if none could."""
 
 
 class CheckpointRates(Record, frozen=True, kw_only=True):
-    """Recall beside hallucination at one checkpoint."""
+    """Recall beside inventions and leaks at one checkpoint."""
 
     checkpoint: str
     days: int
@@ -69,19 +81,28 @@ class CheckpointRates(Record, frozen=True, kw_only=True):
     recall: Estimate | None
     """Points for correctness and completeness, as a share of full marks."""
     hallucination: Estimate | None
+    """Both kinds together."""
+    invention: Estimate | None = None
+    leak: Estimate | None = None
 
 
 class RateCourse(Record, frozen=True, kw_only=True):
-    """Recall and hallucination over corpus size, of one persona or all."""
+    """Recall, inventions and leaks over corpus size, of one persona or all."""
 
     name: str | None
     """None for all personas together."""
     rate: Estimate | None
+    """Answers that are invented or leak."""
     leaked: int = 0
     """Leaks in the rate."""
+    invention: Estimate | None = None
+    leak: Estimate | None = None
+    """Of the answers that could."""
     moments: tuple[CheckpointRates, ...]
     hallucination: Trend | None
-    """Intercept, slope, and predictions for larger sizes."""
+    """Of both kinds together: intercept, slope, and predictions for larger sizes."""
+    inventions: Trend | None = None
+    leaks: Trend | None = None
     recall: Trend | None
     pattern: HallucinationPattern
     reason: str
@@ -99,53 +120,76 @@ class HallucinationViews(Record, frozen=True, kw_only=True):
 
 
 MAX_FABRICATED_SHARE: Final = 0.5
-"""A loss is healthy only if at most this share of it may be made up."""
+"""A loss is healthy only if at most this share of it may be invented."""
+
+MAX_FORECAST_SPAN: Final = 0.4
+"""A forecast with a wider band than this says nothing."""
 
 _LEVEL_CHANGE = 1e-9
 """A line that changes less than this is level."""
 
 
+def select_forecasts(line: Trend) -> tuple[tuple[Prediction, ...], str]:
+    """The predictions beyond what was measured that say something, and why there are no others."""
+    beyond = [each for each in line.predictions if each.is_beyond]
+    shown = tuple(each for each in beyond if _measure_span(each) <= MAX_FORECAST_SPAN)
+    silent = [each for each in beyond if each not in shown]
+    if not silent:
+        return shown, ""
+    sizes = join_words(f"{each.days:,.0f}" for each in silent)
+    narrowest = min(map(_measure_span, silent))
+    if narrowest == inf:
+        return shown, f"no forecast for {sizes} days: the line has no band"
+    return shown, f"no forecast for {sizes} days: the band spans {100 * narrowest:.0f} points" + (
+        " or more" if len(silent) > 1 else ""
+    )
+
+
+def _measure_span(each: Prediction) -> float:
+    return inf if each.low is None or each.high is None else each.high - each.low
+
+
 def detect_pattern(
-    recall: Trend | None, hallucination: Trend | None, rate: Estimate | None
+    recall: Trend | None, invention: Trend | None, rate: Estimate | None
 ) -> tuple[HallucinationPattern, str]:
     """The pattern of two lines over the same sizes, and the reason in a sentence."""
     if rate is None:
         return HallucinationPattern.UNKNOWN, "no answer was judged"
-    if recall is None or hallucination is None:
+    if recall is None or invention is None:
         return HallucinationPattern.UNKNOWN, "there are not two corpus sizes to compare"
-    if recall.slope.high is None or hallucination.slope.low is None:
+    if recall.slope.high is None or invention.slope.low is None:
         return (
             HallucinationPattern.UNKNOWN,
             "so few questions were asked that the slopes have no interval",
         )
     if _is_changing(recall, below=True):
-        return _explain_falling(recall, hallucination)
-    fall, rise = _format_slope(recall.slope), _format_slope(hallucination.slope)
-    if _is_changing(hallucination, below=False):
+        return _explain_falling(recall, invention)
+    fall, rise = _format_slope(recall.slope), _format_slope(invention.slope)
+    if _is_changing(invention, below=False):
         return HallucinationPattern.INVENTING, (
-            f"hallucination rises, {rise}, and recall does not fall significantly, "
+            f"invention rises, {rise}, and recall does not fall significantly, "
             f"{_format_slope(recall.slope, unit='')}"
         )
     return HallucinationPattern.STEADY, (
-        f"recall does not fall significantly, {fall}, nor does hallucination rise, "
-        f"{_format_slope(hallucination.slope, unit='')}; any change within these bounds fits the "
+        f"recall does not fall significantly, {fall}, nor does invention rise, "
+        f"{_format_slope(invention.slope, unit='')}; any change within these bounds fits the "
         "data"
     )
 
 
-def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[HallucinationPattern, str]:
+def _explain_falling(recall: Trend, invention: Trend) -> tuple[HallucinationPattern, str]:
     """The pattern if recall falls."""
-    fall, rise = -recall.slope.value, hallucination.slope.value
-    lost, made_up = _format_slope(recall.slope), _format_slope(hallucination.slope, unit="")
-    if _is_changing(hallucination, below=False):
+    fall, rise = -recall.slope.value, invention.slope.value
+    lost, invented = _format_slope(recall.slope), _format_slope(invention.slope, unit="")
+    if _is_changing(invention, below=False):
         return HallucinationPattern.PATHOLOGICAL, (
-            f"recall falls, {lost}, and hallucination rises, {made_up}: "
-            f"{100 * rise / fall:.0f} made up for every 100 points lost"
+            f"recall falls, {lost}, and invention rises, {invented}: "
+            f"{100 * rise / fall:.0f} invented for every 100 points lost"
         )
     # The steepest rise within the interval.
-    possible = max(hallucination.slope.high or 0.0, 0.0)
-    finding = f"recall falls, {lost}, and hallucination does not rise significantly, {made_up}"
-    share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
+    possible = max(invention.slope.high or 0.0, 0.0)
+    finding = f"recall falls, {lost}, and invention does not rise significantly, {invented}"
+    share = f"{100 * possible / fall:.0f} invented for every 100 points lost"
     if possible < MAX_FABRICATED_SHARE * fall:
         return HallucinationPattern.HEALTHY, f"{finding}: at most {share}, by the fall as measured"
     return HallucinationPattern.UNKNOWN, (
@@ -171,7 +215,7 @@ def _format_slope(slope: Coefficient, *, unit: str = " points of 100 in 100 days
 
 
 FIRST_CATEGORIES: Final = ("negative-recall", "synthesis")
-"""Where hallucination is likeliest."""
+"""Where invention is likeliest."""
 
 VIEW_RESAMPLES: Final = 2000
 """With another seed an end of an interval moves by 3 % of half its width."""
@@ -226,6 +270,9 @@ class _TrialSample(NamedTuple):
     days: int
     recall: float | None
     made_up: float | None
+    """Invented or leaked."""
+    invented: float | None
+    leaked: float | None
     is_leak: bool
     is_missing: bool
 
@@ -242,6 +289,8 @@ def _sample_trial(row: TrialRow) -> _TrialSample:
         days=row.cutoff,
         recall=score_recall(row),
         made_up=None if made_up is None else float(made_up),
+        invented=None if row.is_invention is None else float(row.is_invention),
+        leaked=None if row.leaked is None else float(row.leaked),
         is_leak=bool(made_up and row.leaked),
         is_missing=row.state not in _COUNTED_STATES,
     )
@@ -258,7 +307,7 @@ class _SampleColumns(NamedTuple):
 
 
 def _collect_values(
-    samples: Iterable[_TrialSample], figure: Literal["recall", "made_up"]
+    samples: Iterable[_TrialSample], figure: Literal["recall", "made_up", "invented", "leaked"]
 ) -> _SampleColumns:
     known = [(value, each) for each in samples if (value := getattr(each, figure)) is not None]
     return _SampleColumns(
@@ -313,28 +362,37 @@ class _ViewBuilder:
                 name=name,
                 rate=self.estimate_mean(_collect_values(groups[name], "made_up"), groups[name]),
                 leaked=sum(sample.is_leak for sample in groups[name]),
+                invention=self._estimate_point(
+                    _collect_values(groups[name], "invented"), groups[name]
+                ),
+                leak=self._estimate_point(_collect_values(groups[name], "leaked"), ()),
             )
             for name in order
         )
 
     def build_course(self, name: str | None, samples: Sequence[_TrialSample]) -> RateCourse:
         made_up = _collect_values(samples, "made_up")
+        invented, leaked = _collect_values(samples, "invented"), _collect_values(samples, "leaked")
         # The headline is resampled as often as in other reports.
         headline = self if name is not None else replace(self, resamples=self.headline)
         rate = headline.estimate_mean(made_up, samples)
         groups = group_by(samples, lambda sample: sample.checkpoint)
         # At one checkpoint, sizes differ only between stories.
         grows = len(groups) > 1
-        hallucination = self._fit_line(made_up) if grows else None
+        inventions = self._fit_line(invented) if grows else None
         recall = self._fit_line(_collect_values(samples, "recall")) if grows else None
-        pattern, reason = detect_pattern(recall, hallucination, rate)
+        pattern, reason = detect_pattern(recall, inventions, rate)
         moments = (self._build_moment(label, asked) for label, asked in groups.items())
         return RateCourse(
             name=name,
             rate=rate,
             leaked=sum(sample.is_leak for sample in samples),
+            invention=headline.estimate_mean(invented, samples),
+            leak=headline.estimate_mean(leaked, ()),
             moments=tuple(sorted(moments, key=lambda moment: moment.days)),
-            hallucination=hallucination,
+            hallucination=self._fit_line(made_up) if grows else None,
+            inventions=inventions,
+            leaks=self._fit_line(leaked) if grows else None,
             recall=recall,
             pattern=pattern,
             reason=reason,
@@ -346,6 +404,8 @@ class _ViewBuilder:
             days=max(sample.days for sample in samples),
             recall=self._estimate_point(_collect_values(samples, "recall"), samples),
             hallucination=self._estimate_point(_collect_values(samples, "made_up"), samples),
+            invention=self._estimate_point(_collect_values(samples, "invented"), samples),
+            leak=self._estimate_point(_collect_values(samples, "leaked"), ()),
         )
 
     def _estimate_point(

@@ -7,7 +7,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.trend import Coefficient
 from recall_bench.reporting import formats
 from recall_bench.reporting.charts.theme import NOTE_SIZE
-from recall_bench.reporting.formats import format_number, format_sentence, format_slope
+from recall_bench.reporting.formats import OF_100, format_number, format_sentence, format_slope
 from recall_bench.reporting.pictures import wrap_lines
 
 MAX_NAME_LENGTH = 34
@@ -70,11 +70,19 @@ def format_share_interval(value: float, low: float | None, high: float | None) -
     return format_share(value) + format_span(low, high, scale=100, digits=digits)
 
 
+def scale_score(estimate: Estimate | None) -> Estimate | None:
+    """Mean marks of 6 as points of 100."""
+    if estimate is None:
+        return None
+    low, high = (None if end is None else end * OF_100 for end in (estimate.low, estimate.high))
+    return estimate.replace(value=estimate.value * OF_100, low=low, high=high)
+
+
 def format_score(estimate: Estimate | None) -> str:
-    """Points with their interval in brackets."""
+    """Points of 100 with their interval in brackets."""
     if estimate is None:
         return "not measured"
-    return f"{estimate.value:.2f}" + format_span(estimate.low, estimate.high, digits=2)
+    return f"{estimate.value:.0f}" + format_span(estimate.low, estimate.high)
 
 
 def format_span(low: float | None, high: float | None, *, scale: float = 1, digits: int = 0) -> str:

@@ -7,7 +7,6 @@ from math import log
 
 from recall_bench.core.plan import FULL
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.analyses.cost_units import (
     MEASURE_UNITS,
     CostUnit,
@@ -233,6 +232,7 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
 
     None if no run costs anything.
     """
+    pareto = _scale_scores(pareto)
     if not any(each.cost for each in pareto.contenders):
         return None
     spoken, axis = _MEASURE_NAMES[pareto.measure]
@@ -240,10 +240,7 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
     title = f"Score against {spoken}"
     level = chart_text.format_level([each.score for each in pareto.contenders])
     notes = [
-        (
-            f"Mean points of {FULL_MARKS} with {level} intervals. The line joins the highest "
-            "scores at each cost."
-        )
+        (f"Points of 100 with {level} intervals. The line joins the highest scores at each cost.")
     ]
     beaten = [each for each in pareto.contenders if each.dominated_by]
     if beaten:
@@ -272,6 +269,18 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
     )
 
 
+def _scale_scores(pareto: Pareto) -> Pareto:
+    """The same with scores in points of 100."""
+    return pareto.replace(
+        contenders=tuple(
+            each
+            if (score := chart_text.scale_score(each.score)) is None
+            else each.replace(score=score)
+            for each in pareto.contenders
+        )
+    )
+
+
 def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
     runs = pareto.contenders
     shown, factor = choose_unit(MEASURE_UNITS[pareto.measure], max(each.cost for each in runs))
@@ -284,9 +293,7 @@ def _draw_pareto(pareto: Pareto, axis: str) -> list[ChartLayer]:
         build_quantity_axis(
             scale, least, most, is_log=logarithmic, ticks=ticks, form=NUMBER_FORMAT
         ),
-        build_quantity_axis(
-            f"Mean score (of {FULL_MARKS} points)", 0, FULL_MARKS, ticks=range(FULL_MARKS + 1)
-        ),
+        build_quantity_axis("Score (points of 100)", 0, 100, ticks=(0, 20, 40, 60, 80, 100)),
     )
     rows = [
         {
@@ -348,7 +355,7 @@ def _draw_labels(
             LabelSpot(
                 text=str(row["run"]),
                 x=part * _PARETO_WIDTH,
-                y=(1 - y / FULL_MARKS) * _PARETO_HEIGHT,
+                y=(1 - y / 100) * _PARETO_HEIGHT,
             )
         )
     best = [spot for spot, row in zip(spots, rows, strict=True) if row["dominated by"] == "none"]

@@ -9,7 +9,7 @@ from recall_bench.reporting.charts.failure_charts import plot_failures, plot_fai
 from recall_bench.reporting.charts.hallucination_charts import (
     plot_category_rates,
     plot_persona_rates,
-    plot_rate_over_size,
+    plot_rates_over_size,
     plot_recall_against_rate,
 )
 from recall_bench.reporting.charts.plane import Chart
@@ -26,7 +26,7 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
     found = [
         plot_categories(report),
         plot_category_rates(invented),
-        plot_rate_over_size(invented.overall),
+        *plot_rates_over_size(invented.overall),
         plot_recall_against_rate(invented.overall),
         plot_persona_rates(invented),
         plot_cohorts(report.degradation),

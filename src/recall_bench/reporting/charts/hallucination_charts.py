@@ -1,8 +1,9 @@
-"""Hallucination by category and persona, over corpus size, and against recall."""
+"""Inventions by category and persona, both rates over corpus size, and recall against invention."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
+from typing import NamedTuple
 
 from recall_bench.core.plan import FULL
 from recall_bench.metrics.estimate import Estimate
@@ -11,6 +12,7 @@ from recall_bench.reporting.analyses.hallucination import (
     CheckpointRates,
     HallucinationViews,
     RateCourse,
+    select_forecasts,
 )
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.curves import MANY_CHECKPOINTS
@@ -30,8 +32,10 @@ from recall_bench.reporting.charts.plane import (
     build_view,
     place_value,
 )
+from recall_bench.reporting.formats import format_sentence
 
-_RATE_TITLE = "Answers that hallucinate (% of judged)"
+_RATE_TITLE = "Answers that are invented (% of judged)"
+_LEAK_TITLE = "Answers that leak (% of those that could)"
 _BAR_STEP = 26.0
 """The height of one bar and the gap below it."""
 
@@ -101,17 +105,22 @@ def _build_bar_row(bar: RateBar, rate: Estimate) -> dict[str, object]:
 
 
 def plot_category_rates(views: HallucinationViews) -> Chart | None:
-    """One bar a category, the likeliest to hallucinate first."""
+    """One bar a category, the likeliest to invent first."""
     names = chart_text.rename_duplicates(
         [chart_text.format_slug(each.name) for each in views.categories]
     )
     bars = [
-        RateBar(name=name, rate=each.rate, said=chart_text.format_rate(each.rate), is_first=True)
+        RateBar(
+            name=name,
+            rate=each.invention,
+            said=chart_text.format_rate(each.invention),
+            is_first=True,
+        )
         for name, each in zip(names, views.categories, strict=True)
     ]
     note = (
-        f"Share of judged answers that state something made up, with {_format_level(bars)} "
-        "intervals. Negative recall and synthesis, which tempt most to invent, come first."
+        f"Share of judged answers that are invented, with {_format_level(bars)} intervals; leaks are "
+        "counted apart. Negative recall and synthesis, which tempt most to invent, come first."
     )
     return _plot_bars("category", bars, note)
 
@@ -125,8 +134,8 @@ def plot_persona_rates(views: HallucinationViews) -> Chart | None:
     bars = [
         RateBar(
             name=name,
-            rate=each.rate,
-            said=f"{chart_text.format_rate(each.rate)} · {each.pattern}",
+            rate=each.invention,
+            said=f"{chart_text.format_rate(each.invention)} · {each.pattern}",
             is_first=each.name is None,
         )
         for name, each in zip(names, courses, strict=True)
@@ -148,14 +157,14 @@ def _plot_bars(
     """A chart of bars, with further columns of its table; None if no answer was judged."""
     if not any(bar.rate for bar in bars):
         return None
-    title = f"Hallucination by {by}"
+    title = f"Invented, by {by}"
     said = "; ".join(f"{bar.name.lower()} {bar.said}" for bar in bars)
     body = build_view(_draw_bars(bars), _BAR_STEP * len(bars))
     return Chart(
         name=f"hallucination-by-{by}",
         section="hallucination",
         title=title,
-        summary=f"Answers that hallucinate, by {by}: {said}.",
+        summary=f"Answers that are invented, by {by}: {said}.",
         spec=build_chart_spec(title, [note], body),
         columns=(by, "rate", "low", "high", "trials", *others),
         rows=tuple(
@@ -172,22 +181,56 @@ def _plot_bars(
 _OUTLOOK_HEIGHT, _MEASURED_WIDTH, _BEYOND_WIDTH = 270.0, 420.0, 200.0
 
 
-def plot_rate_over_size(course: RateCourse) -> Chart | None:
-    """Measured rates with their trend, and beside them its predictions for larger sizes."""
-    rows = [_build_measured_row(each) for each in course.moments if each.days < FULL]
+class RateCurve(NamedTuple):
+    """One rate over corpus size."""
+
+    name: str
+    """Of the chart."""
+    title: str
+    axis: str
+    rates: Sequence[tuple[CheckpointRates, Estimate | None]]
+    trend: Trend | None
+
+
+def plot_rates_over_size(course: RateCourse) -> Iterator[Chart | None]:
+    """Inventions and leaks, each with its trend; None where nothing was measured."""
+    moments = [each for each in course.moments if each.days < FULL]
+    inventions = [(each, each.invention) for each in moments]
+    leaks = [(each, each.leak) for each in moments]
+    yield _plot_curve(
+        RateCurve(
+            "hallucination-over-size",
+            "Invented, over corpus size",
+            _RATE_TITLE,
+            inventions,
+            course.inventions,
+        )
+    )
+    yield _plot_curve(
+        RateCurve("leaks-over-size", "Leaked, over corpus size", _LEAK_TITLE, leaks, course.leaks)
+    )
+
+
+def _plot_curve(curve: RateCurve) -> Chart | None:
+    """Measured rates with their trend, and beside them its forecasts for larger sizes."""
+    rows = [_build_measured_row(*each) for each in curve.rates]
     known = [row for row in rows if row["y"] is not None]
     if not known:
         return None
-    trend = course.hallucination
-    far = [] if trend is None else [each for each in trend.predictions if each.is_beyond]
-    title = "Hallucination over corpus size"
+    trend = curve.trend
+    far, missing = ((), "") if trend is None else select_forecasts(trend)
+    shown = [
+        each
+        for each in (() if trend is None else trend.predictions)
+        if not each.is_beyond or each in far
+    ]
     return Chart(
-        name="hallucination-over-size",
+        name=curve.name,
         section="hallucination",
-        title=title,
-        summary=_summarise_outlook(trend, far),
+        title=curve.title,
+        summary=_summarise_outlook(curve, far, missing),
         spec=build_chart_spec(
-            title, _list_outlook_notes(course, far), _build_views(known, trend, far)
+            curve.title, _list_outlook_notes(curve, far, missing), _build_views(curve, known, shown)
         ),
         columns=("size", "days", "rate", "low", "high", "kind"),
         rows=(
@@ -204,14 +247,13 @@ def plot_rate_over_size(course: RateCourse) -> Chart | None:
                     each.high,
                     _describe_kind(each),
                 )
-                for each in (() if trend is None else trend.predictions)
+                for each in shown
             ),
         ),
     )
 
 
-def _build_measured_row(moment: CheckpointRates) -> dict[str, object]:
-    rate = moment.hallucination
+def _build_measured_row(moment: CheckpointRates, rate: Estimate | None) -> dict[str, object]:
     return {
         "x": moment.days,
         **place_value(None if rate is None else rate.value, rate),
@@ -222,12 +264,12 @@ def _build_measured_row(moment: CheckpointRates) -> dict[str, object]:
 
 
 def _build_views(
-    known: Sequence[dict[str, object]], trend: Trend | None, far: Sequence[Prediction]
+    curve: RateCurve, known: Sequence[dict[str, object]], shown: Sequence[Prediction]
 ) -> dict[str, object]:
-    said = () if trend is None else trend.predictions
-    highs = [row["high"] or row["y"] for row in known] + [each.high or each.value for each in said]
+    trend, far = curve.trend, [each for each in shown if each.is_beyond]
+    highs = [row["high"] or row["y"] for row in known] + [each.high or each.value for each in shown]
     top = choose_top([float(str(each)) for each in highs])
-    rates = build_quantity_axis(_RATE_TITLE, 0, top, form=PERCENT_FORMAT)
+    rates = build_quantity_axis(curve.axis, 0, top, form=PERCENT_FORMAT)
     last = max(float(str(row["x"])) for row in known)
     plane = ChartPlane(build_quantity_axis("Days of history", 0, last, has_grid=False), rates)
     panels = [
@@ -321,34 +363,35 @@ def _build_beyond_panel(far: Sequence[Prediction], top: float) -> ChartPanel:
     )
 
 
-def _list_outlook_notes(course: RateCourse, far: Sequence[Prediction]) -> list[str]:
-    shown = chart_text.format_level([each.hallucination for each in course.moments])
+def _list_outlook_notes(curve: RateCurve, far: Sequence[Prediction], missing: str) -> list[str]:
+    level = chart_text.format_level([rate for _, rate in curve.rates])
     notes = [
         (
-            f"Share of judged answers at each checkpoint with {shown} intervals, and a straight "
-            "line by least squares over trials."
+            f"Share at each checkpoint with {level} intervals, and a straight line by least squares "
+            "over trials."
         ),
     ]
     if any(each.is_clipped for each in far):
         notes.append(
             "† the line or its band left what is possible there, and is cut at 0 or 100 %."
         )
-    return notes
+    return [*notes, format_sentence(missing)] if missing else notes
 
 
-def _summarise_outlook(trend: Trend | None, far: Sequence[Prediction]) -> str:
+def _summarise_outlook(curve: RateCurve, far: Sequence[Prediction], missing: str) -> str:
+    trend = curve.trend
     if trend is None:
-        return "Hallucination was measured at one corpus size only, so there is no line."
+        return f"{curve.title}: measured at one corpus size only, so there is no line."
     start = trend.intercept
     said = (
-        "Hallucination starts at "
+        f"{curve.title}: it starts at "
         f"{chart_text.format_share_interval(start.value, start.low, start.high)} and "
         f"changes by {chart_text.format_change(trend.slope, scale=100, unit=' points of 100')}."
     )
     for each in far:
         size, rate = _format_size(each), _format_rate(each)
         said += f" At {size} days, {_describe_kind(each)}, the line says {rate}."
-    return said
+    return f"{said} {format_sentence(missing)}" if missing else said
 
 
 def _format_rate(each: Prediction) -> str:
@@ -369,20 +412,20 @@ _DOT_RADIUS = 5.0
 _AXIS_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 _PathPoint = tuple[CheckpointRates, Estimate, Estimate]
-"""A checkpoint with its recall and its rate of hallucination."""
+"""A checkpoint with its recall and its rate of invention."""
 _AxisEnds = tuple[float, float]
 
 
 def plot_recall_against_rate(course: RateCourse) -> Chart | None:
     """The path from the first checkpoint to the last; None for fewer than two."""
     known = [
-        (each, each.recall, each.hallucination)
+        (each, each.recall, each.invention)
         for each in sorted(course.moments, key=lambda each: each.days)
-        if each.recall is not None and each.hallucination is not None
+        if each.recall is not None and each.invention is not None
     ]
     if len(known) < 2:
         return None
-    title = f"Recall against hallucination: {course.pattern}"
+    title = f"Recall against invention: {course.pattern}"
     means = [recall for _, recall, _ in known]
     notes = (
         chart_text.format_reason(course.reason),
@@ -399,7 +442,7 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
         spec=build_chart_spec(title, notes, build_view(_draw_path(known), _PATH_HEIGHT)),
         columns=(
             *("checkpoint", "days", "recall", "recall low", "recall high"),
-            *("hallucination", "hallucination low", "hallucination high"),
+            *("invented", "invented low", "invented high"),
         ),
         rows=tuple(
             (
@@ -417,9 +460,9 @@ def _summarise_path(first: CheckpointRates, last: CheckpointRates) -> str:
     return (
         f"From {chart_text.trim_name(first.checkpoint)} to {chart_text.trim_name(last.checkpoint)} "
         f"recall goes from {chart_text.format_rate(first.recall)} to "
-        f"{chart_text.format_rate(last.recall)} and hallucination from "
-        f"{chart_text.format_rate(first.hallucination)} to "
-        f"{chart_text.format_rate(last.hallucination)}."
+        f"{chart_text.format_rate(last.recall)} and invention from "
+        f"{chart_text.format_rate(first.invention)} to "
+        f"{chart_text.format_rate(last.invention)}."
     )
 
 
@@ -438,7 +481,7 @@ def _draw_path(known: Sequence[_PathPoint]) -> list[ChartLayer]:
             "days": moment.days,
             "checkpoint": _trim_checkpoint(moment),
             "recall": chart_text.format_rate(recall),
-            "hallucination": chart_text.format_rate(rate),
+            "invented": chart_text.format_rate(rate),
         }
         for moment, recall, rate in known
     ]
@@ -455,7 +498,7 @@ def _draw_path(known: Sequence[_PathPoint]) -> list[ChartLayer]:
     size = 70 if len(rows) <= MANY_CHECKPOINTS else 34
     days = {"field": "days", "type": "quantitative"}
     shade = {**days, "scale": {"range": "ramp"}, "legend": None}
-    tells = ("checkpoint", "recall", "hallucination")
+    tells = ("checkpoint", "recall", "invented")
     return [
         *plane.draw_marks("line", "context", rows, order=days),
         *plane.draw_marks("rule", "score-thin", recalls),

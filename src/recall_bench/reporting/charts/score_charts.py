@@ -1,9 +1,9 @@
 """Scores over corpus size: by category, and of mixed and fixed questions."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from recall_bench.core.plan import FULL
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.degradation import CurvePoint, Degradation
 from recall_bench.reporting.charts import chart_text
@@ -18,13 +18,29 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
-from recall_bench.reporting.formats import format_quantity, join_words
+from recall_bench.reporting.formats import OF_100, format_quantity, join_words
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
+from recall_bench.runs.score_ranges import ScoreRange
 
 _PANEL_COLUMNS = 4
 _PANEL_WIDTH, _PANEL_HEIGHT = 158.0, 104.0
 _ALL_CATEGORIES = "All categories"
+_BEST = 100.0
+_TICKS = (0, 20, 40, 60, 80, 100)
+
+
+class CategoryCurve(NamedTuple):
+    """One category over corpus size, in points of 100."""
+
+    name: str
+    steps: list[CurveStep]
+    bounds: ScoreRange | None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any checkpoint has a mean."""
+        return any(step.mean for step in self.steps)
 
 
 def plot_categories(report: RunReport) -> Chart | None:
@@ -34,26 +50,33 @@ def plot_categories(report: RunReport) -> Chart | None:
     heatmap = report.heatmaps[0]
     days = map_days(report)
     curves = [
-        (_ALL_CATEGORIES, _list_cell_steps(heatmap, heatmap.overall, days)),
+        CategoryCurve(
+            _ALL_CATEGORIES, _list_cell_steps(heatmap, heatmap.overall, days), heatmap.total.bounds
+        ),
         *(
-            (chart_text.format_slug(row.category), _list_cell_steps(heatmap, row.cells, days))
+            CategoryCurve(
+                chart_text.format_slug(row.category),
+                _list_cell_steps(heatmap, row.cells, days),
+                row.total.bounds,
+            )
             for row in heatmap.rows
         ),
     ]
-    drawn = [(name, steps) for name, steps in curves if any(step.mean for step in steps)]
+    drawn = [curve for curve in curves if curve.is_measured]
     if not drawn:
         return None
-    missing = [name for name, steps in curves if not any(step.mean for step in steps)]
-    means = [step.mean for _, steps in drawn for step in steps]
+    missing = [curve.name for curve in curves if not curve.is_measured]
+    means = [step.mean for curve in drawn for step in curve.steps]
     title = "Score by category over corpus size"
     notes = (
         (
-            f"Mean points of {FULL_MARKS} at each checkpoint, with "
-            f"{chart_text.format_level(means)} intervals; a line breaks where nothing was measured."
+            f"Points of 100 at each checkpoint, with {chart_text.format_level(means)} intervals; a "
+            "line breaks where nothing was measured."
+            + (" Dashed: silence below, the ceiling above." if heatmap.total.bounds else "")
         ),
         _describe_absent(missing, heatmap, days),
     )
-    last = max(step.days for _, steps in drawn for step in steps)
+    last = max(step.days for curve in drawn for step in curve.steps)
     return Chart(
         name="category-curves",
         section="categories",
@@ -61,7 +84,7 @@ def plot_categories(report: RunReport) -> Chart | None:
         summary=_summarise_categories(drawn),
         spec=build_chart_spec(title, notes, build_grid(_build_panels(drawn, last), _PANEL_COLUMNS)),
         columns=("category", "checkpoint", "days", "mean", "low", "high", "trials"),
-        rows=tuple(_build_row(name, step) for name, steps in drawn for step in steps),
+        rows=tuple(_build_row(curve.name, step) for curve in drawn for step in curve.steps),
     )
 
 
@@ -69,30 +92,48 @@ def _list_cell_steps(
     heatmap: Heatmap, cells: Sequence[HeatmapCell], days: dict[str, int]
 ) -> list[CurveStep]:
     return [
-        CurveStep(checkpoint=column.label, days=days[column.label], mean=cell.mean)
+        CurveStep(
+            checkpoint=column.label,
+            days=days[column.label],
+            mean=chart_text.scale_score(cell.mean),
+        )
         for column, cell in zip(heatmap.columns, cells, strict=True)
         if column.label in days
     ]
 
 
-def _build_panels(drawn: Sequence[tuple[str, list[CurveStep]]], last: float) -> list[ChartPanel]:
+def _build_panels(drawn: Sequence[CategoryCurve], last: float) -> list[ChartPanel]:
     panels = []
-    for number, (name, steps) in enumerate(drawn):
+    for number, (name, steps, bounds) in enumerate(drawn):
         is_low = number + _PANEL_COLUMNS >= len(drawn)
         plane = ChartPlane(
             build_quantity_axis(
                 "Days of history", 0, last, ticks=3, has_grid=False, is_bare=not is_low
             ),
             build_quantity_axis(
-                None, 0, FULL_MARKS, ticks=(0, 2, 4, 6), is_bare=bool(number % _PANEL_COLUMNS)
+                None, 0, _BEST, ticks=(0, 25, 50, 75, 100), is_bare=bool(number % _PANEL_COLUMNS)
             ),
         )
         role = "other" if name == _ALL_CATEGORIES else "score"
-        layers = draw_curve(plane, steps, role, chart_text.format_score)
+        layers = [
+            *_draw_bounds(plane, bounds),
+            *draw_curve(plane, steps, role, chart_text.format_score),
+        ]
         panels.append(
             ChartPanel(title=name, layers=layers, width=_PANEL_WIDTH, height=_PANEL_HEIGHT)
         )
     return panels
+
+
+def _draw_bounds(plane: ChartPlane, bounds: ScoreRange | None) -> list[ChartLayer]:
+    """Silence and ceiling as lines over the whole width."""
+    found = [] if bounds is None else [("silence", bounds.floor), ("ceiling", bounds.ceiling)]
+    lines = [
+        {"y": marks * OF_100, "bound": f"{name} {marks * OF_100:.0f}"}
+        for name, marks in found
+        if marks is not None
+    ]
+    return plane.draw_marks("rule", "reference", lines, tells=("bound",))
 
 
 def _describe_absent(missing: Sequence[str], heatmap: Heatmap, days: dict[str, int]) -> str:
@@ -105,14 +146,14 @@ def _describe_absent(missing: Sequence[str], heatmap: Heatmap, days: dict[str, i
     return said.strip()
 
 
-def _summarise_categories(drawn: Sequence[tuple[str, list[CurveStep]]]) -> str:
-    known = [(name, [step for step in steps if step.mean is not None]) for name, steps in drawn]
+def _summarise_categories(drawn: Sequence[CategoryCurve]) -> str:
+    known = [(name, [step for step in steps if step.mean is not None]) for name, steps, _ in drawn]
     ends = [
         f"{name.lower()} from {chart_text.format_score(steps[0].mean)} at {steps[0].days:,.0f} "
         f"days to {chart_text.format_score(steps[-1].mean)} at {steps[-1].days:,.0f}"
         for name, steps in known
     ]
-    return f"Mean score of {FULL_MARKS} with intervals: {'; '.join(ends)}."
+    return f"Score in points of 100 with intervals: {'; '.join(ends)}."
 
 
 def _build_row(name: str, step: CurveStep) -> tuple[object, ...]:
@@ -121,7 +162,7 @@ def _build_row(name: str, step: CurveStep) -> tuple[object, ...]:
 
 
 _COHORT_HEIGHT = 300.0
-_LABEL_DISTANCE = 0.4
+_LABEL_DISTANCE = 7.0
 """The least distance of two labels, in points of a score."""
 
 
@@ -134,16 +175,14 @@ def plot_cohorts(views: Degradation) -> Chart | None:
     means = [step.mean for step in (*mixed, *fixed)]
     notes = [
         (
-            f"Mean points of {FULL_MARKS} with {chart_text.format_level(means)} intervals. Mixed: "
+            f"Points of 100 with {chart_text.format_level(means)} intervals. Mixed: "
             "all questions asked at a checkpoint, which change from one to the next."
         ),
         _describe_cohort(views),
     ]
     plane = ChartPlane(
         build_quantity_axis("Days of history", 0, max(step.days for step in (*mixed, *fixed))),
-        build_quantity_axis(
-            f"Mean score (of {FULL_MARKS} points)", 0, FULL_MARKS, ticks=range(FULL_MARKS + 1)
-        ),
+        build_quantity_axis("Score (points of 100)", 0, _BEST, ticks=_TICKS),
     )
     curves = [
         *draw_curve(plane, mixed, "score", chart_text.format_score),
@@ -172,7 +211,9 @@ def _is_line(layer: ChartLayer) -> bool:
 
 def _list_point_steps(points: Sequence[CurvePoint]) -> list[CurveStep]:
     return [
-        CurveStep(checkpoint=each.checkpoint, days=each.days, mean=each.mean)
+        CurveStep(
+            checkpoint=each.checkpoint, days=each.days, mean=chart_text.scale_score(each.mean)
+        )
         for each in points
         if each.days < FULL
     ]
@@ -190,7 +231,7 @@ def _label_curves(
     heights = [height for _, _, height in known]
     are_beside = len({days for _, days, _ in known}) == 1
     if len(heights) == 2 and are_beside and heights[1] - heights[0] < _LABEL_DISTANCE:
-        middle = min(max(sum(heights) / 2, _LABEL_DISTANCE), FULL_MARKS - _LABEL_DISTANCE)
+        middle = min(max(sum(heights) / 2, _LABEL_DISTANCE), _BEST - _LABEL_DISTANCE)
         heights = [middle - _LABEL_DISTANCE / 2, middle + _LABEL_DISTANCE / 2]
     layers: list[ChartLayer] = []
     last = max(days for _, days, _ in known)
@@ -235,4 +276,4 @@ def _summarise_cohorts(
 def _format_trend(trend: Trend | None) -> str:
     if trend is None:
         return ""
-    return f", {chart_text.format_change(trend.slope, scale=1, unit=' points')}"
+    return f", {chart_text.format_change(trend.slope, scale=OF_100, unit=' points of 100')}"

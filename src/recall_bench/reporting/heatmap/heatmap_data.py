@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from recall_bench.core.memory import Asker
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, IntervalMethod
 from recall_bench.reporting.formats import OF_100, format_card
-from recall_bench.reporting.headlines import describe_headline
+from recall_bench.reporting.headlines import INVENTED, LEAKED, describe_headline
 from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import (
@@ -18,10 +18,6 @@ from recall_bench.runs.summary import (
     Summary,
     summarise,
 )
-
-INVENTED: Final = "invented"
-LEAKED: Final = "leaked"
-UNGROUNDED: Final = "invented or leaked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

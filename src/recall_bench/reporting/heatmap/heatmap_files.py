@@ -15,11 +15,8 @@ from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
 from recall_bench.reporting.formats import OF_100
-from recall_bench.reporting.headlines import describe_headline
+from recall_bench.reporting.headlines import INVENTED, LEAKED, UNGROUNDED, describe_headline
 from recall_bench.reporting.heatmap.heatmap_data import (
-    INVENTED,
-    LEAKED,
-    UNGROUNDED,
     HeatmapCaption,
     HeatmapData,
     PictureCell,

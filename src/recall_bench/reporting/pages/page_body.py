@@ -3,20 +3,30 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.core.plain_text import NO_DATA
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
 from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from recall_bench.reporting.formats import (
+    OF_100,
     format_basis,
     format_bounds,
+    format_number,
     format_of_100,
     format_sentence,
     format_share,
 )
+from recall_bench.reporting.headlines import (
+    INVENTED,
+    LEAKED,
+    NO_BOUNDS,
+    describe_doubt,
+    describe_place,
+)
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.pages.page_sections import (
     render_canaries,
+    render_categories,
     render_costs,
     render_degradation,
     render_failures,
@@ -77,7 +87,7 @@ _METHOD_NOTES = {
 
 
 def render_header(report: RunReport) -> Markup:
-    """Title, notices, the two headline figures, and the facts."""
+    """Title, notices, the headline figures, and the facts."""
     header = report.header
     return make_element(
         "header",
@@ -92,8 +102,14 @@ def render_header(report: RunReport) -> Markup:
         *_render_notices(header),
         make_element(
             "div",
-            _render_headline("Score", header.overall, best=FULL_MARKS, is_share=False),
-            _render_headline("Made up", header.hallucination, best=1, is_share=True),
+            _render_score(header),
+            _render_headline("Invented", header.invented, unit="% of judged answers"),
+            _render_headline(
+                "Leaked",
+                header.leaked,
+                unit="% of answers that could leak",
+                missing="No answer could leak.",
+            ),
             class_="headlines",
         ),
         _render_facts(header),
@@ -109,14 +125,15 @@ def render_noscript(report: RunReport) -> Markup:
             make_element("td", column.label),
             make_element("td", format_of_100(overall.mean)),
             make_element("td", format_share(invented.mean)),
+            make_element("td", format_share(leaked.mean)),
         )
         for heatmap in report.heatmaps[:1]
-        for column, overall, invented in zip(
-            heatmap.columns, heatmap.overall, heatmap.hallucination, strict=True
+        for column, overall, invented, leaked in zip(
+            heatmap.columns, heatmap.overall, heatmap.invented, heatmap.leaked, strict=True
         )
     ]
     head = make_element(
-        "tr", *(make_element("th", name) for name in ("checkpoint", "score", "made up"))
+        "tr", *(make_element("th", name) for name in ("checkpoint", "score", INVENTED, LEAKED))
     )
     return make_element(
         "noscript",
@@ -140,6 +157,12 @@ def _render_notices(header: ReportHeader) -> Iterator[Markup]:
         )
     if header.status is not RunStatus.VALID:
         yield _render_notice(header.status.value.upper(), format_sentence(header.reason))
+    if doubt := describe_doubt(header.bounds):
+        yield _render_notice(
+            "NO BETTER THAN SILENCE",
+            f"{format_sentence(f'{header.system} {doubt}')} Its score lies at that of silence or "
+            "below, on the same questions.",
+        )
     for notice in header.notices:
         yield _render_notice("Notice", notice, is_loud=False)
 
@@ -155,16 +178,47 @@ def _render_notice(label: str, text: str, *, is_loud: bool = True) -> Markup:
     )
 
 
-def _render_headline(label: str, found: Estimate | None, *, best: float, is_share: bool) -> Markup:
+def _render_score(header: ReportHeader) -> Markup:
+    """The score, with silence and the ceiling on its bar and in words."""
+    bounds = header.bounds
+    if bounds is None:
+        words = "" if header.is_stub else f"Silence and ceiling: {NO_BOUNDS}."
+        return _render_headline("Score", header.overall, unit="of 100", scale=OF_100, below=words)
+    marks = [("silence", bounds.floor), ("ceiling", bounds.ceiling)]
+    ticks = [(name, value * OF_100) for name, value in marks if value is not None]
+    place = describe_place(bounds)
+    where = "" if place == NO_DATA else _describe_way(place)
+    words = " · ".join([*(f"{name} {value:.0f}" for name, value in ticks), *filter(None, [where])])
+    return _render_headline(
+        "Score", header.overall, unit="of 100", scale=OF_100, ticks=ticks, below=words
+    )
+
+
+def _describe_way(place: str) -> str:
+    value, percent, ends = place.partition(" %")
+    return f"{value}{percent} of the way{ends}" if percent else place
+
+
+def _render_headline(
+    label: str,
+    found: Estimate | None,
+    *,
+    unit: str,
+    scale: float = 100,
+    ticks: Sequence[tuple[str, float]] = (),
+    below: str = "",
+    missing: str = "Nothing was judged.",
+) -> Markup:
+    """One figure with its interval; `scale` makes its value a number of 100."""
     if found is None:
         return make_element(
             "div",
             make_element("h2", label),
             make_element("p", "–", class_="figure"),
-            make_element("p", "Nothing was judged.", class_="basis"),
+            make_element("p", missing, class_="basis"),
             class_="headline",
         )
-    digits, unit, scale = (1, " %", 100) if is_share else (2, f" of {best:g}", 1)
+    digits = 0 if unit == "of 100" or not 0 < found.value < 0.0995 else 1
     ends = format_bounds(found, scale=scale, digits=digits).strip(" ()")
     ends = f"{ends} at {100 * found.level:.0f} %" if ends else "no interval"
     note = _METHOD_NOTES[found.method]
@@ -175,25 +229,26 @@ def _render_headline(label: str, found: Estimate | None, *, best: float, is_shar
         make_element("h2", label),
         make_element(
             "p",
-            f"{found.value * scale:.{digits}f}",
-            make_element("small", unit),
+            format_number(found.value * scale, digits),
+            make_element("small", f" {unit}"),
             class_="figure",
         ),
-        _render_bar(found, best),
+        _render_bar(found, scale, ticks),
+        *([make_element("p", below, class_="basis way")] if below else []),
         make_element("p", make_element("b", ends), " · ", format_basis(found), class_="basis"),
         make_element("p", note, class_="basis quiet"),
         class_="headline",
     )
 
 
-def _render_bar(found: Estimate, best: float) -> Markup:
+def _render_bar(found: Estimate, scale: float, ticks: Sequence[tuple[str, float]]) -> Markup:
     low = found.value if found.low is None else found.low
     high = found.value if found.high is None else found.high
-    left, width = 100 * low / best, 100 * (high - low) / best
     return make_element(
         "div",
-        make_element("i", style=f"left:{left:.2f}%;width:{width:.2f}%"),
-        make_element("b", style=f"left:{100 * found.value / best:.2f}%"),
+        *(make_element("u", style=f"left:{at:.2f}%", title=name) for name, at in ticks),
+        make_element("i", style=f"left:{low * scale:.2f}%;width:{(high - low) * scale:.2f}%"),
+        make_element("b", style=f"left:{found.value * scale:.2f}%"),
         class_="interval",
         aria_hidden="true",
     )
@@ -213,7 +268,7 @@ def _render_facts(header: ReportHeader) -> Markup:
 
 _PAGE_SECTIONS = (
     ("scores", "Scores"),
-    ("hallucination", "Hallucination"),
+    ("hallucination", "Invented and leaked"),
     ("degradation", "Degradation"),
     ("failures", "Failures"),
     ("costs", "Cost"),
@@ -239,9 +294,12 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -
             "main",
             render_noscript(report),
             make_element("p", id="script-error", class_="notice loud", hidden=True, role="alert"),
-            _render_section("scores", "Scores", [_render_heatmap()], charts, "categories"),
+            _render_section("scores", "Scores", _render_scores(report), charts, "categories"),
             _render_section(
-                "hallucination", "Hallucination", render_hallucination(report.hallucination), charts
+                "hallucination",
+                "Invented and leaked",
+                render_hallucination(report.hallucination),
+                charts,
             ),
             _render_section(
                 "degradation", "Degradation", render_degradation(report.degradation), charts
@@ -339,12 +397,14 @@ def _render_figure(chart: Chart, *, is_wide: bool) -> Markup:
     )
 
 
-def _render_heatmap() -> Markup:
-    return join_markup(
-        make_element(
-            "p",
-            "The mean score (0 to 6) of each category at each checkpoint. Point at a cell, or move "
-            "to it with the arrow keys, for its interval; Enter lists its trials.",
-        ),
-        make_element("div", id="heatmap"),
+def _render_scores(report: RunReport) -> Iterator[Markup]:
+    for heatmap in report.heatmaps[:1]:
+        if heatmap.total.mean is not None and report.header.status is not RunStatus.INVALID:
+            yield from render_categories(heatmap)
+    yield make_element(
+        "p",
+        "The score of each category at each checkpoint, in points of 100; silence and ceiling are "
+        "over all checkpoints. Point at a cell, or move to it with the arrow keys, for its "
+        "interval; Enter lists its trials.",
     )
+    yield make_element("div", id="heatmap")

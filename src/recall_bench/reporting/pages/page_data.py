@@ -12,8 +12,11 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Evidence, Expects, Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.analyses.attribution import FailureLeaf
+from recall_bench.reporting.formats import OF_100, format_score
+from recall_bench.reporting.headlines import INVENTED, LEAKED, format_ceiling
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.trials import TrialTable
 
 NO_PLACE = -1
@@ -83,7 +86,8 @@ def build_trial_columns(
         "repeat": [row.trial.repeat for row in rows],
         "state": [int(row.state) for row in rows],
         "points": [_encode(row.points) for row in rows],
-        "invented": [_encode(row.is_hallucination) for row in rows],
+        "invented": [_encode(row.is_invention) for row in rows],
+        "leaked": [_encode(row.leaked) for row in rows],
         "leaf": [
             NO_PLACE if (leaf := leaves.get(row.trial)) is None else found[leaf] for row in rows
         ],
@@ -296,35 +300,61 @@ def _describe_verdict(verdict: Verdict, *, tells: bool) -> dict[str, object]:
     }
 
 
-OVERALL_ROW, HALLUCINATION_ROW = "OVERALL", "hallucination"
+OVERALL_ROW = "OVERALL"
 
 
 def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
-    """One heatmap as rows of numbers, hallucination among them."""
-    rows = [("score", row.category, row.cells) for row in heatmap.rows]
-    rows += [("overall", OVERALL_ROW, heatmap.overall)]
-    rows += [("rate", HALLUCINATION_ROW, heatmap.hallucination)]
+    """One heatmap as rows of numbers: points of 100, then shares of answers.
+
+    Rows in which nothing was measured are left out, but for the overall one.
+    """
+    rows = [
+        _encode_row("score", row.category, row.cells, row.total.bounds)
+        for row in heatmap.rows
+        if _is_measured(row.cells)
+    ]
+    rows.append(_encode_row("overall", OVERALL_ROW, heatmap.overall, heatmap.total.bounds))
+    rows += [
+        _encode_row("rate", name, cells)
+        for name, cells in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked))
+        if _is_measured(cells)
+    ]
     return {
         "persona": heatmap.persona,
         "columns": [[each.label, each.days] for each in heatmap.columns],
-        "rows": [
-            {"kind": kind, "name": name, "cells": list(_encode_cells(cells))}
-            for kind, name, cells in rows
-        ],
+        "rows": rows,
     }
 
 
-def _encode_cells(cells: Iterable[HeatmapCell]) -> Iterable[object]:
+def _is_measured(cells: Iterable[HeatmapCell]) -> bool:
+    return any(cell.mean is not None for cell in cells)
+
+
+def _encode_row(
+    kind: str, name: str, cells: Iterable[HeatmapCell], bounds: ScoreRange | None = None
+) -> dict[str, object]:
+    scale = 1 if kind == "rate" else OF_100
+    row: dict[str, object] = {
+        "kind": kind,
+        "name": name,
+        "cells": list(_encode_cells(cells, scale)),
+    }
+    if bounds is not None:
+        row["bounds"] = [format_score(bounds.floor), format_ceiling(bounds)]
+    return row
+
+
+def _encode_cells(cells: Iterable[HeatmapCell], scale: float) -> Iterable[object]:
     """The numbers of each cell; of one not measured, only its eligible questions."""
     for cell in cells:
         mean = cell.mean
         if mean is None:
             yield cell.eligible
         else:
-            ends = (_round_number(mean.low), _round_number(mean.high))
+            figures = (_round_number(each, scale) for each in (mean.value, mean.low, mean.high))
             counts = (mean.questions, mean.trials, mean.missing, cell.eligible)
-            yield [_round_number(mean.value), *ends, *counts]
+            yield [*figures, *counts]
 
 
-def _round_number(number: float | None) -> float | None:
-    return None if number is None else round(number, 6)
+def _round_number(number: float | None, scale: float) -> float | None:
+    return None if number is None else round(number * scale, 6)

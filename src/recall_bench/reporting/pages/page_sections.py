@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from recall_bench.core.plain_text import NO_DATA
 from recall_bench.reporting.analyses.attribution import (
     LEAF_MEANINGS,
     LEAF_TITLES,
@@ -15,16 +16,57 @@ from recall_bench.reporting.analyses.degradation import Degradation
 from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
 from recall_bench.reporting.formats import (
+    format_count,
     format_half_life,
-    format_prediction,
+    format_points,
+    format_score,
     format_score_trend,
     format_sentence,
     format_share,
     format_slope,
+    format_slug,
 )
 from recall_bench.reporting.groups import describe_population
+from recall_bench.reporting.headlines import (
+    INVENTION_NOTE,
+    LOW_CEILING_NOTE,
+    WAY_NOTE,
+    describe_place,
+    format_ceiling,
+)
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
-from recall_bench.reporting.report_text import describe_leaks
+from recall_bench.reporting.report_text import describe_forecasts
+from recall_bench.reporting.run_text import has_low_ceilings
+from recall_bench.runs.estimates import Heatmap, HeatmapTotal
+
+
+def render_categories(heatmap: Heatmap) -> Iterator[Markup]:
+    """Every category between silence and its ceiling, then all of them."""
+    rows = [(format_slug(row.category), row.total) for row in heatmap.rows]
+    cells = [_list_category_cells(name, total) for name, total in rows if total.mean is not None]
+    cells.append(_list_category_cells("All categories", heatmap.total))
+    head = ("category", "score", "silence", "ceiling", "of the way", "questions")
+    if heatmap.total.bounds is None:
+        cut = [(*row[:2], row[-1]) for row in cells]
+        yield _render_table((*head[:2], head[-1]), cut, (2,), is_whole=True)
+        return
+    yield _render_table(head, cells, (2, 3, 5), is_whole=True)
+    notes = [WAY_NOTE]
+    if has_low_ceilings(heatmap):
+        notes.append(LOW_CEILING_NOTE)
+    yield make_element("p", " ".join(map(format_sentence, notes)), class_="quiet note")
+
+
+def _list_category_cells(name: str, total: HeatmapTotal) -> tuple[str, ...]:
+    bounds = total.bounds
+    return (
+        name,
+        format_points(total.mean, digits=0),
+        NO_DATA if bounds is None else format_score(bounds.floor),
+        NO_DATA if bounds is None else format_ceiling(bounds),
+        NO_DATA if bounds is None else describe_place(bounds),
+        format_count(total.mean),
+    )
 
 
 def render_failures(found: Attribution) -> Iterator[Markup]:
@@ -99,23 +141,16 @@ def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
         format_sentence(course.reason),
         class_="lead",
     )
-    line = course.hallucination
-    if line is not None:
-        ahead = "; ".join(
-            format_prediction(each, scale=100, digits=1, unit=" %")
-            for each in line.predictions
-            if each.is_beyond
-        )
-        change = format_slope(line.slope, scale=100, digits=2, unit=_PERCENT_UNIT)
-        yield make_element(
-            "p",
-            f"Over corpus size the rate changes by {change}. "
-            f"The line says {ahead}. Nothing was measured beyond {line.last_day:,.0f} days.",
-        )
-    if (note := describe_leaks(views)) is not None:
-        yield make_element("p", format_sentence(note), class_="quiet")
+    for what, line in (("invented", course.inventions), ("leaked", course.leaks)):
+        if line is not None:
+            change = format_slope(line.slope, scale=100, digits=2, unit=_PERCENT_UNIT)
+            ahead = format_sentence(describe_forecasts(line))
+            yield make_element(
+                "p", f"Over corpus size, the share of answers {what} changes by {change}. {ahead}"
+            )
+    yield make_element("p", format_sentence(INVENTION_NOTE), class_="quiet")
     if views.personas:
-        head = ("persona", "made up", "change", "pattern")
+        head = ("persona", "invented", "leaked", "pattern")
         yield _render_table(head, [_list_persona_cells(each) for each in views.personas])
 
 
@@ -198,9 +233,8 @@ def render_canaries(watch: CanaryWatch) -> Iterator[Markup]:
 
 
 def _list_persona_cells(course: RateCourse) -> tuple[str, ...]:
-    line = course.hallucination
-    change = "" if line is None else format_slope(line.slope, scale=100, digits=2, unit="")
-    return (course.name or "all", format_share(course.rate), change, course.pattern.value)
+    rates = format_share(course.invention), format_share(course.leak)
+    return (course.name or "all", *rates, course.pattern.value)
 
 
 def _list_survival_cells(each: GroupSurvival) -> tuple[str, ...]:
@@ -234,8 +268,13 @@ def _format_slug(name: str) -> str:
 
 
 def _render_table(
-    head: tuple[str, ...], rows: list[tuple[str, ...]], numbers: tuple[int, ...] = ()
+    head: tuple[str, ...],
+    rows: list[tuple[str, ...]],
+    numbers: tuple[int, ...] = (),
+    *,
+    is_whole: bool = False,
 ) -> Markup:
+    """A table; a long one scrolls within its frame unless it is to be shown whole."""
     kinds = ["number" if place in numbers else None for place in range(len(head))]
     titles = (
         make_element("th", name, class_=kind, scope="col")
@@ -257,7 +296,7 @@ def _render_table(
     return make_element(
         "div",
         table,
-        class_="scrolls tall",
+        class_="scrolls whole" if is_whole else "scrolls tall",
         tabindex="0",
         role="region",
         aria_label=head[0] or "canaries",

@@ -7,7 +7,7 @@ const detail = (() => {
 
   const FINDINGS = {
     leak: "leaks", refusal: "refuses", abstention: "says it does not know", stale: "out of date",
-    contradiction: "contradicts", fabrication: "made up",
+    contradiction: "contradicts", fabrication: "invented",
   };
 
   const EXPECTS = {
@@ -37,7 +37,7 @@ const detail = (() => {
           type: "button",
           class: each === row ? "step is-here" : "step",
           "aria-current": each === row ? "true" : null,
-          "aria-label": `at ${label}${again}: ${points === "×" ? "not answered" : points === "–" ? "no verdict" : `${points} points`}`,
+          "aria-label": `at ${label}${again}: ${points === "×" ? "not answered" : points === "–" ? "no verdict" : `${points} of ${page.best}`}`,
           onclick: () => go(each),
         },
         make("span", { class: `chip ${colour}` }, points),

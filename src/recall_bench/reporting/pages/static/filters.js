@@ -58,6 +58,7 @@ const filters = (() => {
     const leaves = tally(page.leaves.length, (row) => columns.leaf[row]);
     const misses = leaves.reduce((sum, count) => sum + count, 0);
     const invented = tally(2, (row) => columns.invented[row]);
+    const leaked = tally(2, (row) => columns.leaked[row]);
     const results = tally(RESULTS.length, (row) => trials.results[row]);
     const categories = tally(page.categories.length, (row) => questions.category[columns.question[row]]);
     const named = (pairs, counts) => pairs.map((pair, place) => [...pair, counts[place]]).filter((each) => each[2]);
@@ -66,7 +67,8 @@ const filters = (() => {
     bar.push(choice("category", "Category", named(page.categories.map((name) => [name, spelled(name)]), categories)));
     bar.push(choice("at", "Checkpoint", page.checkpoints.map(([label]) => [label, label])));
     bar.push(choice("result", "Result", named(RESULTS, results)));
-    bar.push(choice("invented", "Made up", named([["no", "no"], ["yes", "yes"]], invented)));
+    bar.push(choice("invented", "Invented", named([["no", "no"], ["yes", "yes"]], invented)));
+    if (leaked[0] + leaked[1]) bar.push(choice("leaked", "Leaked", named([["no", "no"], ["yes", "yes"]], leaked)));
     if (misses) {
       bar.push(choice("leaf", "Cause", [["any", "any miss", misses], ...named(page.leaves.map(([name, title]) => [name, title]), leaves)]));
     }
@@ -76,7 +78,7 @@ const filters = (() => {
   const start = (given, root) => {
     trials = given;
     const clear = make("button", { type: "button", class: "clear" }, "Clear");
-    const nothing = Object.fromEntries([...["q", "persona", "category", "at", "result", "invented", "leaf"]].map((key) => [key, ""]));
+    const nothing = Object.fromEntries([...["q", "persona", "category", "at", "result", "invented", "leaked", "leaf"]].map((key) => [key, ""]));
     clear.addEventListener("click", () => address.go(nothing, { at: "questions" }));
     root.append(make("div", { class: "filters", role: "search" }, search(), ...listed(), clear));
     const follow = (state) => {

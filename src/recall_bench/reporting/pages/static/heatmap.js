@@ -13,13 +13,14 @@ const heatmap = (() => {
 
   const figure = (row, cell) => {
     if (!Array.isArray(cell)) return "";
-    return row.kind === "rate" ? `${Math.round(cell[0] * 100)}` : fixed(cell[0], 1);
+    const shown = row.kind === "rate" ? cell[0] * 100 : cell[0];
+    return row.kind === "rate" && shown > 0 && shown < 9.95 ? fixed(shown, 1) : fixed(shown, 0);
   };
 
   const colour = (row, cell) => {
     if (!Array.isArray(cell)) return cell > 0 ? "unmeasured" : "ineligible";
     if (row.kind === "rate") return `h${Math.round(Math.min(1, Math.max(0, cell[0])) * 50)}`;
-    return `s${Math.round((cell[0] / page.best) * 60)}`;
+    return `s${Math.round((cell[0] / 100) * 60)}`;
   };
 
   const isSmall = (cell) => Array.isArray(cell) && cell[3] < page.few;
@@ -33,8 +34,8 @@ const heatmap = (() => {
       return [...lines, why];
     }
     const [mean, low, high, questions, trials, missing, eligible] = cell;
-    const said = row.kind === "rate" ? percent : (value) => fixed(value, 2);
-    lines.push([row.kind === "rate" ? "made up" : "mean", row.kind === "rate" ? said(mean) : `${said(mean)} of ${page.best}`]);
+    const said = row.kind === "rate" ? percent : (value) => fixed(value, 1);
+    lines.push([row.kind === "rate" ? row.name : "score", row.kind === "rate" ? said(mean) : `${said(mean)} of 100`]);
     lines.push(["95 % interval", low === null ? "none" : `${said(low)} to ${said(high)}`]);
     lines.push(["different questions", eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
     lines.push(["trials", missing ? `${whole(trials)}, ${whole(missing)} missing` : whole(trials)]);
@@ -59,6 +60,13 @@ const heatmap = (() => {
     return node;
   };
 
+  // Silence and ceiling, which are no cells: they have no trials to list.
+  const BOUNDS = ["silence", "ceiling"];
+  const boundNodes = (row, count) =>
+    BOUNDS.map((name, place) =>
+      make("div", { role: "gridcell", class: "bound", "aria-label": `${name} ${row.bounds?.[place] ?? "none"}`, "aria-colindex": String(count + 2 + place) }, row.bounds?.[place] ?? ""),
+    );
+
   const build = (scope) => {
     shown = page.heatmaps.find((each) => (each.persona ?? "") === scope) ?? page.heatmaps[0];
     const columns = shown.columns;
@@ -70,20 +78,23 @@ const heatmap = (() => {
         make("div", { role: "columnheader", class: "label", title: label, "aria-label": label }, place % step === 0 ? label : ""),
       );
     });
+    const hasBounds = shown.rows.some((row) => row.bounds);
+    if (hasBounds) head.append(...BOUNDS.map((name) => make("div", { role: "columnheader", class: "label bound" }, name)));
     const rows = shown.rows.map((row) => {
       const kind = row.kind === "score" ? "row" : `row ${row.kind}`;
-      const title = row.kind === "rate" ? "made up, %" : nameOf(row);
+      const title = row.kind === "rate" ? `${nameOf(row)}, %` : nameOf(row);
       const node = make("div", { role: "row", class: kind }, make("div", { role: "rowheader", class: "name", title: row.name }, title));
       row.cells.forEach((cell, place) => node.append(cellNode(row, place, cell, columns[place])));
+      if (hasBounds) node.append(...boundNodes(row, columns.length));
       return node;
     });
     grid = make(
       "div",
       {
         role: "grid",
-        class: `grid ${isWide ? "wide" : "narrow"}`,
-        "aria-label": "Mean points by category and checkpoint",
-        "aria-colcount": String(columns.length + 1),
+        class: `grid ${isWide ? "wide" : "narrow"}${hasBounds ? " has-bounds" : ""}`,
+        "aria-label": "Score by category and checkpoint, in points of 100",
+        "aria-colcount": String(columns.length + 1 + (hasBounds ? BOUNDS.length : 0)),
         "aria-rowcount": String(rows.length + 1),
       },
       head,
@@ -105,7 +116,7 @@ const heatmap = (() => {
 
   const move = (row, column) => {
     const next = at(row, column);
-    if (!next || row < 0 || column < 0) return;
+    if (!next || row < 0 || column < 0 || column >= shown.columns.length) return;
     at(...focus)?.setAttribute("tabindex", "-1");
     focus = [row, column];
     next.setAttribute("tabindex", "0");
@@ -121,7 +132,8 @@ const heatmap = (() => {
       persona: shown.persona ?? "",
       category: line.kind === "score" ? line.name : "",
       at: shown.columns[column][0],
-      invented: line.kind === "rate" ? "yes" : "",
+      invented: line.name === "invented" ? "yes" : "",
+      leaked: line.name === "leaked" ? "yes" : "",
     };
     address.go(wanted, { at: "questions", isStep: true });
     byId("questions").scrollIntoView({ behavior: motion() });
@@ -172,9 +184,9 @@ const heatmap = (() => {
     return make(
       "div",
       { class: "legend" },
-      make("span", {}, "0", steps("s", 60), `${page.best} points`),
+      make("span", {}, "0", steps("s", 60), "100 points"),
       // Small rates are told apart better than large ones, so the middle of the scale is no half.
-      make("span", {}, "0", steps("h", 50), "100 % made up (the middle is 25 %)"),
+      make("span", {}, "0", steps("h", 50), "100 % invented or leaked (the middle is 25 %)"),
       make("span", {}, make("i", { class: "key cell s40 small" }), `fewer than ${page.few} questions`),
       make("span", {}, make("i", { class: "key cell unmeasured" }), "not measured"),
       make("span", {}, make("i", { class: "key cell ineligible" }), "nothing to ask yet"),

@@ -37,7 +37,7 @@ const openers = (trials) => {
     const opener = event.target.closest?.(".opener, .leaf-name");
     if (!opener) return;
     if (opener.dataset.leaf) {
-      address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
+      address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaked: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
       byId("questions").scrollIntoView({ behavior: motion() });
       table.focus();
       return;
@@ -46,7 +46,7 @@ const openers = (trials) => {
     const rows = trials.questionRows(persona, question);
     const { columns, page } = trials;
     const wanted = rows.find((row) => page.checkpoints[columns.checkpoint[row]][0] === checkpoint && String(columns.repeat[row]) === repeat);
-    const row = wanted ?? rows.find((each) => columns.invented[each] === 1) ?? rows[0];
+    const row = wanted ?? rows.find((each) => columns.invented[each] === 1 || columns.leaked[each] === 1) ?? rows[0];
     if (row !== undefined) address.go({ open: trials.name(row) }, { isStep: true });
   });
 };

@@ -4,7 +4,7 @@ const table = (() => {
   const HEIGHT = 62;
   const TALLEST = 8_000_000; // Browsers cut off what is taller than some multiple of this.
   const COLUMNS = [
-    ["points", "Points"],
+    ["points", "Of 6"],
     ["question", "Question and answer"],
     ["category", "Category"],
     ["checkpoint", "At"],
@@ -68,7 +68,9 @@ const table = (() => {
       cell(
         "cause",
         leaf >= 0 ? make("span", { class: "tag" }, page.leaves[leaf][1]) : null,
-        columns.invented[row] === 1 ? make("span", { class: "tag invented" }, "made up") : null,
+        ...["invented", "leaked"]
+          .filter((name) => columns[name][row] === 1 && page.leaves[leaf]?.[1].toLowerCase() !== name)
+          .map((name) => make("span", { class: `tag ${name}` }, name)),
       ),
     );
     node.dataset.position = String(position);
@@ -168,8 +170,8 @@ const table = (() => {
   };
 
   const show = (state) => {
-    const { q, persona, category, at, result, invented, leaf, sort } = state;
-    const wanted = JSON.stringify([q, persona, category, at, result, invented, leaf, sort].map((each) => each ?? ""));
+    const { q, persona, category, at, result, invented, leaked, leaf, sort } = state;
+    const wanted = JSON.stringify([q, persona, category, at, result, invented, leaked, leaf, sort].map((each) => each ?? ""));
     if (wanted === selected) return;
     selected = wanted;
     rows = trials.select(state);

@@ -130,7 +130,7 @@ class Trials {
   }
 
   #tests(wanted) {
-    const { question, checkpoint, invented, leaf } = this.columns;
+    const { question, checkpoint, invented, leaked, leaf } = this.columns;
     const tests = [];
     const place = (names, name) => names.indexOf(name);
     if (wanted.persona) {
@@ -152,6 +152,10 @@ class Trials {
     if (wanted.invented) {
       const is = wanted.invented === "yes" ? 1 : 0;
       tests.push((row) => invented[row] === is);
+    }
+    if (wanted.leaked) {
+      const is = wanted.leaked === "yes" ? 1 : 0;
+      tests.push((row) => leaked[row] === is);
     }
     if (wanted.leaf === "any") tests.push((row) => leaf[row] >= 0);
     else if (wanted.leaf) {
