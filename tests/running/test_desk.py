@@ -62,7 +62,7 @@ async def test_the_days_of_what_was_found_are_recorded_and_counted(rehearsal: Re
 
     first = answered(rehearsal)[0]
     assert [passage.day for passage in first.answer.passages] == [1, None]
-    assert first.delivery == Delivery(offered=2, kept=2, tokens=8, traced=1)
+    assert first.delivery == Delivery(offered=2, kept=2, tokens=8, traced=1, spans=((0, 15), None))
 
 
 @pytest.mark.anyio
@@ -92,8 +92,8 @@ async def test_a_system_is_told_how_many_passages_count_and_no_more_are_kept(
     assert told == [1, 1]
     assert [len(shown) for shown in reader.shown] == [1, 1]
     assert [event.delivery for event in answered(rehearsal)] == [
-        Delivery(offered=2, kept=1, tokens=2, traced=1, cut_days=(1,)),
-        Delivery(offered=3, kept=1, tokens=5, traced=1, cut_days=(1, 2)),
+        Delivery(offered=2, kept=1, tokens=2, traced=1, cut_days=(1,), spans=((0, 5),)),
+        Delivery(offered=3, kept=1, tokens=5, traced=1, cut_days=(1, 2), spans=((0, 20),)),
     ]
 
 
