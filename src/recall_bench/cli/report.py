@@ -47,7 +47,7 @@ def report_command(
 ) -> None:
     """Analyse RUN, print the figures and write a page.
 
-    Hallucination, degradation, causes of failures and costs, each figure with its interval.
+    Inventions, leaks, degradation, causes of failures and costs, each with its interval.
     report.html is a single file without external resources.
     """
     from recall_bench.cli.console import show_build

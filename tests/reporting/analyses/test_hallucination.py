@@ -195,11 +195,16 @@ def test_inventions_and_leaks_are_two_rates() -> None:
 
     found = views(*told)
 
-    for each in (found.overall, *found.categories, *found.overall.moments):
-        assert each.invention is not None
-        assert each.leak is not None
-        assert (each.invention.value, each.invention.trials) == (pytest.approx(0.2), 10)
-        assert (each.leak.value, each.leak.trials) == (pytest.approx(0.75), 4)
+    (category,), (moment,) = found.categories, found.overall.moments
+    for invention, leak in (
+        (found.overall.invention, found.overall.leak),
+        (category.invention, category.leak),
+        (moment.invention, moment.leak),
+    ):
+        assert invention is not None
+        assert leak is not None
+        assert (invention.value, invention.trials) == (pytest.approx(0.2), 10)
+        assert (leak.value, leak.trials) == (pytest.approx(0.75), 4)
 
 
 def test_the_line_says_what_it_expects_far_beyond_what_was_measured() -> None:

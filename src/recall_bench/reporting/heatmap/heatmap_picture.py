@@ -139,7 +139,7 @@ class _HeatmapPicture:
             build_notice(wrap_lines(text, size=NOTICE_SIZE, width=self._width), colour, self._width)
             for text, colour in _list_notices(self._data)
         ]
-        unit = {"labelExpr": "datum.label + ', %'"}
+        unit: dict[str, object] = {"labelExpr": "datum.label + ', %'"}
         axis = {
             "title": "checkpoint",
             "titleAnchor": "end",
