@@ -91,3 +91,9 @@ def test_an_extreme_has_a_side(text: str, side: str) -> None:
 
 def test_what_is_counted_is_the_last_word_of_its_phrase() -> None:
     assert analyse("How many new chart audits were there?").noun == "audits"
+
+
+def test_a_part_without_a_name_is_about_the_names_of_the_whole() -> None:
+    parts = analyse_question("Who proposed INC-204, and why was it refused?", TODAY)
+
+    assert [part.anchors for part in parts] == [("inc-204",), ("inc-204",)]

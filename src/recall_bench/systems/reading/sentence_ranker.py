@@ -28,8 +28,8 @@ FEATURES = (
     "other speaker", "measure", "name", "reason", "first", "closeness",
 )  # fmt: skip
 # Fitted on half of the questions of the shipped personas, a written corpus and LoCoMo, and rounded
-# (benchmarks/calibrate_sentences.py). On the other half the right sentence is among the best four in
-# 95 to 98 % of the questions about contents.
+# (benchmarks/calibrate_sentences.py). On the other half the right sentence is one of the best four
+# in 95 to 98 % of the questions about contents.
 CONTENT_WEIGHTS = (
     -0.5, 0.0, -0.8, 2.0, 3.5, 0.4, 0.2, 2.3, -0.8, -0.5, 1.7, 2.0, 1.7, -0.2, 4.0,
 )  # fmt: skip
