@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from recall_bench.core.values import expand_relative_dates
+from recall_bench.core.relative_dates import expand_relative_dates
 
 THURSDAY = date(2025, 3, 20)
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,15 @@ TYPOGRAPHY = {
 }
 """Typographic quotes, dashes and blanks, and the plain ones."""
 
-_LEVEL = str.maketrans({**TYPOGRAPHY, "…": "...", "•": "-"})
+_DIGITS = {
+    chr(zero + digit): str(digit)
+    for zero in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50, 0xFF10)
+    for digit in range(10)
+}
+"""Arabic, Persian, Devanagari, Bengali, Thai and full-width digits."""
+_LEVEL = str.maketrans({**TYPOGRAPHY, **_DIGITS, "…": "...", "•": "-", "→": ">"})
 
-_WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
+WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _ACCENT = re.compile(r"[\u0300-\u036f]+")
 _SENTENCE_END = re.compile(r'(?<=[.!?])["\')\]]*\s+(?=["\'(\[]*[A-Z0-9$])|\n+')
 _ABBREVIATION = re.compile(
@@ -83,7 +89,7 @@ def remove_echo(text: str, question: str) -> str:
 
 def split_words(text: str) -> list[str]:
     """Every word and number of a normalised text, lower case, possessives removed."""
-    return [word.removesuffix("'s") for word in _WORD.findall(text.lower())]
+    return [word.removesuffix("'s") for word in WORD.findall(text.lower())]
 
 
 @lru_cache(maxsize=1)
@@ -95,11 +101,11 @@ def load_stemmer() -> "Stemmer":
 
 
 class Stems:
-    """Reduces words to stems and caches them."""
+    """Reduces words to stems and caches them; `forms` are irregular words with their stems."""
 
-    def __init__(self) -> None:
+    def __init__(self, forms: Mapping[str, str] | None = None) -> None:
         self._stem = load_stemmer().stemWord
-        self._known: dict[str, str] = dict.fromkeys(STOPWORDS, "")
+        self._known: dict[str, str] = {**(forms or {}), **dict.fromkeys(STOPWORDS, "")}
 
     def stem(self, found: Iterable[str]) -> list[str]:
         """The stems of the content words in `found`."""

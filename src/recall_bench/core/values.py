@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from recall_bench.core.value_patterns import (
     CURRENCY_CODES,
     MONTH_PATTERN,
+    MONTHS,
     NUMBER_PATTERN,
     ORDINAL_ENDING,
     RANGE_SCALE_PATTERN,
     SCALE_PATTERN,
-    WEEKDAYS,
     is_denied_before,
     normalise_clock,
     parse_month,
@@ -29,6 +28,7 @@ _SPELLED_ORDINALS = (
     "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 ).split()
 _POWER_WORDS = {"billion": 10**9, "million": 10**6, "thousand": 10**3}
+_GROUP_WORDS = {"dozen": 12, "score": 20}
 _TEN_WORDS = {word: 10 * tens for tens, word in enumerate(_SPELLED_TENS) if tens >= 2}
 _NUMBER_WORDS = {word: number for number, word in enumerate(_SPELLED_ONES) if number} | _TEN_WORDS
 
@@ -54,7 +54,7 @@ _WHOLE_PATTERN = rf"{_UP_TO_999}(?:\s{_POWER_PATTERN}(?:,?\s(?:and\s)?{_UP_TO_99
 # unit of time, or alone.
 _PRONOUN = rf"one\b(?!\s(?:hundred|{_POWER_PATTERN}))"
 _COUNTED_ONE = (
-    r"(?:(?<=only\s)|(?<=just\s)|(?<=exactly\s))one\b"
+    r"(?:(?<=only\s)|(?<=just\s)|(?<=exactly\s)|(?<=minus\s)|(?<=plus\s))one\b"
     r"|one\b(?=[\s-](?:minute|hour|day|week|month|year)\b)"
     r"|(?<!.)one\b(?=\W*$)"
 )
@@ -62,7 +62,7 @@ _COUNTED_ONE = (
 _DECIMALS = rf"\spoint(?:\s(?:zero|{_ONES_PATTERN})\b)+"
 
 NUMBER_WORDS_PATTERN = (
-    rf"(?:(?!{_PRONOUN}){_WHOLE_PATTERN}(?:{_DECIMALS}|\sdozen\b)?|(?:one|zero){_DECIMALS}|dozen\b"
+    rf"(?:(?!{_PRONOUN}){_WHOLE_PATTERN}(?:{_DECIMALS}|\s(?:dozen|score)\b)?|(?:one|zero){_DECIMALS}|dozen\b"
     rf"|{_COUNTED_ONE})"
 )
 """Matches a number in words; case-insensitive if the pattern is."""
@@ -87,8 +87,8 @@ def _parse_whole(words: str) -> int:
             group += _NUMBER_WORDS[word]
         elif word == "hundred":
             group *= 100
-        elif word == "dozen":
-            group = 12 * (group or 1)
+        elif word in _GROUP_WORDS:
+            group = _GROUP_WORDS[word] * (group or 1)
         elif word in _POWER_WORDS:
             total += group * _POWER_WORDS[word]
             group = 0
@@ -96,7 +96,7 @@ def _parse_whole(words: str) -> int:
 
 
 QUANTITY, DATE, MONTH, YEAR, TIME = "quantity", "date", "month", "year", "time"
-IDENTIFIER = "identifier"
+IDENTIFIER, FRACTION = "identifier", "fraction"
 
 _DIGIT_RUN = re.compile(r"\d+")
 
@@ -108,7 +108,7 @@ class ValueAtom(NamedTuple):
     value: str
     core: str
     measure: str = ""
-    """A duration in the smallest unit of its dimension, so that two weeks equal fourteen days."""
+    """The amount in one unit of its dimension, so that two weeks equal fourteen days."""
 
     @property
     def is_bare(self) -> bool:
@@ -119,12 +119,24 @@ class ValueAtom(NamedTuple):
         """Whether the two may be the same value.
 
         The tolerances are these and no others: an amount matches the same amount without its unit,
-        a date the same day without its year, a time the same time without am or pm, and a duration
-        the same duration in other units.
+        a date the same day without its year, a time the same time without am or pm, an amount the
+        same in other units, a share its percentage, and `19m` both 19 metres and 19 million.
         """
-        if self.core == other.core and self.kind == other.kind:
-            return self.value == other.value or self.is_bare or other.is_bare
-        return self.measure != "" and self.measure == other.measure
+        if self.kind == other.kind:
+            if self.core == other.core:
+                return (
+                    self.value == other.value
+                    or self.is_bare
+                    or other.is_bare
+                    or (is_metres_or_millions(self) and _get_unit(other) == "metre")
+                    or (is_metres_or_millions(other) and _get_unit(self) == "metre")
+                )
+            if self.measure and self.measure == other.measure:
+                return True
+            return _is_million_of(self, other) or _is_million_of(other, self)
+        if FRACTION in (self.kind, other.kind):
+            return _is_same_share(self, other)
+        return False
 
     def is_rival_of(self, other: "ValueAtom") -> bool:
         """Whether the two are different answers to one question: same kind, same unit, no match."""
@@ -133,6 +145,35 @@ class ValueAtom(NamedTuple):
         if self.kind == IDENTIFIER:
             return _find_series(self.value) == _find_series(other.value)
         return self.kind != QUANTITY or _find_dimension(self) == _find_dimension(other)
+
+
+def _get_unit(quantity: ValueAtom) -> str:
+    return quantity.value.removeprefix(quantity.core).strip()
+
+
+def is_metres_or_millions(quantity: ValueAtom) -> bool:
+    """Whether it is written like `19m`, which may be either."""
+    return quantity.value.endswith(_METRES_OR_MILLIONS)
+
+
+def _is_million_of(short: ValueAtom, full: ValueAtom) -> bool:
+    """Whether the first is `19m` and the second 19 million of anything."""
+    if not is_metres_or_millions(short) or full.measure:
+        return False
+    return float(short.core) * 1e6 == float(full.core)
+
+
+def _is_same_share(one: ValueAtom, other: ValueAtom) -> bool:
+    """Whether two shares are equal, a percentage within what rounding leaves open."""
+    if one.kind != FRACTION:
+        one, other = other, one
+    top, bottom = map(float, one.core.split("/"))
+    if other.kind != QUANTITY or not bottom:
+        return False
+    amount = float(other.core)
+    if _get_unit(other) == "%":
+        return abs(100 * top / bottom - amount) <= (0.5 if amount.is_integer() else 0.05)
+    return other.is_bare and top / bottom == amount
 
 
 def _find_dimension(quantity: ValueAtom) -> str:
@@ -150,23 +191,49 @@ _UNITS = {
     "percent": "%", "per cent": "%", "pct": "%", "percentage point": "%", "basis point": "bp",
     "times": "x", "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour",
     "wk": "week", "yr": "year", "ms": "ms", "millisecond": "ms", "kilogram": "kg", "gram": "g",
-    "milligram": "mg", "kilometre": "km", "kilometer": "km", "metre": "m", "meter": "m",
+    "kilo": "kg", "milligram": "mg", "gramme": "g", "kilogramme": "kg", "tonne": "tonne",
+    "kilometre": "km", "kilometer": "km", "metre": "metre", "meter": "metre",
+    "centimetre": "cm", "centimeter": "cm", "millimetre": "mm", "millimeter": "mm",
+    "litre": "l", "liter": "l", "millilitre": "ml", "milliliter": "ml",
+    "cubic metre": "m3", "cubic meter": "m3",
     "st": "th", "nd": "th", "rd": "th", "dollar": "usd", "euro": "eur", "pound": "gbp",
+    "franc": "chf", "swiss franc": "chf",
+    "°c": "°c", "degrees celsius": "°c", "degree celsius": "°c", "degrees c": "°c",
+    "°f": "°f", "degrees fahrenheit": "°f", "degree fahrenheit": "°f", "degrees f": "°f",
 }  # fmt: skip
-_DURATIONS = {
+_MEASURES = {
     "ms": (0.001, "s"), "second": (1, "s"), "minute": (60, "s"), "hour": (3_600, "s"),
     "day": (86_400, "s"), "week": (604_800, "s"), "month": (1, "mon"), "year": (12, "mon"),
+    "mg": (0.001, "g"), "g": (1, "g"), "kg": (1_000, "g"), "tonne": (1_000_000, "g"),
+    "mm": (0.001, "m"), "cm": (0.01, "m"), "metre": (1, "m"), "km": (1_000, "m"),
+    "ml": (0.001, "l"), "l": (1, "l"), "m3": (1_000, "l"),
 }  # fmt: skip
+_METRES_OR_MILLIONS = "m?"
+"""The unit of `19m`, which is one or the other."""
 
 _UNIT = (
-    r"(?:%|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:milli)?second|sec|min(?:ute)?|hr"
-    r"|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram|kilomet(?:re|er)|met(?:re|er))s?\b"
-    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|x|st|nd|rd|th|kg|mg|ml|km|cm|ms|mb|gb|tb|h"
-    r"|(?<=\s)s|(?<=\s)g)\b)"
+    r"(?:%|°\s?[cf]\b|°|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:swiss\s)?franc"
+    r"|(?:milli)?second|sec|min(?:ute)?|hr|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram(?:me)?"
+    r"|kilo|tonne|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli)?met(?:re|er)|(?:milli)?lit(?:re|er))s?\b|feet\b|inches\b"
+    r"|degrees?\s(?:celsius|fahrenheit|[cf])\b"
+    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|chf|x|st|nd|rd|th|kg|mg|ml|km|cm|mm|ms|mb|gb|tb|h"
+    r"|(?<=\s)s|(?<=\s)g|(?<=\d)g|(?<=\s)l|(?<=\d)l)\b|[€£])"
 )
 _DURATION_UNIT = r"(?:minute|hour|day|week|month|year)"
+_NUMBER = (
+    r"(?:\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|[1-9]\d{0,2}(?:['\s]\d{3})+(?:[.,]\d\d?)?(?![\d:])"
+    rf"|{NUMBER_PATTERN})"
+)
+"""A number in figures, with any thousands separator: `1,250.50`, `1.250,50`, `1 250`, `4'800`."""
 _PART_OF_DAY = r"\s(?:in\sthe|at)\s(morning|afternoon|evening|night)\b"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
+_MINUTES_WORD = r"(?:five|ten|twenty(?:[\s-]five)?|[1-5]?\d)"
+_SHARE_WORDS = "half third quarter fifth sixth seventh eighth ninth tenth".split()
+_SHARES = {word: number for number, word in enumerate(_SHARE_WORDS, start=2)} | {
+    "twentieth": 20, "hundredth": 100, "twenty-fifth": 25
+}  # fmt: skip
+_SHARE = rf"(?:{'|'.join(_SHARES)})"
+_CURRENCY_WORD = r"(?=\s(?:dollar|euro|pound|franc|crown|kron|yen|rupee|people|user|inhabitant))"
 # The first letter decides which alternatives are tried: most words are none of them, and a history
 # has millions. Repetitions before something optional are bounded, or a hostile answer would take
 # for ever.
@@ -174,34 +241,47 @@ _VALUES = re.compile(
     rf"""(?<![\w.])(?:
       (?=\d)(?i:
           (?P<iso>(\d{{4}})-(\d\d)-(\d\d)(?!\d))
-        | (?P<slashed>(\d\d?)/(\d\d?)/(\d{{4}})(?!\d))
+        | (?P<slashed>(\d\d?)/(\d\d?)/(\d{{4}}|\d\d)(?![\d/]))
+        | (?P<ratio>(?<!/)(\d\d?)/(\d\d?)(?![\d/]))
         | (?P<dotted>(\d\d?)\.\s?(\d\d?)\.\s?(\d{{4}})(?!\d))
         | (?P<day_month>(\d\d?){ORDINAL_ENDING}\s(?:of\s)?({MONTH_PATTERN})(?:,?\s(\d{{4}})\b)?)
         | (?P<clock>(\d\d?):(\d\d)(?::\d\d)?(?!\d)(?:\s?([ap])\.?m\b\.?|{_PART_OF_DAY})?)
-        | (?P<military>([01]\d|2[0-3])([0-5]\d)\s(?:hours|hrs)\b)
+        | (?P<point_clock>(\d\d?)\.([0-5]\d)\s?([ap])\.?m\b\.?)
+        | (?P<at_clock>(?<=at\s)(\d\d?)\.([0-5]\d)(?![\d%])(?!\s?{_UNIT}))
+        | (?P<military>([01]\d|2[0-3])([0-5]\d)\s?(?:hours|hrs|h)\b)
+        | (?P<zero_clock>(?<!-)(0\d)([0-5]\d)(?![\w.,:/-])(?!\s\d))
         | (?P<h_clock>([01]?\d|2[0-3])h([0-5]\d)\b)
         | (?P<o_clock>(\d\d?)\so'?clock\b(?:{_PART_OF_DAY})?)
         | (?P<oclock>(\d\d?)\s?([ap])\.?m\b\.?)
-        | (?P<serial>(\d+(?:\.\d+){{2,}}|\d+-[a-z]+\d\w*
-            |(?!{NUMBER_PATTERN}(?:{SCALE_PATTERN}|{_UNIT}))\d\w{{0,64}}[a-z_]\w*(?:\.\w+)*))
-        | (?P<number>({NUMBER_PATTERN})({SCALE_PATTERN})?(\sand\sa\shalf\b)?(?:[\s-]?({_UNIT}))?))
+        | (?P<day_part>([1-9]|1[0-2]){_PART_OF_DAY})
+        | (?P<metres>({NUMBER_PATTERN})(?-i:\s?m)\b(?!{_CURRENCY_WORD}))
+        | (?P<serial>(\d+(?:\.\d+){{2,}}(?!,\d)|\d+-[a-z]+\d\w*
+            |(?!{_NUMBER}(?:{SCALE_PATTERN}|{_UNIT}))\d\w{{0,64}}[a-z_]\w*(?:\.\w+)*))
+        | (?P<number>({_NUMBER})({SCALE_PATTERN})?(\sand\sa\shalf\b)?(?:[\s-]?({_UNIT}))?))
     | (?=[$€£@\#])(?i:
-          (?P<money>([$€£])\s?({NUMBER_PATTERN}){RANGE_SCALE_PATTERN})
+          (?P<money>([$€£])\s?({_NUMBER}){RANGE_SCALE_PATTERN})
         | (?P<handle>(@\w[\w-]*|\#\d+)))
     | (?=[JFMASONDjfmasond])(?i:
           (?P<month_day>({MONTH_PATTERN})\s(\d\d?){ORDINAL_ENDING}(?![\w:])(?:,?\s(\d{{4}})\b)?)
         | (?P<month_year>({MONTH_PATTERN})\s(\d{{4}})\b)
         | (?P<midday>(noon|midnight)\b))
-    | (?=[UEGueg])(?i:(?P<currency>((?:usd|eur|gbp)\s)({NUMBER_PATTERN}){RANGE_SCALE_PATTERN}))
+    | (?=[UEGCuegc])(?i:(?P<currency>((?:usd|eur|gbp|chf)\s)({_NUMBER}){RANGE_SCALE_PATTERN}))
     | (?=[\w.+-]{{0,64}}[\d_@])
           (?P<identifier>([A-Z][A-Z0-9]*-\d+\b|[\w.+-]{{1,64}}@[\w-]+(?:\.\w+)+
             |(?=\w{{0,64}}[\d_])[A-Za-z_]\w*(?:\.\w+)*))
     | (?=(?:[Aa]n?|[Oo]ne|[Hh]alf|[Qq]uarter)\s)(?i:
           (?P<past>(half(?=\spast)|(?:a\s)?quarter)\s(past|to)\s({_HOUR_WORD})(?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
+        | (?P<half_hour>half\s({_HOUR_WORD})(?!\s?(?:{_UNIT}|%))(?:{_PART_OF_DAY})?)
+        | (?P<half_dozen>half\sa\sdozen\b)
         | (?P<half_of>half\san?\s({_DURATION_UNIT})\b)
-        | (?P<one_and_half>(?:an?|one)\s({_DURATION_UNIT})\sand\sa\shalf\b))
+        | (?P<one_and_half>(?:an?|one)\s({_DURATION_UNIT})\sand\sa\shalf\b)
+        | (?P<share>(an?|one|half)\s({_SHARE})\b(?=\sof\b|[^\w]*$|[.,;:)]))
+        | (?P<half_share>half(?=\sof\b|\sthe\b)))
     | (?={NUMBER_WORDS_START})(?i:
-          (?P<spelled_clock>(?=[a-z]{{3,6}}\so)({_HOUR_WORD})\so'?clock\b(?:{_PART_OF_DAY})?)
+          (?P<spelled_clock>(?=[a-z]{{3,6}}\s(?:o|in|at))({_HOUR_WORD})(?:\so'?clock\b(?:{_PART_OF_DAY})?
+            |(?={_PART_OF_DAY}){_PART_OF_DAY}))
+        | (?P<minutes>({_MINUTES_WORD})\s(?:minutes\s)?(past|to)\s({_HOUR_WORD})(?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
+        | (?P<shares>(two|three|four|five|six|seven|eight|nine)[\s-]({_SHARE})s\b)
         | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?
             (?:[\s-]({_UNIT}))?))
     )""",
@@ -221,8 +301,10 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     A duration in falling units, as in "3 weeks and 1 day", is one value.
     """
     held: tuple[ValueAtom, int, int] | None = None
-    for match in _VALUES.finditer(text):
+    for match in _find_matches(text):
         atom, start = _parse_match(match), match.start()
+        if atom.kind == QUANTITY:
+            atom, start = _apply_sign(atom, text, start, match.end())
         if held is not None:
             whole = _join_durations(held[0], atom) if atom.measure and held[0].measure else None
             if whole is not None and _JOINT.fullmatch(text, held[2], start):
@@ -234,6 +316,61 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
         yield held
 
 
+_TOKEN = re.compile(r"[$€£@#]|\w+")
+_VALUE_STARTS = frozenset(
+    (
+        *_SPELLED_ONES, *_TEN_WORDS, *_GROUP_WORDS, *"a an half quarter noon midnight".split(),
+        *"usd eur gbp chf sept".split(), *(m.lower() for m in MONTHS), *(m[:3].lower() for m in MONTHS),
+    )
+)  # fmt: skip
+"""The words that a value may start with, other than those with a digit in them."""
+_INNER = frozenset(".+-@")
+"""What joins the words of an identifier or an address."""
+
+
+def _find_matches(text: str) -> Iterator[re.Match[str]]:
+    """The matches of the values' pattern: only where one can start, which is most of the speed."""
+    end = 0
+    for token in _TOKEN.finditer(text):
+        start, word = token.start(), token[0]
+        if start < end or (
+            word.isalpha()
+            and word.lower() not in _VALUE_STARTS
+            and text[token.end() : token.end() + 1] not in _INNER
+        ):
+            continue
+        match = _VALUES.match(text, start)
+        if match is not None:
+            end = match.end()
+            yield match
+
+
+_SIGN = re.compile(r"(?:(?<![\w.)\]%-])-|\b(?:minus|negative)\s)$", re.IGNORECASE)
+_MINUEND = re.compile(r"\d[^.;:!?\n]{0,30}$")
+_BELOW_ZERO = re.compile(r"(?:\sdegrees?)?\sbelow\s(?:zero|freezing)\b", re.IGNORECASE)
+_SIGN_REACH = 9
+
+
+def _apply_sign(atom: ValueAtom, text: str, start: int, end: int) -> tuple[ValueAtom, int]:
+    """The quantity with the sign that stands before or after it, and where it then starts.
+
+    The word minus between two numbers is a subtraction, and the second of them has no sign.
+    """
+    sign = _SIGN.search(text, max(0, start - _SIGN_REACH), start)
+    if sign is not None and (sign[0] == "-" or not _MINUEND.search(text, 0, sign.start())):
+        return negate(atom), sign.start()
+    return (negate(atom) if _BELOW_ZERO.match(text, end) else atom), start
+
+
+def negate(atom: ValueAtom) -> ValueAtom:
+    """The quantity with the other sign."""
+    signed = [
+        part.removeprefix("-") if part.startswith("-") else f"-{part}" if part else ""
+        for part in atom[1:]
+    ]
+    return ValueAtom(atom.kind, *signed)
+
+
 def _join_durations(larger: ValueAtom, smaller: ValueAtom) -> ValueAtom | None:
     """Two durations as one, if the second has a smaller unit of the same dimension."""
     amount, _, dimension = larger.measure.partition(" ")
@@ -241,12 +378,12 @@ def _join_durations(larger: ValueAtom, smaller: ValueAtom) -> ValueAtom | None:
     unit = smaller.value.removeprefix(smaller.core).strip()
     if dimension != other or _measure_unit(smaller) >= _measure_unit(larger):
         return None
-    factor = _DURATIONS[unit][0]
+    factor = _MEASURES[unit][0]
     return _make_quantity((float(amount) + float(rest)) / factor, unit)
 
 
 def _measure_unit(duration: ValueAtom) -> float:
-    return _DURATIONS[duration.value.removeprefix(duration.core).strip()][0]
+    return _MEASURES[duration.value.removeprefix(duration.core).strip()][0]
 
 
 def split_values(text: str) -> tuple[list[ValueAtom], str]:
@@ -278,6 +415,7 @@ def _make_date(year: str | None, month: int, day: int) -> ValueAtom:
 
 def _make_slash_date(first: int, second: int, year: str) -> ValueAtom:
     # With slashes, the month comes first unless it cannot be a month.
+    year = year if len(year) == 4 else f"20{year}"
     return _make_date(year, second, first) if first > 12 else _make_date(year, first, second)
 
 
@@ -311,13 +449,32 @@ def _make_past_clock(minutes: str, side: str, word: str, part: str | None) -> Va
     )
 
 
+def _make_minutes_clock(minutes: str, side: str, word: str, part: str | None) -> ValueAtom:
+    hour, count = int(_parse_hour(word)), int(_parse_hour(minutes.lower()))
+    if side.lower() == "to":
+        hour, count = (hour - 2) % 12 + 1, 60 - count
+    return _make_clock(str(hour), f"{count:02}", _parse_half_of_day(part))
+
+
+def _make_share(count: str, share: str) -> ValueAtom:
+    # Half a quarter is an eighth.
+    bottom = _SHARES[share.lower()] * (2 if count.lower() == "half" else 1)
+    top = _NUMBER_WORDS.get(count.lower(), 1)
+    return _make_ratio(str(top), str(bottom))
+
+
+def _make_ratio(top: str, bottom: str) -> ValueAtom:
+    value = f"{int(top)}/{int(bottom)}"
+    return ValueAtom(FRACTION, value, value)
+
+
 def _make_quantity(number: float, unit: str | None) -> ValueAtom:
     core = f"{number:.12g}"
-    if not unit:
+    if not unit or unit == "°":
         return ValueAtom(QUANTITY, core, core)
-    name = unit.lower()
+    name = CURRENCY_CODES.get(unit) or " ".join(unit.lower().split()).replace("° ", "°")
     name = _UNITS.get(name) or _UNITS.get(name.removesuffix("s")) or name.removesuffix("s")
-    factor, dimension = _DURATIONS.get(name, (0, ""))
+    factor, dimension = _MEASURES.get(name, (0, ""))
     measure = f"{number * factor:.12g} {dimension}" if factor else ""
     return ValueAtom(QUANTITY, f"{core} {name}", core, measure)
 
@@ -328,15 +485,22 @@ _Groups = tuple[str, ...]
 def _make_money(groups: _Groups) -> ValueAtom:
     sign, number, own_scale, range_scale, *_ = groups
     code = CURRENCY_CODES.get(sign, sign.strip().lower())
-    return _make_quantity(scale_number(number, own_scale or range_scale), code)
+    return _make_quantity(_scale_figures(number, own_scale or range_scale), code)
 
 
 def _make_number(digits: str, scale: str | None, half: str | None, unit: str | None) -> ValueAtom:
     if half:
-        return _make_quantity(scale_number(digits, scale) + 0.5, unit)
+        return _make_quantity(_scale_figures(digits, scale) + 0.5, unit)
     if scale is None and unit is None and re.fullmatch(r"(?:19|20)\d\d", digits):
         return ValueAtom(YEAR, digits, digits)
-    return _make_quantity(scale_number(digits, scale), unit)
+    return _make_quantity(_scale_figures(digits, scale), unit)
+
+
+def _scale_figures(digits: str, scale: str | None) -> float:
+    """A number in figures, with its scale applied, whatever separates the thousands."""
+    if re.search(r"[.']\d{3},|\d\s\d{3},\d\d?$", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    return scale_number(re.sub(r"['\s]", "", digits), scale)
 
 
 def _make_identifier(groups: _Groups) -> ValueAtom:
@@ -355,11 +519,25 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
     "military": lambda g: _make_full_clock(g[0], g[1]),
     "h_clock": lambda g: _make_full_clock(g[0], g[1]),
     "o_clock": lambda g: _make_clock(g[0], "00", _parse_half_of_day(g[1])),
-    "spelled_clock": lambda g: _make_clock(_parse_hour(g[0]), "00", _parse_half_of_day(g[1])),
+    "spelled_clock": lambda g: _make_clock(
+        _parse_hour(g[0]), "00", _parse_half_of_day(g[1] or g[3])
+    ),
     "past": lambda g: _make_past_clock(g[0], g[1], g[2], g[3]),
     "half_of": lambda g: _make_quantity(0.5, g[0]),
     "one_and_half": lambda g: _make_quantity(1.5, g[0]),
     "oclock": lambda g: _make_clock(g[0], "00", g[1]),
+    "point_clock": lambda g: _make_clock(g[0], g[1], g[2]),
+    "at_clock": lambda g: _make_clock(g[0], g[1], None),
+    "zero_clock": lambda g: _make_full_clock(g[0], g[1]),
+    "day_part": lambda g: _make_clock(g[0], "00", _parse_half_of_day(g[1])),
+    "half_hour": lambda g: _make_clock(_parse_hour(g[0]), "30", _parse_half_of_day(g[1])),
+    "minutes": lambda g: _make_minutes_clock(g[0], g[1], g[2], g[3]),
+    "ratio": lambda g: _make_ratio(g[0], g[1]),
+    "share": lambda g: _make_share(g[0], g[1]),
+    "shares": lambda g: _make_share(g[0], g[1]),
+    "half_share": lambda _: _make_ratio("1", "2"),
+    "half_dozen": lambda _: _make_quantity(6, None),
+    "metres": lambda g: _make_quantity(_scale_figures(g[0], None), _METRES_OR_MILLIONS),
     "midday": lambda g: _make_clock("12", "00", "p" if g[0].lower() == "noon" else "a"),
     "money": _make_money,
     "currency": _make_money,
@@ -369,66 +547,6 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
     "number": lambda g: _make_number(g[0], g[1], g[2], g[3]),
     "spelled": lambda g: _make_quantity(parse_number_words(g[0]) + (0.5 if g[1] else 0.0), g[2]),
 }
-
-
-_DAY_OFFSETS = {
-    "the day before yesterday": -2,
-    "yesterday": -1,
-    "today": 0,
-    "tomorrow": 1,
-    "the day after tomorrow": 2,
-}
-_DAY_NAMES = "|".join(name.replace(" ", r"\s") for name in _DAY_OFFSETS)
-_COUNT = rf"(?:an?|one|\d{{1,3}}|{NUMBER_WORDS_PATTERN})"
-_AWAY = r"(?:ago|from\s(?:today|now)|hence)"
-_RELATIVE_DATE = re.compile(
-    rf"""\b(?:
-      (?P<named>{_DAY_NAMES})
-    | (?P<weeks>{_COUNT})\sweeks?(?:\sand\s(?P<odd>{_COUNT})\sdays?)?\s(?P<weekly>{_AWAY})
-      (?:\stoday)?
-    | (?P<days>{_COUNT})\sdays?\s(?P<daily>{_AWAY})
-    | (?P<side>last|this\spast|next)\s(?P<weekday>{"|".join(WEEKDAYS)})
-    )\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def expand_relative_dates(text: str, today: date) -> str:
-    """The text with relative dates written out as absolute ones.
-
-    Only what names one day is written out: "three days ago" does, "three months ago" does not.
-    """
-    return _RELATIVE_DATE.sub(lambda match: _resolve_day(match, today).isoformat(), text)
-
-
-def _resolve_day(match: re.Match[str], today: date) -> date:
-    if match["named"]:
-        return today + timedelta(days=_DAY_OFFSETS[" ".join(match["named"].lower().split())])
-    if match["weekday"]:
-        return _resolve_weekday(match["weekday"], match["side"], today)
-    if match["weeks"]:
-        days, direction = (
-            7 * _parse_count(match["weeks"]) + _parse_count(match["odd"]),
-            match["weekly"],
-        )
-    else:
-        days, direction = _parse_count(match["days"]), match["daily"]
-    return today + timedelta(days=-days if direction.lower() == "ago" else days)
-
-
-def _resolve_weekday(name: str, side: str, today: date) -> date:
-    ahead = (WEEKDAYS.index(name.capitalize()) - today.weekday()) % 7
-    if side.lower() == "next":
-        return today + timedelta(days=ahead or 7)
-    return today - timedelta(days=(7 - ahead) or 7)
-
-
-def _parse_count(words: str | None) -> int:
-    if words is None:
-        return 0
-    if words.lower() in {"a", "an", "one"}:
-        return 1
-    return int(words) if words.isdigit() else int(parse_number_words(words))
 
 
 def spell_number(number: Decimal | int) -> str:

@@ -228,7 +228,6 @@ def test_an_answer_cannot_grade_itself(asked: Item, demand: str) -> None:
         "There is no record of that.",
         "I don't know of any sale; I have no record of it.",
         "Nell did not sell the Marigold.",
-        "I don't know.",
         "There was no such sale.",
         "There was no trade of the Marigold.",
     ],
@@ -253,6 +252,14 @@ def test_an_affirmation_fails_where_there_is_nothing(answer: str, grounded: int)
 def test_silence_and_refusal_are_no_denial() -> None:
     assert marks(NEVER, "") == UNANSWERED
     assert marks(NEVER, "I can't help with that request.") == UNANSWERED
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["I don't know.", "I can't say whether she did.", "It is not known whether she sold it."],
+)
+def test_not_knowing_is_no_denial(answer: str) -> None:
+    assert marks(NEVER, answer) == (0, 0, 1)
 
 
 def test_an_unrelated_negation_is_no_denial() -> None:

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
-from recall_bench.core.text import normalise
+from recall_bench.core.text import load_stemmer, normalise
 from recall_bench.core.values import DATE
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
 from recall_bench.judging.offline.coverage import Reference
 from recall_bench.judging.offline.exact import ExactTruth, make_exact_truth
-from recall_bench.judging.offline.phrase import Phrase
+from recall_bench.judging.offline.lexicon import load_lexicon
+from recall_bench.judging.offline.phrase import NEGATIONS, Phrase
+from recall_bench.judging.offline.relations import read_time_relation, split_clauses
 from recall_bench.judging.offline.required_part import (
     RequiredPart,
     make_required_part,
@@ -25,6 +27,7 @@ from recall_bench.judging.offline.stance import (
     Stance,
     StanceReading,
     is_polar,
+    is_unknowing,
     read_stance,
     remove_opener,
 )
@@ -56,8 +59,14 @@ class GradingCase:
     """What every right answer contains, where the truth lists it."""
     statement: Phrase | None
     """What the reference says beside its yes or no."""
+    gist: RequiredPart | None
+    """A short reference without values, to be stated in full, in any words."""
+    relation: str | None
+    """Whether the first of two events was before or after the second, where that is asked."""
     secrets: tuple[RequiredPart, ...]
     """Withheld values and canaries of the dataset."""
+    short_secrets: frozenset[str]
+    """The first and last names of the persons among them."""
     reader: ContentReader
 
     @property
@@ -72,6 +81,14 @@ class GradingCase:
         """Whether a right answer holds a date."""
         things = self.exact.required if self.exact else ()
         return any(thing.value is not None and thing.value.kind == DATE for thing in things)
+
+    @property
+    def is_denial_due(self) -> bool:
+        """Whether the truth is a No, and not only that nothing is on record."""
+        truth = self.item.truth
+        if truth.atoms:
+            return truth.atoms[0].lower() == "no"
+        return read_stance(normalise(truth.reference)).polarity is Polarity.NO
 
     @property
     def has_secrets(self) -> bool:
@@ -99,9 +116,14 @@ def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
         question=question,
         exact=make_exact_truth(item, question, reader),
         statement=statement if statement and statement.content else None,
+        gist=_make_gist(item, right, reader),
+        relation=read_time_relation(normalise(item.text), normalise(item.truth.reference), reader),
         secrets=tuple(
             make_required_part(normalise(secret), (), (), reader)
             for secret in (*item.truth.withheld, *item.truth.canaries)
+        ),
+        short_secrets=frozenset(
+            name for secret in item.truth.withheld for name in _split_person(normalise(secret))
         ),
         reader=reader,
         references=tuple(
@@ -111,6 +133,34 @@ def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
             for text in (item.truth.reference, *item.truth.aliases)
         ),
     )
+
+
+def _split_person(name: str) -> list[str]:
+    """The names of a person, each of which is told by itself; none for a firm or a place."""
+    parts = name.split()
+    is_name = len(parts) in (2, 3) and all(part.istitle() and part.isalpha() for part in parts)
+    if not is_name:
+        return []
+    stem = load_stemmer().stemWord
+    first, *_, last = parts
+    if stem(first.lower()) in load_lexicon() and stem(last.lower()) in load_lexicon():
+        return []
+    return [part for part in (first, last) if len(part) > 2]
+
+
+GIST_WORDS = 3
+"""The most news in a reference that has to be stated in full."""
+
+
+def _make_gist(item: Item, right: RightResponse, reader: ContentReader) -> RequiredPart | None:
+    truth = item.truth
+    if truth.atoms or right is not RightResponse.TELLS:
+        return None
+    asked = normalise(item.text)
+    part = make_required_part(normalise(truth.reference).rstrip(" ."), (), (), reader, asked)
+    if part.phrase is None or part.phrase.figures:
+        return None
+    return part if 1 <= len(part.phrase.content - part.given) <= GIST_WORDS else None
 
 
 def _find_right_response(item: Item) -> RightResponse:
@@ -142,7 +192,8 @@ _CONCLUSION = re.compile(
     r"[,;:-]\s*(?:(?:so|hence|therefore|thus|in short)\b,?\s*)?"
     r"(?:(?:the answer|that) is |I(?:'d| would|'ll) say )?(yes|no)\W*$"
     r"|\b(?:answer (?:is|was|would be|must be)|it is|it's|that is|that's|makes (?:it|that)|so)"
-    r"\W+(?:an? )?(?:\w+ )?(yes|no)\b",
+    r"\W+(?:an? )?(?:\w+ )?(yes|no)\b"
+    r"|[,;]\s(?:but|and|so|then|actually)\s(yes|no)\b(?=\s?[,;:.-])",
     re.IGNORECASE,
 )
 _OUTRIGHT = re.compile(
@@ -160,17 +211,27 @@ _TAKES_UP = re.compile(
 def find_side(
     case: GradingCase, account: AnswerContents, reading: StanceReading
 ) -> Polarity | None:
-    """The side that an answer takes; None if it takes none."""
-    if reading.polarity is not None:
-        return reading.polarity
-    concluded = _find_conclusion(account) or _find_outright(account)
-    if concluded is not None:
-        return concluded
-    if reading.stance is Stance.ABSENT:
+    """The side that an answer takes; None if it takes none, or both."""
+    if takes_both_sides(account):
+        return None
+    if reading.polarity is Polarity.YES and _NOT_ANY.search(account.sentences[0]):
         return Polarity.NO
+    stated = reading.polarity or _find_conclusion(account) or _find_outright(account)
+    if stated is None and reading.stance is Stance.ABSENT:
+        stated = Polarity.NO
+    if stated is not None or _NO_CLAIM.search(account.sentences[0]):
+        return stated
     if _is_statement_repeat(case, account):
         return Polarity.YES if case.right is RightResponse.AFFIRMS else Polarity.NO
-    return _find_implied_side(case, account, reading)
+    # The calibration learned from the plain reading, which suits long answers better.
+    is_own = case.exact is not None and not account.is_quoting
+    by_clause = _find_clause_side(case, account) if is_own else None
+    return by_clause or _find_implied_side(case, account, reading)
+
+
+def takes_both_sides(account: AnswerContents) -> bool:
+    """Whether an answer says yes and no."""
+    return _BOTH_SIDES.search(account.text) is not None
 
 
 def is_plain_yes(case: GradingCase, account: AnswerContents, reading: StanceReading) -> bool:
@@ -181,6 +242,8 @@ def is_plain_yes(case: GradingCase, account: AnswerContents, reading: StanceRead
     opening = weigh_sentences(account, case.question.stems, frozenset())[0]
     if reading.is_negated or reading.stance is not Stance.ANSWERS or not opening.is_bare:
         return False
+    if _NO_CLAIM.search(opening.text):
+        return False
     repeats = opening.relevance >= QUESTION_SHARE * len(case.question.stems)
     return repeats or _TAKES_UP.search(opening.text) is not None
 
@@ -189,7 +252,8 @@ def _find_conclusion(account: AnswerContents) -> Polarity | None:
     for sentence in account.sentences[:2]:
         match = _CONCLUSION.search(sentence)
         if match:
-            return Polarity.NO if (match[1] or match[2]).lower() == "no" else Polarity.YES
+            found = match[1] or match[2] or match[3]
+            return Polarity.NO if found.lower() == "no" else Polarity.YES
     return None
 
 
@@ -211,6 +275,80 @@ def _is_statement_repeat(case: GradingCase, account: AnswerContents) -> bool:
         return False
     opening = case.reader.read_phrase(account.sentences[0])
     return case.statement.measure_likeness(opening) >= STATEMENT_SHARE
+
+
+_CLAUSE_NEGATION = re.compile(
+    r"\b(?:not|no|none|never|nobody|nothing|neither|without|cannot|no one|hardly|against)\b|n't\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"^\W*(?:it|they|he|she|that|this|there|we|you|nobody|no one|none|nothing|not (?:one|a single))\b"
+    r"|\b(?:did|does|do|was|were|is|are|has|have|had|may|can|could|will|would|should)(?: not|n't)\W*$",
+    re.IGNORECASE,
+)
+_FAILING = frozenset(
+    """
+    reject refus withhold deni fail cancel declin lack miss skip omit prevent forbid ban abandon
+    drop scrap postpon veto disallow
+    """.split()
+) | {"turn down", "hold back", "call off", "rule out", "fall through"}
+_NOT_ONE = re.compile(r"\b(?:not (?:one|a single)|none of|not any)\b", re.IGNORECASE)
+_BOTH_SIDES = re.compile(
+    r"\b(?:yes\b\W+(?:(?:or|and|perhaps|maybe)\W+)?no|no\b\W+(?:(?:or|and|perhaps|maybe)\W+)?yes)\b",
+    re.IGNORECASE,
+)
+_NOT_ANY = re.compile(
+    r"^(?!.*\b(?:but|only|though)\b).*\b(?:none|nobody|no one|nothing|not (?:one|a single))\b",
+    re.IGNORECASE,
+)
+_NO_CLAIM = re.compile(
+    r"^\W*(?:only|unless|if|when|once|except)\b|\b(?:could|might|may|would) have\b|\beither way\b|\?$",
+    re.IGNORECASE,
+)
+_NAME_OR_FIGURE = re.compile(r"(?<!^)\b(?:[A-Z][\w'-]*|\w*\d\w*)\b")
+_PRONOUN_OBJECT = re.compile(r"\b(?:it|them|that|so|this)\W*$", re.IGNORECASE)
+
+
+def _find_clause_side(case: GradingCase, account: AnswerContents) -> Polarity | None:
+    """The side of the clause that says most about the question, in words of the same meaning.
+
+    A clause is negative by a negation, by the opposite of a word of the question, or by a verb of
+    failing; two of them cancel out.
+    """
+    asked = case.reader.read_phrase(_NAME_OR_FIGURE.sub(" ", normalise(case.item.text)))
+    best: tuple[int, Polarity] | None = None
+    for start, end in split_clauses(account.text):
+        clause = account.text[start:end].strip()
+        if is_unknowing(clause) or _NO_CLAIM.search(clause):
+            continue
+        if _NOT_ONE.search(clause):
+            return Polarity.NO
+        found = _weigh_clause(case, clause, asked)
+        if found is not None and (best is None or found[0] >= best[0]):
+            best = found
+    return best[1] if best else None
+
+
+def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, Polarity] | None:
+    """How much a clause says about the question, and on which side; None if nothing."""
+    target = case.reader.read_phrase(clause)
+    missing = asked.find_missing(target)
+    find_opposites = load_lexicon().find_opposites
+    stated = target.tokens - NEGATIONS
+    opposed = sum(not find_opposites(word).isdisjoint(stated) for word in missing)
+    hits = len(asked.content) - len(missing)
+    fails = bool(target.tokens & _FAILING) and not asked.tokens & _FAILING
+    negations = len(_CLAUSE_NEGATION.findall(clause))
+    is_negative = (negations + bool(opposed or fails)) % 2 == 1
+    takes_up = _SUBJECT.search(clause) is not None
+    reach = hits + 2 * (_PRONOUN_OBJECT.search(clause) is not None)
+    if is_negative:
+        is_about_it = bool(hits or (takes_up and (negations or not clause.startswith("there"))))
+    else:
+        is_about_it = bool(hits) and 2 * reach >= len(asked.content)
+    if not is_about_it:
+        return None
+    return hits + 2 * opposed + fails + takes_up, Polarity.NO if is_negative else Polarity.YES
 
 
 def _find_implied_side(

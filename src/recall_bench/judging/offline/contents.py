@@ -3,21 +3,36 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, Stems, split_sentences, split_words
-from recall_bench.core.values import ValueAtom, find_values, locate_values, split_values
-from recall_bench.judging.offline.phrase import Phrase, PhraseReader
+from recall_bench.core.values import (
+    ROUND_NUMBERS,
+    ValueAtom,
+    find_values,
+    locate_values,
+    split_values,
+)
+from recall_bench.judging.offline.lexicon import load_lexicon
+from recall_bench.judging.offline.phrase import PhraseReader
 
 _CAPITALISED = re.compile(r"(?<![\w@/])[A-Z][A-Za-z]*(?![\w@]|-\d)")
 _SENTENCE_OPENING = re.compile(r'(?:^|[.!?:;|>#\n]|\n\s*(?:-|\d+[.)]))[\s"\'(\[-]*$')
-_NOT_NAMES = STOPWORDS | frozenset(
-    """
+_NOT_NAMES = (
+    STOPWORDS
+    | frozenset(
+        """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november december mon tue wed thu fri sat sun jan feb mar apr
     jun jul aug sep sept oct nov dec am pm est pst utc ok inc ltd llc corp co usd eur gbp
-    mr mrs ms dr never nope nothing nobody none somebody yep yeah sure
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays gmt bst cet cest edt pdt cst
+    mr mrs ms dr never nope nothing nobody none somebody yep yeah sure minus plus negative
+    answer source sources note notes summary result total reason reply question reference
+    celsius fahrenheit swiss christmas easter halloween
     one two three four five six seven eight nine ten eleven twelve first second third
     """.split()
+    )
+    | frozenset(ROUND_NUMBERS)
 )
 _GOES_ON = re.compile(r"'s|\s?[A-Z][\w.]")
 _DENIAL_CUES = ("ot ", "o longer ", "ather than ", "nstead of ")
@@ -39,7 +54,7 @@ def find_names(text: str) -> Iterator[str]:
     A capital makes a word a name. At the start of a sentence it must also be part of a row of
     capitalised words, have a possessive, or be the whole text.
     """
-    is_alone = text.strip(" .!?").istitle() and text.count(" ") < 3
+    is_alone = text.count(" ") < 3 and text.strip(" .!?").istitle()
     for match in _CAPITALISED.finditer(text):
         word = match[0].lower()
         if word in _NOT_NAMES or len(word) < 2:
@@ -62,6 +77,14 @@ _CITED_MONTH = (
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _CITED_DATE = rf"(?:{_ISO}|\d\d?\s{_CITED_MONTH}\s\d{{4}}|{_CITED_MONTH}\s\d\d?,?\s\d{{4}})"
+_DATED_LINE = re.compile(rf"[ \t>-]{{0,20}}(?:On\s)?({_ISO})\b[^:\n]{{0,80}}:")
+_NOTED_DATE = (
+    rf"(?:{_ISO}|\d\d?(?:st|nd|rd|th)?\s{_CITED_MONTH}(?:\s\d{{4}})?"
+    rf"|{_CITED_MONTH}\s\d\d?(?:st|nd|rd|th)?(?:,?\s\d{{4}})?)"
+)
+_NOTE = (
+    r"(?:notes?|logs?|entry|entries|records?|diary|minutes|messages?|e?mails?|report|review|letter)"
+)
 _CITATION = re.compile(
     rf"""
       ^[ \t>-]{{0,20}}(?:On\s)?(?:{_CITED_DATE}|day[\s-]\d+)\s*(?:\([^()\n]*\))?\s*:
@@ -72,6 +95,14 @@ _CITATION = re.compile(
     | (?<![\w-])(?:{_ISO}|day-\d+)\.md\b
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_NOTE_CITATION = re.compile(
+    rf"""\b(?:
+      {_NOTE}\s(?:dated|of|from|for|on)\s(?:the\s)?{_NOTED_DATE}
+    | (?:noted|logged|recorded|written|reported)\son\s{_NOTED_DATE}
+    | (?=[\djfmasond]){_NOTED_DATE}\s{_NOTE}
+    )\b""",
+    re.VERBOSE | re.IGNORECASE,
 )
 _OFFER = re.compile(
     r"\b(?:If you(?:'d| would)? (?:want|like|need)|Let me know|Would you like|Do you want)\b[^\n]*",
@@ -95,7 +126,7 @@ def split_citations(text: str) -> tuple[str, str]:
 
     if _NAMES_A_MARK.search(text):
         text = _SELF_GRADE.sub(" ", text)
-    body = _CITATION.sub(remove, _OFFER.sub(" ", text))
+    body = _NOTE_CITATION.sub(remove, _CITATION.sub(remove, _OFFER.sub(" ", text)))
     return body, " ; ".join(cited)
 
 
@@ -121,6 +152,19 @@ class TextContents:
 
 
 @dataclass(frozen=True, slots=True)
+class LineContents:
+    """One line of an answer."""
+
+    text: str
+    dated: str
+    """The date that the line opens with, if it is a quotation; or else blank."""
+    sentences: tuple[str, ...]
+    passages: tuple[TextContents, ...]
+    names: frozenset[str]
+    cited: tuple[ValueAtom, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerContents:
     """An answer, as a whole and sentence by sentence."""
 
@@ -133,32 +177,69 @@ class AnswerContents:
     """The values and words of each sentence; names are only in `contents`."""
     cited: tuple[ValueAtom, ...]
     """The values that occur in citations."""
+    lines: tuple[LineContents, ...] = ()
+
+    @property
+    def is_quoting(self) -> bool:
+        """Whether a line is a dated quotation, which says nothing about the question by itself."""
+        return any(line.dated for line in self.lines)
+
+
+TEXT_CACHE = 4096
+"""Other texts kept in memory: questions, and parts of truths."""
+LINE_CACHE = 16384
+"""Lines of answers kept in memory."""
 
 
 class ContentReader:
     """Extracts contents from normalised texts."""
 
     def __init__(self) -> None:
-        self._stems = Stems()
+        self._stems = Stems(load_lexicon().forms)
         self._phrases = PhraseReader(self._stems)
+        self.read = lru_cache(maxsize=TEXT_CACHE)(self._read)
+        self.read_phrase = self._phrases.read
+        self.locate_tokens = self._phrases.locate_tokens
+        # Systems that quote give the same lines at every checkpoint.
+        self._read_line = lru_cache(maxsize=LINE_CACHE)(self._read_new_line)
 
-    def read(self, text: str) -> TextContents:
+    def _read(self, text: str) -> TextContents:
         """The contents of a text."""
         whole = self._read_values_and_words(text)
         return replace(whole, names=frozenset(find_names(remove_denied_names(text))))
 
     def read_answer(self, text: str) -> AnswerContents:
         """What an answer states, and what it cites."""
-        body, citations = split_citations(text)
-        sentences = tuple(split_sentences(body))
-        passages = tuple(map(self._read_values_and_words, sentences))
+        lines = [line for line in text.split("\n") if line.strip()]
+        read = [self._read_line(line) for line in lines]
+        passages = tuple(passage for line in read for passage in line.passages)
         whole = join_contents(passages)
+        body = "\n".join(line.text for line in read)
+        names = (
+            frozenset[str]().union(*(line.names for line in read))
+            if len(read) > 1
+            else frozenset(find_names(remove_denied_names(body)))
+        )
         return AnswerContents(
             text=body,
-            sentences=sentences,
-            contents=replace(whole, names=frozenset(find_names(remove_denied_names(body)))),
+            sentences=tuple(sentence for line in read for sentence in line.sentences),
+            contents=replace(whole, names=names),
             passages=passages,
-            cited=tuple(dict.fromkeys(find_values(citations))),
+            cited=tuple(dict.fromkeys(value for line in read for value in line.cited)),
+            lines=tuple(read),
+        )
+
+    def _read_new_line(self, line: str) -> LineContents:
+        body, citations = split_citations(line)
+        sentences = tuple(split_sentences(body))
+        dated = _DATED_LINE.match(line)
+        return LineContents(
+            text=body,
+            dated=dated[1] if dated else "",
+            sentences=sentences,
+            passages=tuple(map(self._read_values_and_words, sentences)),
+            names=frozenset(find_names(remove_denied_names(f"{body} "))),
+            cited=tuple(find_values(citations)) if citations else (),
         )
 
     def _read_values_and_words(self, text: str) -> TextContents:
@@ -170,10 +251,6 @@ class ContentReader:
             words=frozenset(found_words),
             stems=frozenset(self._stems.stem(found_words)),
         )
-
-    def read_phrase(self, text: str) -> Phrase:
-        """The text as a row of words, for comparison in order."""
-        return self._phrases.read(text)
 
     def split_parts(self, text: str) -> tuple[list[ValueAtom], list[str]]:
         """The values of a text, denied or not, and the content words beside them."""

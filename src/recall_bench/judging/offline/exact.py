@@ -10,14 +10,24 @@ relations between neighbours ("x happened after y"), else from the order of ment
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
-from recall_bench.core.values import DATE, ValueAtom
+from recall_bench.core.values import DATE, QUANTITY, ValueAtom
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
 from recall_bench.judging.offline.phrase import find_places, level_text, make_literal
+from recall_bench.judging.offline.relations import (
+    PartLabels,
+    find_mentions,
+    find_opposite,
+    find_opposite_time,
+    find_other_actor,
+    find_roles,
+    is_giver_told,
+    is_range_reversed,
+)
 from recall_bench.judging.offline.required_part import (
     NEARLY_STATED,
     AnswerSentence,
@@ -26,6 +36,7 @@ from recall_bench.judging.offline.required_part import (
     select_deciding,
     weigh_sentences,
 )
+from recall_bench.judging.offline.working import find_computed, find_extra_entry
 
 TextSpan = tuple[int, int]
 """The start and end of a value in a text."""
@@ -142,9 +153,10 @@ def arrange(things: Sequence[RequiredPart], text: str, reader: ContentReader) ->
     stated = tuple(dict.fromkeys(mention.number for mention in mentions))
     if len(stated) == 1:
         return Arrangement(stated, is_placed_last=places.get(stated[0], 0) > 0)
+    related = _apply_relations(mentions, text, stated)
     if places and len(set(places.values())) == len(places):
-        return Arrangement(_fill_places(stated, places, len(things)))
-    return Arrangement(_apply_relations(mentions, text, stated))
+        return Arrangement(_fill_places(related, places, len(things)))
+    return Arrangement(related)
 
 
 def _find_mentions(
@@ -243,9 +255,22 @@ def _apply_relations(
     return tuple(order)
 
 
+_UNDECIDED = re.compile(
+    r"\b(?:could be|might be|may be|possibly|perhaps|maybe|either|unclear which|depending on"
+    r"|(?:can(?:'t|not)|could not|couldn't) (?:tell|say|determine) which|not sure (?:which|whether)"
+    r"|one (?:\w+ )?(?:says?|names?|gives?|has|entry|note|log|source|record)\b.*\b(?:another|the other)\b"
+    r"|some (?:\w+ ){0,2}(?:say|name|give|mention|have)\b.*\bothers?\b"
+    r"|between\s\S+(?:\s\w+)?\sand\b"
+    r"|two (?:different |possible )?(?:numbers|values|entries|dates|names|answers|versions|places|figures))\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
 SIDES = frozenset({"yes", "no"})
 ALLOWED_PER_RIGHT_VALUE = 1
 """Other values allowed beside each right one: answers mention what was superseded."""
+_SEQUENCE = re.compile(
+    r"\b(?:in (?:what|which) order|in order|sequence|chronolog\w+)\b", re.IGNORECASE
+)
 _ORDER = re.compile(
     r"\b(?:order|sequence|first|last|earl(?:y|ier|iest)|late(?:r|st)|sooner|before|after)\b",
     re.IGNORECASE,
@@ -266,6 +291,13 @@ class ExactCoverage:
     is_disordered: bool = False
     focus: float = 1.0
     """The share of right values, after the allowed others."""
+    conflict: str | None = None
+    """How the parts are put together wrongly, in words."""
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether it says something else than the truth."""
+        return bool(self.is_disordered or self.instead or self.conflict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,13 +313,79 @@ class ExactTruth:
     asked: str
     """The question, levelled."""
     stems: frozenset[str]
-    """The stems of the truth."""
+    """The stems of the truth and of the other candidates."""
     reader: ContentReader
+    labels: PartLabels | None
+    """What belongs to which part."""
+    roles: tuple[int, int] | None
+    """Which of two parts gives, and which receives."""
+    texts: tuple[str, str]
+    """The question and the reference, normalised."""
 
     def compare(self, account: AnswerContents) -> ExactCoverage:
         """Compare an answer with what is required."""
         if self.is_order:
             return self._compare_order(account)
+        found = self._compare_parts(account)
+        return replace(found, conflict=self._find_conflict(account)) if found.share else found
+
+    def _find_conflict(self, account: AnswerContents) -> str | None:
+        """How an answer puts the parts together wrongly, in words; None if it does not."""
+        question, reference = self.texts
+        parts, reader = self.required, self.reader
+        if self._is_undecided(account):
+            return "undecided"
+        wrong = self._find_wrong_part(account)
+        if wrong is not None:
+            return wrong
+        if is_range_reversed(parts, reference, account.text, reader):
+            return "the range reversed"
+        given = [find_roles(text, parts, reader) for text in account.sentences]
+        if self.roles is not None and self.roles in given:
+            return None
+        if self.roles is not None and self.roles[::-1] in given:
+            return "roles reversed"
+        return find_opposite(reference, question, account.text, reader) or find_opposite_time(
+            question, parts, account, reader
+        )
+
+    def _find_wrong_part(self, account: AnswerContents) -> str | None:
+        """An entry too many, a part in another's place, or another person, in words."""
+        question = self.texts[0]
+        parts, reader = self.required, self.reader
+        extra = find_extra_entry(parts, account, self._known_words, reader)
+        if extra is not None:
+            return f"{extra} too many"
+        if self.labels is not None:
+            return self.labels.find_swap(parts, account, reader)
+        if len(parts) != 1:
+            return None
+        if is_giver_told(question, parts[0], account, reader):
+            return f"{parts[0].text} spoken to"
+        if account.is_quoting or self._is_direct(parts[0], account):
+            return None
+        return find_other_actor(question, parts[0], account, reader)
+
+    def _is_direct(self, part: RequiredPart, account: AnswerContents) -> bool:
+        sentences = weigh_sentences(account, self.question.stems, self.stems)
+        return any(each.is_direct and part.is_in(each, self.reader) for each in sentences)
+
+    @property
+    def _known_words(self) -> frozenset[str]:
+        return frozenset().union(*(self.reader.read_phrase(text).content for text in self.texts))
+
+    def _is_undecided(self, account: AnswerContents) -> bool:
+        """Whether an answer leaves open which of several candidates is right."""
+        if not _UNDECIDED.search(account.text):
+            return False
+        sentences = weigh_sentences(account, self.question.stems, self.stems)
+        return any(
+            other.is_in(sentence, self.reader)
+            for other in (*self.stale, *self.distractors)
+            for sentence in sentences
+        )
+
+    def _compare_parts(self, account: AnswerContents) -> ExactCoverage:
         sentences = weigh_sentences(account, self.question.stems, self.stems)
         matches = [self._find(one, sentences, account.cited) for one in self.required]
         found = [one for one, find in zip(self.required, matches, strict=True) if find.is_stated]
@@ -295,6 +393,8 @@ class ExactTruth:
             one for one, find in zip(self.required, matches, strict=True) if not find.is_stated
         ]
         others = {r for f in matches if f.is_stated for r in f.rivals}
+        if others and self._is_computed(found, account):
+            others = set()
         excess = len(others) - ALLOWED_PER_RIGHT_VALUE * len(found)
         return ExactCoverage(
             share=len(found) / (len(self.required) or 1),
@@ -303,6 +403,14 @@ class ExactTruth:
             is_stale=any(find.is_stale for find in matches),
             focus=len(found) / (len(found) + excess) if found and excess > 0 else 1.0,
         )
+
+    def _is_computed(self, found: list[RequiredPart], account: AnswerContents) -> bool:
+        """Whether a required number is the result of the answer's working."""
+        numbers = [one.value for one in found if one.value and one.value.kind == QUANTITY]
+        if not numbers:
+            return False
+        computed = find_computed(account.text)
+        return any(abs(float(value.core)) in computed for value in numbers)
 
     def _find(
         self, one: RequiredPart, sentences: list[AnswerSentence], cited: tuple[ValueAtom, ...]
@@ -320,6 +428,9 @@ class ExactTruth:
         stated = [hit for hit in deciders if hit.is_stated]
         rivals = list(dict.fromkeys(r for hit in deciders for r in hit.rivals))
         stale = any(hit.is_stale for hit in deciders)
+        if any(not hit.is_stated and hit.is_candidate for hit in deciders):
+            # One candidate after the other does not say which of them is right.
+            stated = []
         is_past = bool(stated) and stale and all(_is_past(one, hit.sentence.text) for hit in stated)
         return _PartMatch(
             is_stated=bool(stated) and not is_past,
@@ -345,7 +456,14 @@ class ExactTruth:
         if not (is_stated or rivals):
             return None
         is_hedged = place is not None and bool(rivals) and is_one_of_several(sentence.text, place)
-        return _SentenceHit(sentence, is_stated and not is_hedged, tuple(rivals), bool(stale))
+        # A sentence of nothing but candidates does not say which of them is right.
+        is_hedged = is_hedged or (bool(others) and is_stated and sentence.is_bare)
+        is_candidate = sentence.is_bare and any(
+            not _is_past(other, sentence.text) for other in others
+        )
+        return _SentenceHit(
+            sentence, is_stated and not is_hedged, tuple(rivals), bool(stale), is_candidate
+        )
 
     def _find_others(
         self,
@@ -382,11 +500,15 @@ class ExactTruth:
 
     def _compare_order(self, account: AnswerContents) -> ExactCoverage:
         things = (*self.required, *self.distractors)
+        if self._is_order_open(things, account):
+            return ExactCoverage(0.0, tuple(part.text for part in self.required))
         order = arrange(things, account.text, self.reader)
         if len(self.required) == 1:
             first = order.order[:1]
             is_other_last = first == (1,) and order.is_placed_last
             is_right = is_other_last or (first == (0,) and not order.is_placed_last)
+            if find_opposite_time(self.texts[0], self.required, account, self.reader):
+                is_right = False
             missing = () if is_right else (self.required[0].text,)
             return ExactCoverage(
                 float(is_right), missing, is_disordered=bool(order.order) and not is_right
@@ -398,6 +520,27 @@ class ExactTruth:
             is_disordered=stated != sorted(stated),
         )
 
+    def _is_order_open(self, things: Sequence[RequiredPart], account: AnswerContents) -> bool:
+        """Whether an answer only names the candidates, and does not say which comes first."""
+        spans = sorted(
+            span for thing in things for span in find_mentions(thing, account.text, self.reader)
+        )
+        between = [account.text[one[1] : other[0]] for one, other in pairwise(spans)]
+        if any(_OR_BETWEEN.search(words) for words in between):
+            return True
+        if len(self.required) != 1 or not between or any(map(_WORD_BETWEEN.search, between)):
+            return False
+        outside = f"{account.text[: spans[0][0]]} {account.text[spans[-1][1] :]}"
+        return _TIME_WORD.search(outside) is None
+
+
+_OR_BETWEEN = re.compile(r"\b(?:or|perhaps|maybe|possibly)\b", re.IGNORECASE)
+_TIME_WORD = re.compile(
+    r"\b(?:first|last|earlier|later|before|after\w*|then|sooner|next|already|finally)\b",
+    re.IGNORECASE,
+)
+_WORD_BETWEEN = re.compile(r"\b(?!(?:the|an?|and)\b)[^\W\d_]|[>(]", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class _SentenceHit:
@@ -407,6 +550,8 @@ class _SentenceHit:
     is_stated: bool
     rivals: tuple[str, ...]
     is_stale: bool
+    is_candidate: bool
+    """Whether it names another candidate and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,27 +586,28 @@ def make_exact_truth(
     asked = normalise(item.text)
     hints, _ = reader.split_parts(normalise(truth.reference))
     aliases = [alias for alias in truth.aliases if alias.lower() not in SIDES]
-    count = len(question.stems)
     things = tuple(
-        make_required_part(atom, aliases if len(atoms) == 1 else (), hints, reader, count)
+        make_required_part(atom, aliases if len(atoms) == 1 else (), hints, reader, asked)
         for atom in atoms
     )
     distractors = [d for d in truth.distractors if d not in truth.stale and d.lower() not in SIDES]
-    is_order = (
-        bool(things)
-        and _ORDER.search(asked) is not None
-        and all(make_literal(thing.text) in level_text(asked) for thing in things)
-    )
-    texts = (truth.reference, *truth.atoms, *aliases)
+    is_listed = all(make_literal(thing.text) in level_text(asked) for thing in things)
+    is_order = len(things) > 1 and _SEQUENCE.search(asked) is not None
+    is_order = is_order or (bool(things) and is_listed and _ORDER.search(asked) is not None)
+    reference = normalise(truth.reference)
+    texts = (truth.reference, *truth.atoms, *aliases, *truth.stale, *truth.distractors)
     return ExactTruth(
         required=things,
-        stale=tuple(make_required_part(normalise(s), (), (), reader, count) for s in truth.stale),
+        stale=tuple(make_required_part(normalise(s), (), (), reader, asked) for s in truth.stale),
         distractors=tuple(
-            make_required_part(normalise(d), (), (), reader, count) for d in distractors
+            make_required_part(normalise(d), (), (), reader, asked) for d in distractors
         ),
         is_order=is_order,
         question=question,
         asked=level_text(asked),
         stems=frozenset().union(*(reader.read(normalise(text)).stems for text in texts)),
         reader=reader,
+        labels=PartLabels.build(things, reference, asked, reader),
+        roles=find_roles(reference, things, reader) if len(things) == 2 else None,
+        texts=(asked, reference),
     )

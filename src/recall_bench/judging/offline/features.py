@@ -7,6 +7,8 @@ asked values when no value was asked for, the feature is -1.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from math import log1p
 
 from recall_bench.core.scenario import Scenario
@@ -24,8 +26,10 @@ from recall_bench.judging.offline.history_index import (
     Tokens,
     collect_tokens,
 )
-from recall_bench.judging.offline.phrase import level_text
+from recall_bench.judging.offline.lexicon import load_lexicon
+from recall_bench.judging.offline.phrase import Phrase, level_text
 from recall_bench.judging.offline.stance import (
+    SENTENCE_CACHE,
     Polarity,
     Stance,
     StanceReading,
@@ -90,6 +94,12 @@ class CaseFeatures:
     """The number of clause breaks in the reference."""
     is_list: bool
     """Whether the reference is several names or values and nothing else."""
+    phrase: Phrase
+    """The reference as a phrase,"""
+    given: frozenset[str]
+    """and the question's words, as a phrase has them."""
+    bigrams: frozenset[tuple[str, str]]
+    """Neighbouring words of the reference, one of them with content."""
 
     @classmethod
     def build(cls, case: GradingCase, reader: ContentReader) -> "CaseFeatures":
@@ -123,6 +133,9 @@ class CaseFeatures:
             is_polar=is_polar(asked),
             joints=len(_CLAUSE.findall(reference_text)),
             is_list=len(clauses) > 1 and all(clause <= keys for clause in clauses),
+            phrase=reader.read_phrase(reference_text),
+            given=reader.read_phrase(asked).tokens,
+            bigrams=collect_bigrams(reader.read_phrase(reference_text)),
         )
 
 
@@ -163,6 +176,8 @@ class AnswerSample:
     sentence_tokens: tuple[Tokens, ...]
     """The tokens of each sentence."""
     sentences: tuple[str, ...]
+    phrase: Phrase
+    """The whole text as a phrase."""
     emphases: int
     """The number of passages in bold, in quotes or in code,"""
     emphasised: Tokens
@@ -172,6 +187,12 @@ class AnswerSample:
     def whole(self) -> Tokens:
         """The tokens of all sentences."""
         return frozenset[str]().union(*self.sentence_tokens)
+
+
+def collect_bigrams(phrase: Phrase) -> frozenset[tuple[str, str]]:
+    """The pairs of neighbouring content words of a phrase."""
+    content = [word for word in phrase.row if word in phrase.content]
+    return frozenset(pairwise(content))
 
 
 def is_evidence_feature_set(numbers: dict[str, float]) -> bool:
@@ -193,6 +214,7 @@ def compute_features(sample: AnswerSample) -> dict[str, float]:
         _measure_stance,
         _measure_shape,
         _measure_emphasis,
+        _measure_meaning,
     ):
         numbers |= part(sample)
     return numbers | (_measure_support(sample, sample.window) if sample.window is not None else {})
@@ -255,12 +277,46 @@ def _measure_overlap(sample: AnswerSample) -> dict[str, float]:
     }
 
 
+def _measure_meaning(sample: AnswerSample) -> dict[str, float]:
+    """Features of the reference's words in any form: synonyms, opposites, neighbours."""
+    ground, target = sample.ground, sample.phrase
+    news = ground.phrase.content - ground.given
+    missing = ground.phrase.find_missing(target, ground.given)
+    find_opposites = load_lexicon().find_opposites
+    opposed = sum(
+        not find_opposites(word).isdisjoint(target.content - ground.given) for word in missing
+    )
+    return {
+        "alike_news": _divide(len(news) - len(missing), len(news)),
+        "alike_missing": len(missing),
+        "opposed": opposed,
+        "bigram_recall": _divide(
+            len(ground.bigrams & collect_bigrams(target)), len(ground.bigrams)
+        ),
+    }
+
+
 def _count_letters(found: Iterable[str]) -> int:
     return sum(map(len, found))
 
 
+@lru_cache(maxsize=SENTENCE_CACHE)
+def _count_hedges(sentence: str) -> int:
+    return len(_HEDGE.findall(sentence))
+
+
+@lru_cache(maxsize=SENTENCE_CACHE)
+def _count_reservations(sentence: str) -> int:
+    return len(_RESERVATION.findall(sentence))
+
+
+@lru_cache(maxsize=SENTENCE_CACHE)
+def _count_words(sentence: str) -> int:
+    return len(split_words(sentence))
+
+
 def _measure_stance(sample: AnswerSample) -> dict[str, float]:
-    ground, reading, text = sample.ground, sample.reading, sample.account.text
+    ground, reading = sample.ground, sample.reading
     parts = sample.sentences or ("",)
     unknowing = [is_unknowing(part) for part in parts]
     right = _RIGHT_SIDES.get(sample.case.right, 0)
@@ -280,14 +336,14 @@ def _measure_stance(sample: AnswerSample) -> dict[str, float]:
         "right_side": right,
         "sides_agree": right * _SIDES[sample.side],
         "tells": sample.case.right is RightResponse.TELLS,
-        "negations": count_negations(text),
+        "negations": sum(map(count_negations, parts)),
         "reference_negations": ground.reference_negations,
         "opening_negated": reading.is_negated,
         "negation_conflicts": conflicts,
         "negation_agreements": agreements,
-        "hedges": len(_HEDGE.findall(text)),
-        "reservations": len(_RESERVATION.findall(text)),
-        "opening_reservations": len(_RESERVATION.findall(parts[0])),
+        "hedges": sum(map(_count_hedges, parts)),
+        "reservations": sum(map(_count_reservations, parts)),
+        "opening_reservations": _count_reservations(parts[0]),
         "polar": ground.is_polar,
     }
 
@@ -308,7 +364,7 @@ def _count_negation_matches(sample: AnswerSample) -> tuple[int, int]:
 
 def _measure_shape(sample: AnswerSample) -> dict[str, float]:
     account, ground = sample.account, sample.ground
-    count = len(split_words(account.text))
+    count = sum(map(_count_words, sample.sentences))
     known = sample.case.known
     dates = [value for value in account.contents.values if value.kind == DATE]
     others = [value for value in account.contents.values if value.kind != DATE]
@@ -474,6 +530,7 @@ class FeatureExtractor:
                 answer=text,
                 sentence_tokens=sentence_tokens,
                 sentences=account.sentences,
+                phrase=self._reader.read_phrase(account.text),
                 emphases=len(marked),
                 emphasised=collect_tokens(self._reader.read(normalise(" ; ".join(marked))))
                 if marked

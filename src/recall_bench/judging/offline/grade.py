@@ -14,11 +14,22 @@ import re
 from dataclasses import dataclass, replace
 
 from recall_bench.core.scenario import Disclosure
-from recall_bench.core.text import split_words
-from recall_bench.core.values import QUANTITY, ValueAtom
+from recall_bench.core.text import normalise, split_words
+from recall_bench.core.values import IDENTIFIER, QUANTITY, ValueAtom
 from recall_bench.core.verdict import Finding
-from recall_bench.judging.offline.case import GradingCase, RightResponse, find_side, is_plain_yes
-from recall_bench.judging.offline.contents import AnswerContents
+from recall_bench.judging.offline.case import (
+    GradingCase,
+    RightResponse,
+    find_side,
+    is_plain_yes,
+    takes_both_sides,
+)
+from recall_bench.judging.offline.contents import (
+    AnswerContents,
+    LineContents,
+    TextContents,
+    join_contents,
+)
 from recall_bench.judging.offline.coverage import (
     Coverage,
     Reference,
@@ -29,15 +40,22 @@ from recall_bench.judging.offline.coverage import (
 from recall_bench.judging.offline.exact import ExactCoverage, ExactTruth
 from recall_bench.judging.offline.history_index import HistoryIndex
 from recall_bench.judging.offline.phrase import level_text
-from recall_bench.judging.offline.required_part import is_about_itself
+from recall_bench.judging.offline.relations import find_opposite, read_time_relation
+from recall_bench.judging.offline.required_part import (
+    is_about_itself,
+    is_misspelling,
+    weigh_sentences,
+)
 from recall_bench.judging.offline.stance import (
     Polarity,
     Stance,
     StanceReading,
+    is_source_silent,
     is_withholding,
     read_stance,
     remove_refusing_clauses,
 )
+from recall_bench.judging.offline.working import find_computed
 
 MAX_ANSWER_CHARACTERS = 4000
 """Only the beginning of an answer is graded: reciting the whole history is not an answer."""
@@ -57,6 +75,10 @@ UNCLEAR_SIDE = 0.3
 """The share of coverage that counts where a yes-or-no question gets no side."""
 NOT_DECLINED = 0.2
 """The grade of an answer that should decline and talks of something else."""
+CLEAR_FOCUS = 0.5
+"""With more wrong candidates than right ones, a list of them is not an answer at all."""
+PARTLY_RIGHT = 0.34
+"""The most correctness for a part of several required parts: never a pass."""
 PARTLY = 0.55
 """The most completeness for a part of several required parts: never a pass."""
 
@@ -75,6 +97,8 @@ class RuleGrade:
     is_exact: bool = False
     """Whether the truth lists what a right answer contains, so that rules decide alone."""
     findings: tuple[Finding, ...] = ()
+    is_stated: bool | None = None
+    """Whether a short reference is stated in full; None for longer ones."""
     match: "ReferenceMatch | None" = None
     """How the answer matches the reference, where that was compared."""
 
@@ -122,14 +146,18 @@ def _grade_exact(exact: ExactTruth, account: AnswerContents, reading: StanceRead
         return _grade_non_answer(reading)
     findings = (
         *((Finding.STALE,) if found.is_stale else ()),
-        *((Finding.CONTRADICTION,) if found.is_disordered or found.instead else ()),
+        *((Finding.CONTRADICTION,) if found.is_contradicted else ()),
     )
     # Listing candidates does not say which is right: that costs more than its share.
     correctness = found.share * found.focus**2
+    if found.share < 1:
+        correctness = min(correctness, PARTLY_RIGHT)
     if found.instead:
         correctness *= CONTRADICTED
     completeness = found.focus * (found.share if found.share == 1 else PARTLY * found.share)
-    if found.is_stale or found.is_disordered or not found.share:
+    if found.focus < CLEAR_FOCUS:
+        completeness = min(completeness, NOTHING_NEW)
+    if found.is_stale or found.is_disordered or found.conflict or not found.share:
         correctness = completeness = NOTHING_NEW * found.share
     return RuleGrade(
         correctness,
@@ -152,6 +180,8 @@ def _explain_exact(found: ExactCoverage, required: int) -> str:
         parts.append(f"has {_list_first(found.instead)} instead")
     if found.focus < 1:
         parts.append("lists other values beside the right one")
+    if found.conflict:
+        parts.append(f"puts it together wrongly: {found.conflict}")
     return "; ".join(parts)
 
 
@@ -198,6 +228,15 @@ def _grade_reference(
     match = find_best_match(case, account)
     if reading.stance.is_non_answer and match.coverage.news < ANSWERED_ALL_THE_SAME:
         return replace(_grade_non_answer(reading, match.coverage), match=match)
+    is_stated = _is_gist_stated(case, account)
+    if is_stated is not None:
+        return RuleGrade(
+            float(is_stated),
+            float(is_stated),
+            "tells the reference" if is_stated else "does not tell the reference",
+            is_stated=is_stated,
+            match=match,
+        )
     return RuleGrade(
         match.correctness,
         match.completeness,
@@ -206,6 +245,28 @@ def _grade_reference(
         findings=(Finding.CONTRADICTION,) if match.rivalry.contradicting else (),
         match=match,
     )
+
+
+def _is_gist_stated(case: GradingCase, account: AnswerContents) -> bool | None:
+    """Whether an answer states a short reference; None where the reference is longer."""
+    question, reference = normalise(case.item.text), normalise(case.item.truth.reference)
+    if case.relation is not None:
+        found = read_time_relation(question, account.text, case.reader)
+        if found is not None:
+            return found == case.relation
+    if case.gist is None or case.gist.phrase is None:
+        return None
+    if find_opposite(reference, question, account.text, case.reader):
+        return False
+    sentences = weigh_sentences(account, case.question.stems, frozenset())
+    if any(case.gist.is_in(sentence, case.reader) for sentence in sentences):
+        return True
+    # What is only left out may be understood; most of it missing or denied is something else.
+    news = case.gist.phrase.content - case.gist.given
+    target = case.reader.read_phrase(account.text)
+    missing = case.gist.phrase.find_missing(target, case.gist.given)
+    is_denied = len(news) <= 2 and not missing
+    return False if is_denied or 2 * len(missing) >= len(news) else None
 
 
 def _grade_non_answer(reading: StanceReading, coverage: Coverage | None = None) -> RuleGrade:
@@ -217,6 +278,9 @@ def _grade_abstention(
     case: GradingCase, account: AnswerContents, reading: StanceReading
 ) -> RuleGrade:
     if reading.stance is Stance.REFUSES:
+        return _grade_non_answer(reading)
+    if reading.stance is Stance.IGNORANT and case.is_denial_due:
+        # A No has to deny: not knowing is an abstention, here as anywhere.
         return _grade_non_answer(reading)
     if reading.stance.is_non_answer or find_side(case, account, reading) is Polarity.NO:
         recall = 1.0 if case.exact else _measure_details(find_best_match(case, account))
@@ -242,12 +306,13 @@ def _grade_refusal(case: GradingCase, account: AnswerContents, reading: StanceRe
 
 def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReading) -> RuleGrade:
     details = _collect_details(case, account)
-    if reading.stance in (Stance.REFUSES, Stance.IGNORANT):
+    is_silent = reading.stance is Stance.ABSENT and is_source_silent(account.text)
+    if reading.stance in (Stance.REFUSES, Stance.IGNORANT) or (is_silent and case.exact):
         return _grade_non_answer(reading, details.coverage)
     denial_is_right = case.right is RightResponse.DENIES
     side = find_side(case, account, reading)
     implied = reading.polarity is None and reading.stance is Stance.ANSWERS
-    if implied and details.news >= ANSWERED_ALL_THE_SAME:
+    if implied and details.news >= ANSWERED_ALL_THE_SAME and not takes_both_sides(account):
         # An answer that states what the reference states is on its side, however it is phrased.
         side = Polarity.NO if denial_is_right else Polarity.YES
     if side is None:
@@ -303,7 +368,7 @@ def _collect_details(case: GradingCase, account: AnswerContents) -> _SideDetails
         return _SideDetails(1.0, 0.0, 0.0, is_contradicted=False, reason="nothing else is wanted")
     found = case.exact.compare(account)
     reason = _explain_exact(found, required)
-    return _SideDetails(found.share, found.share, found.share, bool(found.instead), reason)
+    return _SideDetails(found.share, found.share, found.share, found.is_contradicted, reason)
 
 
 def _measure_details(match: ReferenceMatch) -> float:
@@ -369,22 +434,47 @@ def find_extra_claims(
     """
     if history.is_empty:
         return _NO_CLAIMS
-    known, answer = case.known, account.contents
+    known = case.known
+    own = [
+        line
+        for line in account.lines
+        if not line.dated or history.find_quoted_sessions(line.dated, line.sentences, days) is None
+    ]
+    answer = account.contents if len(own) == len(account.lines) else _join_lines(own)
+    required = case.exact.required if case.exact else ()
     extra = [
         value
         for value in answer.values
-        if not _is_small_count(value) and not any(text.holds(value) for text in known)
+        if not _is_harmless(value, case)
+        and not any(text.holds(value) for text in known)
+        and not any(part.is_value(value) for part in required)
     ]
-    invented = [value.value for value in extra if not history.is_value_known(value, days)]
+    invented = [value for value in extra if not history.is_value_known(value, days)]
+    computed = find_computed(account.text) if invented else frozenset[float]()
+    invented_values = [
+        value.value
+        for value in invented
+        if value.kind != QUANTITY or abs(float(value.core)) not in computed
+    ]
     known_words = frozenset[str]().union(*(text.words for text in known))
-    names = {name for name in answer.names - known_words if not history.is_word_known(name, days)}
+    names = {
+        name
+        for name in answer.names - known_words
+        if not history.is_word_known(name, days)
+        and not any(name[:1] == word[:1] and is_misspelling(name, word) for word in known_words)
+    }
     quoted = {
         word for word in _list_quoted_words(account.text) if not history.is_stem_known(word, days)
     }
     unknown = sorted(names | (quoted - known_words))
-    literals = _find_literals(case, account) if invented or unknown else ""
-    news = [thing for thing in (*invented, *unknown) if level_text(thing) not in literals]
+    literals = _find_literals(case, account) if invented_values or unknown else ""
+    news = [thing for thing in (*invented_values, *unknown) if level_text(thing) not in literals]
     return ExtraClaims(tuple(news), len(extra))
+
+
+def _join_lines(lines: list[LineContents]) -> TextContents:
+    whole = join_contents([passage for line in lines for passage in line.passages])
+    return replace(whole, names=frozenset[str]().union(*(line.names for line in lines)))
 
 
 def _find_literals(case: GradingCase, account: AnswerContents) -> str:
@@ -414,6 +504,28 @@ def score_groundedness(grade: RuleGrade, grounds: ExtraClaims) -> float:
     if grade.is_contradicted:
         trust -= DOUBT_OF_CONTRADICTION
     return 0.5 + 0.5 * max(trust, 0.0)
+
+
+_PERIOD = re.compile(r"(?:q[1-4]|h[12]|fy\d\d)")
+
+
+def _is_harmless(value: ValueAtom, case: GradingCase) -> bool:
+    """Whether a value need not be in the history: a small count, a quarter, an ordinal, an interval.
+
+    An interval counts if it is that between two days of the evidence.
+    """
+    if value.kind == IDENTIFIER:
+        return _PERIOD.fullmatch(value.value) is not None
+    if _is_small_count(value) or value.value.endswith(" th"):
+        return True
+    if not value.measure.endswith(" s"):
+        return False
+    dates = {cited.day for cited in case.item.truth.evidence}
+    seconds = float(value.measure.partition(" ")[0])
+    return any(abs(one - other) * SECONDS_A_DAY == seconds for one in dates for other in dates)
+
+
+SECONDS_A_DAY = 86_400
 
 
 def _is_small_count(value: ValueAtom) -> bool:

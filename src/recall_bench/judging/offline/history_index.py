@@ -14,10 +14,11 @@ from datetime import date
 from functools import cached_property, lru_cache
 from math import log
 
-from recall_bench.core.scenario import Episode, Item, Scenario
+from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.text import Stems, normalise, split_sentences, split_words
-from recall_bench.core.values import DATE, MONTH, YEAR, ValueAtom, find_values
+from recall_bench.core.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
 from recall_bench.judging.offline.contents import ContentReader, TextContents
+from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import level_text
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
@@ -26,35 +27,45 @@ _NO_SESSION = ""
 
 
 class _FirstMentions:
-    """The first day of every value and word of one session."""
+    """The first day of every value and word of one session; read when they are asked for."""
 
     def __init__(self) -> None:
-        self.values: dict[tuple[str, str], int] = {}
-        self.cores: dict[tuple[str, str], int] = {}
-        self.words: dict[str, int] = {}
+        self._lines: list[tuple[str, int]] = []
 
-    def read(self, text: str, day: int) -> None:
-        """Add the text of a day; days come in order."""
-        for atom in find_values(text):
-            self.values.setdefault((atom.kind, atom.value), day)
-            self.cores.setdefault((atom.kind, atom.core), day)
-            if atom.measure:
-                self.values.setdefault((atom.kind, atom.measure), day)
-        for word in split_words(text):
-            self.words.setdefault(word, day)
+    def add_line(self, line: str, day: int) -> None:
+        """Add a line of a day; days come in order."""
+        self._lines.append((line, day))
 
-    def add(self, other: "_FirstMentions") -> None:
-        """Add the first mentions of another session."""
-        for mine, theirs in ((self.values, other.values), (self.cores, other.cores)):
-            for key, day in theirs.items():
-                mine[key] = min(day, mine.get(key, day))
-        for word, day in other.words.items():
-            self.words[word] = min(day, self.words.get(word, day))
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """The first day of every word."""
+        firsts: dict[str, int] = {}
+        for line, day in self._lines:
+            for word in split_words(normalise(line)):
+                firsts.setdefault(word, day)
+        return firsts
+
+    @cached_property
+    def values(self) -> dict[tuple[str, str], int]:
+        """The first day of every value, by its kind and its spellings."""
+        firsts: dict[tuple[str, str], int] = {}
+        for line, day in self._lines:
+            for atom in find_values(normalise(line)):
+                firsts.setdefault((atom.kind, atom.value), day)
+                firsts.setdefault((f"core {atom.kind}", atom.core), day)
+                if atom.measure:
+                    firsts.setdefault((atom.kind, atom.measure), day)
+        return firsts
 
     def is_known(self, atom: ValueAtom, days: int) -> bool:
         """Whether the value, or a compatible spelling, occurs by then."""
+        if self._is_stated(atom, days):
+            return True
+        return atom.kind == QUANTITY and self._is_stated(negate(atom), days)
+
+    def _is_stated(self, atom: ValueAtom, days: int) -> bool:
         if atom.is_bare:
-            return self.cores.get((atom.kind, atom.core), days + 1) <= days
+            return self.values.get((f"core {atom.kind}", atom.core), days + 1) <= days
         spellings = (atom.value, atom.core, atom.measure)
         return any(self.values.get((atom.kind, each), days + 1) <= days for each in spellings)
 
@@ -66,29 +77,62 @@ class HistoryIndex:
         self._days = [episode.day for episode in scenario.episodes]
         self._dates = [episode.at.date() for episode in scenario.episodes]
         self._sessions: dict[str, _FirstMentions] = {}
+        self._retold = _FirstMentions()
         self._first_lines: dict[str, int] = {}
+        self._texts = {
+            f"{episode.at:%Y-%m-%d}": (episode.day, episode.text)
+            for episode in (*scenario.episodes, *(scenario.retold or ()))
+        }
+        self._parts = lru_cache(maxsize=2048)(self._split_sessions)
         seen: set[tuple[str, str]] = set()
         for episode in scenario.episodes:
             for session, line in _split_lines(episode.text):
                 if (session, line) not in seen:
                     seen.add((session, line))
                     self._first_lines.setdefault(line, episode.day)
-                    self._sessions.setdefault(session, _FirstMentions()).read(
-                        normalise(line), episode.day
-                    )
-        self._all = _merge_mentions(
-            (*self._sessions.values(), self._read_retold(scenario.retold or ()))
-        )
-        self._stems = Stems()
-
-    def _read_retold(self, episodes: Iterable[Episode]) -> _FirstMentions:
-        """Index the history in another form, which belongs to no session."""
-        firsts = _FirstMentions()
-        for episode in episodes:
+                    self._sessions.setdefault(session, _FirstMentions()).add_line(line, episode.day)
+        for episode in scenario.retold or ():
             for _, line in _split_lines(episode.text):
                 self._first_lines[line] = min(episode.day, self._first_lines.get(line, episode.day))
-                firsts.read(normalise(line), episode.day)
-        return firsts
+                self._retold.add_line(line, episode.day)
+        self._stems = Stems(load_lexicon().forms)
+
+    def _split_sessions(self, date: str) -> dict[str, str]:
+        """The normalised text of each session of one day."""
+        parts: dict[str, list[str]] = defaultdict(list)
+        for session, line in _split_lines(self._texts[date][1]):
+            parts[session].append(line)
+        return {session: normalise("\n".join(lines)) for session, lines in parts.items()}
+
+    def find_quoted_sessions(
+        self, date: str, sentences: Iterable[str], days: int
+    ) -> frozenset[str] | None:
+        """The sessions that some sentences are quoted from, by the date of a day up to `days`.
+
+        None if one of them is not in the text of that day.
+        """
+        if date not in self._texts or self._texts[date][0] > days:
+            return None
+        found: set[str] = set()
+        for sentence in sentences:
+            session = next((s for s, text in self._parts(date).items() if sentence in text), None)
+            if session is None:
+                return None
+            found.add(session)
+        return frozenset(found)
+
+    @property
+    def _all(self) -> tuple[_FirstMentions, ...]:
+        return (*self._sessions.values(), self._retold)
+
+    def is_recitation(self, text: str) -> bool:
+        """Whether most lines of a text are lines of the history, with or without a date before."""
+        lines = [line for line in text.splitlines() if line.strip()]
+        known = sum(
+            line in self._first_lines or line.partition(": ")[2] in self._first_lines
+            for line in lines
+        )
+        return 2 * known > len(lines)
 
     @property
     def is_empty(self) -> bool:
@@ -97,11 +141,13 @@ class HistoryIndex:
 
     def is_value_known(self, atom: ValueAtom, days: int) -> bool:
         """Whether the value occurs in the first `days` days, or is the date of one of them."""
-        return self._all.is_known(atom, days) or self._is_story_date(atom, days)
+        if self._is_story_date(atom, days):
+            return True
+        return any(firsts.is_known(atom, days) for firsts in self._all)
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs in the first `days` days."""
-        return self._all.words.get(word, days + 1) <= days
+        return any(firsts.words.get(word, days + 1) <= days for firsts in self._all)
 
     def is_stem_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs by then in any inflection."""
@@ -113,9 +159,10 @@ class HistoryIndex:
     @cached_property
     def _first_stems(self) -> dict[str, int]:
         firsts: dict[str, int] = {}
-        for word, day in self._all.words.items():
-            stem = next(iter(self._stems.stem([word])), word)
-            firsts[stem] = min(day, firsts.get(stem, day))
+        for mentions in self._all:
+            for word, day in mentions.words.items():
+                stem = next(iter(self._stems.stem([word])), word)
+                firsts[stem] = min(day, firsts.get(stem, day))
         return firsts
 
     def is_sentence_known(self, sentence: str, days: int) -> bool:
@@ -162,13 +209,6 @@ class HistoryIndex:
             month, year = map(int, atom.value.split("/"))
             return (first.year, first.month) <= (year, month) <= (last.year, last.month)
         return atom.kind == YEAR and first.year <= int(atom.value) <= last.year
-
-
-def _merge_mentions(sessions: Iterable[_FirstMentions]) -> _FirstMentions:
-    merged = _FirstMentions()
-    for firsts in sessions:
-        merged.add(firsts)
-    return merged
 
 
 def _split_parts(text: str) -> list[str]:

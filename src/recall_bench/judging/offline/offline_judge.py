@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.text import normalise, remove_echo
-from recall_bench.core.values import expand_relative_dates
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Verdict
 from recall_bench.judging.offline.calibration import (
     AdditiveModel,
@@ -110,7 +110,7 @@ LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
 FULL_RECALL = 0.95
 """From this share on, an answer states all of the reference."""
 
-VERSION = "3"
+VERSION = "4"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.
@@ -197,10 +197,15 @@ class OfflineJudge:
         if leaks:
             reason = f"gives away {', '.join(leaks[:3])}"
             return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
+        if len(exhibit.answer.text) > MAX_ANSWER_CHARACTERS and history.is_recitation(
+            exhibit.answer.text
+        ):
+            return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
         text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
+        as_given = account = self._reader.read_answer(remove_echo(text, case.item.text))
         if case.wants_a_date:
-            text = expand_relative_dates(text, exhibit.asked_at.date())
-        account = self._reader.read_answer(remove_echo(text, case.item.text))
+            expanded = expand_relative_dates(text, exhibit.asked_at.date())
+            account = self._reader.read_answer(remove_echo(expanded, case.item.text))
         reading = read_answer(case, account)
         if reading.stance is Stance.SILENT:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
@@ -209,7 +214,7 @@ class OfflineJudge:
             account=account,
             reading=reading,
             grade=grade_answer(case, account, reading),
-            grounds=find_extra_claims(case, account, history, exhibit.days),
+            grounds=find_extra_claims(case, as_given, history, exhibit.days),
             history=history,
             days=exhibit.days,
         )
@@ -297,7 +302,7 @@ def _is_failure_certain(
     read: _RuleReading, numbers: dict[str, float], untold_allowed: float
 ) -> bool:
     """Whether an answer is a non-answer, takes the wrong side, or states nothing that was asked."""
-    if read.grade.is_non_answer:
+    if read.grade.is_non_answer or read.grade.is_stated is False:
         return True
     if read.case.right is not RightResponse.TELLS:
         return read.grade.correctness == 0
@@ -308,5 +313,7 @@ def _is_failure_certain(
 
 def _is_complete(read: _RuleReading, numbers: dict[str, float]) -> bool:
     is_answered = read.case.right is RightResponse.TELLS and not read.reading.stance.is_non_answer
+    if read.grade.is_stated:
+        return is_answered
     is_whole = numbers["recall"] >= FULL_RECALL and numbers["values_share"] != 0
     return is_answered and is_whole and numbers["contradicting"] == 0

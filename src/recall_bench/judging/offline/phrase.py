@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recall_bench.core.text import STOPWORDS, Stems, split_words
+from recall_bench.core.text import STOPWORDS, WORD, Stems, split_words
 from recall_bench.core.values import SMALL_ORDINALS, locate_values
+from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
 _LITERAL_DENIAL = re.compile(
     r" (?:not|\w+n't|no longer|rather than|instead of|never)"
-    r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been)){0,2}$"
+    r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been|even)){0,3}$"
 )
 _DENIAL_REACH = 32
 
@@ -87,6 +88,7 @@ _REWRITES = (
     (re.compile(r"\b(it|there|that|what|who)'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\bwithout\b", re.IGNORECASE), "with no"),
     (re.compile(r"\bno one\b", re.IGNORECASE), "nobody"),
+    (re.compile(r"\bone(?=\s(?:minute|hour|day|week|month|year)\b)", re.IGNORECASE), "a"),
     (re.compile(r"(?<=\w)-(?=[a-z])"), " "),
     (re.compile(r"&"), " and "),
 )
@@ -100,7 +102,7 @@ _SPELLINGS = (
     (re.compile(r"^(every|some|any)one$"), r"\1body"),
     (re.compile(r"^till$"), "until"),
 )
-_NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
+NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ class Phrase:
     row: tuple[str, ...]
     figures: frozenset[str]
     content: frozenset[str]
+    tokens: frozenset[str]
+    """The words, and each verb with its particle."""
 
     @property
     def weight(self) -> float:
@@ -121,10 +125,27 @@ class Phrase:
         """Whether the phrase is negated."""
         return _is_odd(self.row)
 
+    def is_denied_as_in(self, target: "Phrase") -> bool:
+        """Whether the part of the other that has most of these words is negated like this one."""
+        _, first, last = _find_longest_row(self.row, target.row)
+        return _is_odd(target.row[first:last]) is self.is_denied
+
     def is_within(self, target: "Phrase") -> bool:
         """Whether the other phrase contains this row of words."""
         size, row = len(self.row), target.row
         return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
+
+    def find_missing(self, target: "Phrase", given: frozenset[str] = frozenset()) -> set[str]:
+        """The content words, without the given ones, that the other states in no form.
+
+        A synonym states a word. A figure, a name and a negation are stated by themselves only.
+        """
+        lexicon = load_lexicon()
+        return {
+            word
+            for word in self.content - target.tokens - given
+            if word.startswith("=") or lexicon.find_alike(word).isdisjoint(target.tokens)
+        }
 
     def measure_likeness(self, target: "Phrase") -> float:
         """The share of this phrase that the other one states, from 0 to 1."""
@@ -140,14 +161,20 @@ class Phrase:
         return max(in_row / (self.weight or 1.0), by_words if len(self.content) > 1 else 0.0)
 
 
+PHRASE_CACHE = 16384
+"""Texts kept in memory."""
+
+
 class PhraseReader:
     """Reads phrases and caches the words it has seen."""
 
     def __init__(self, stems: Stems) -> None:
         self._stems = stems
         self._known: dict[str, str] = {}
+        self.read = lru_cache(maxsize=PHRASE_CACHE)(self._read)
+        self.locate_tokens = lru_cache(maxsize=PHRASE_CACHE)(self._locate_tokens)
 
-    def read(self, text: str) -> Phrase:
+    def _read(self, text: str) -> Phrase:
         """The phrase of a normalised text."""
         for pattern, instead in _REWRITES:
             text = pattern.sub(instead, text)
@@ -159,8 +186,26 @@ class PhraseReader:
             end = past
         self._add(text[end:], row)
         figures = [word for word in row if word.startswith("=")]
-        content = [word for word in row if word not in STOPWORDS and word not in _NEGATIONS]
-        return Phrase(tuple(row), frozenset(figures), frozenset(content))
+        pairs = [pair for pair in _pair_verbs(row) if pair in load_lexicon()]
+        verbs = {pair.partition(" ")[0] for pair in pairs}
+        content = [
+            word
+            for word in (*row, *pairs)
+            if word not in STOPWORDS and word not in NEGATIONS and word not in verbs
+        ]
+        return Phrase(tuple(row), frozenset(figures), frozenset(content), frozenset((*row, *pairs)))
+
+    def _locate_tokens(self, text: str) -> list[tuple[str, int, int]]:
+        """Each word of a normalised text in its reduced form, with its start and end."""
+        known = self._known
+        found = []
+        for match in WORD.finditer(text.lower()):
+            word = match[0].removesuffix("'s")
+            reduced = known.get(word)
+            if reduced is None:
+                known[word] = reduced = self._reduce(word)
+            found.append((reduced, match.start(), match.end()))
+        return found
 
     def _add(self, text: str, row: list[str]) -> None:
         known = self._known
@@ -171,13 +216,25 @@ class PhraseReader:
             row.append(reduced)
 
     def _reduce(self, word: str) -> str:
-        if word in STOPWORDS or word in _NEGATIONS:
+        if word in STOPWORDS or word in NEGATIONS:
             return word
         if word in SMALL_ORDINALS:
             return f"={SMALL_ORDINALS[word]}"
         for pattern, instead in _SPELLINGS:
             word = pattern.sub(instead, word)
         return next(iter(self._stems.stem([word])), word)
+
+
+_PARTICLE_REACH = 3
+
+
+def _pair_verbs(row: list[str]) -> Iterator[str]:
+    """Each word with a particle that follows: "turn down" in "turned it down"."""
+    for place, word in enumerate(row):
+        if word in PARTICLES:
+            for before in row[max(0, place - _PARTICLE_REACH) : place]:
+                if before not in STOPWORDS:
+                    yield f"{before} {word}"
 
 
 def _weigh_word(word: str) -> float:
@@ -187,7 +244,7 @@ def _weigh_word(word: str) -> float:
 
 
 def _is_odd(row: Sequence[str]) -> bool:
-    return sum(word in _NEGATIONS for word in row) % 2 == 1
+    return sum(word in NEGATIONS for word in row) % 2 == 1
 
 
 def _find_longest_row(row: Sequence[str], target: Sequence[str]) -> tuple[float, int, int]:

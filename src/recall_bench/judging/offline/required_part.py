@@ -12,15 +12,29 @@ far as they share the question's words.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from recall_bench.core.text import STOPWORDS, normalise, split_words
-from recall_bench.core.values import IDENTIFIER, QUANTITY, YEAR, ValueAtom, locate_values
+from recall_bench.core.text import STOPWORDS, load_stemmer, normalise, split_words
+from recall_bench.core.value_patterns import normalise_clock
+from recall_bench.core.values import (
+    DATE,
+    FRACTION,
+    IDENTIFIER,
+    QUANTITY,
+    TIME,
+    YEAR,
+    ValueAtom,
+    is_metres_or_millions,
+    locate_values,
+    negate,
+)
 from recall_bench.judging.offline.contents import (
     AnswerContents,
     ContentReader,
     TextContents,
     remove_denied_names,
 )
+from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import (
     Phrase,
     find_places,
@@ -132,13 +146,29 @@ def select_deciding(
     return [*stated, *(sentence for sentence in rival if sentence.relevance >= bar)]
 
 
-NEARLY_STATED, NEARLY_QUOTED = 0.5, 0.75
-"""The share of a phrase that must be stated: in a direct or short sentence, and in others."""
+NEARLY_STATED = 0.5
+"""The share of a phrase from which on a text comes near to it."""
 BEARS = 1 / 3
 """A bare number that neither opens the answer nor is stated directly must be among this share of
 the question's words."""
+SHORT_SENTENCE = 6
+"""A sentence is short with so many content words beside those of the part."""
+WORDS_A_LAPSE = 5
+"""A phrase may lack one word in so many."""
 _TIMES = "x"
 _DIGIT = re.compile(r"\d")
+_NEGATIVE = re.compile(
+    r"\b(?:loss|losses|lost|lose|losing|overdrawn|overdraft|in the red|in deficit|deficit|debit|debt"
+    r"|ow(?:e|es|ed|ing)|minus|negative|below|under|too few|too little|short(?:fall|age)?|missing"
+    r"|less|fewer|down|fell|fall|drop(?:ped|s)?|decreas\w*|declin\w*|shr[aiu]nk\w*|lower\w*|behind"
+    r"|colder|shorter|reduc\w*|cut)\b",
+    re.IGNORECASE,
+)
+_POSITIVE = re.compile(
+    r"\b(?:profit|gain(?:ed)?|surplus|plus|credit|above|too many|too much|over|more|ahead|rose|ris\w*"
+    r"|increas\w*|grew|up|warmer|positive|in the black)\b|(?<![\w)])\+(?=\d)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,27 +185,76 @@ class RequiredPart:
     """The same, to search for in a levelled sentence."""
     phrase: Phrase | None = None
     """Its words; None where only the exact spelling counts."""
+    words: tuple[tuple[str, str], ...] = ()
+    """Each content word as the phrase has it, and as it is spelled."""
     initials: str = ""
     """A person's name with an initial for the first name."""
-    asked: int = 0
-    """The number of content words in the question."""
+    question: TextContents | None = None
+    given: frozenset[str] = frozenset()
+    """The question's words, as a phrase has them."""
     stems: frozenset[str] = field(default=frozenset())
 
     def is_in(self, sentence: AnswerSentence, reader: ContentReader) -> bool:
         """Whether a sentence states the part."""
         if self.value is not None:
-            stated = [value for value in sentence.contents.values if self._is_value(value)]
+            stated = [
+                value
+                for value in sentence.contents.values
+                if self.is_value(value) or self._is_value_below_zero(value, sentence.text)
+            ]
             is_sure = any(map(self._is_unmistakable, stated))
             return bool(stated) and (is_sure or self._is_near(sentence, reader))
-        is_short = len(sentence.contents.stems) <= 2 * len(self.stems)
-        bar = NEARLY_STATED if sentence.is_direct or is_short else NEARLY_QUOTED
-        return self.measure_likeness(sentence, reader) > bar
+        if self._is_literal(sentence):
+            return True
+        if self.phrase is None:
+            return self._is_misspelt_name(sentence)
+        return self._is_reworded(self.phrase, sentence, reader)
+
+    def _is_literal(self, sentence: AnswerSentence) -> bool:
+        if any(is_literal_in(literal, sentence.levelled) for literal in self.literals):
+            return True
+        return bool(self.initials) and self.initials in sentence.text
+
+    def _is_reworded(self, phrase: Phrase, sentence: AnswerSentence, reader: ContentReader) -> bool:
+        """Whether all words are stated, by themselves, a synonym or a misspelling.
+
+        Words of the question need no repetition, unless there are no others.
+        """
+        target = reader.read_phrase(sentence.text)
+        if len(phrase.content) == 1 and _is_excluded(self.words[0][1], sentence.text):
+            return False
+        if not phrase.figures <= target.figures or not phrase.is_denied_as_in(target):
+            return False
+        given = self.given if phrase.content - self.given else frozenset[str]()
+        # In a long sentence about other things, a synonym means something else.
+        is_short = len(sentence.contents.stems) <= SHORT_SENTENCE + 2 * len(self.stems)
+        if not (sentence.is_direct or sentence.is_opening or is_short):
+            return phrase.content - given <= target.tokens
+        missing = phrase.find_missing(target, given)
+        if not missing:
+            return True
+        needed = phrase.content - given
+        if len(missing) * WORDS_A_LAPSE <= len(needed):
+            return True
+        return not any(
+            token in missing and not self._is_misspelt(word, sentence) for token, word in self.words
+        )
+
+    def _is_misspelt_name(self, sentence: AnswerSentence) -> bool:
+        if not self.words or self.has_number:
+            return False
+        wrong = [word for _, word in self.words if word not in sentence.contents.words]
+        return all(self._is_misspelt(word, sentence) for word in wrong)
+
+    def _is_misspelt(self, word: str, sentence: AnswerSentence) -> bool:
+        start = word[:1]
+        return any(
+            other[:1] == start and is_misspelling(other, word) for other in sentence.contents.words
+        )
 
     def measure_likeness(self, sentence: AnswerSentence, reader: ContentReader) -> float:
         """The share of the required words that a sentence states, from 0 to 1."""
-        if any(is_literal_in(literal, sentence.levelled) for literal in self.literals):
-            return 1.0
-        if self.initials and self.initials in sentence.text:
+        if self._is_literal(sentence):
             return 1.0
         if (
             self.value
@@ -211,16 +290,35 @@ class RequiredPart:
     def find_place(self, text: str) -> tuple[int, int] | None:
         """Where a text first states it."""
         if self.value is not None:
-            spans = ((s, e) for atom, s, e in locate_values(text) if self._is_value(atom))
+            spans = (
+                (start, end)
+                for atom, start, end in locate_values(text)
+                if self.is_value(atom) or self._is_value_below_zero(atom, text)
+            )
             return next(spans, None)
         return next((place for one in self.spellings for place in find_places(one, text)), None)
 
-    def _is_value(self, value: ValueAtom) -> bool:
+    def is_value(self, value: ValueAtom) -> bool:
+        """Whether a value is the required one."""
         if self.value is None:
             return False
         if self.is_count or (self.value.kind == QUANTITY and self.value.is_bare):
-            return _is_plain_number(value) and value.core == self.value.core
-        return self.value.matches(value)
+            return (_is_plain_number(value) or self.value.core[0] == "-") and (
+                value.core == self.value.core
+            )
+        return self.value.matches(value) or _is_short_date_or_time(value, self.value)
+
+    def _is_value_below_zero(self, value: ValueAtom, text: str) -> bool:
+        """Whether the text gives a negative value in words: "a loss of", "in the red"."""
+        if self.value is None or self.value.kind != QUANTITY or self.value.core[0] != "-":
+            return False
+        if value.kind not in (QUANTITY, YEAR) or value.core[0] == "-":
+            return False
+        return (
+            _NEGATIVE.search(text) is not None
+            and _POSITIVE.search(text) is None
+            and negate(self.value).matches(value)
+        )
 
     def _is_unmistakable(self, value: ValueAtom) -> bool:
         """Whether a right value can hardly mean something else."""
@@ -229,14 +327,21 @@ class RequiredPart:
         return not _is_plain_number(value) and self.value is not None and value == self.value
 
     def _is_rival(self, value: ValueAtom) -> bool:
-        if self.value is None or self._is_value(value):
+        if self.value is None or self.is_value(value):
             return False
+        if self.value.core[0] == "-" and value == negate(self.value):
+            return True
         return self.value.is_rival_of(value)
+
+    @property
+    def _asked(self) -> int:
+        """The number of content words in the question."""
+        return len(self.question.stems) if self.question else 0
 
     def _is_near(self, sentence: AnswerSentence, reader: ContentReader) -> bool:
         """Whether a bare number in the sentence may be meant."""
         is_near = sentence.is_direct or sentence.is_opening
-        if is_near or sentence.relevance >= max(1, BEARS * self.asked):
+        if is_near or sentence.relevance >= max(1, BEARS * self._asked):
             return True
         # Elsewhere it must count the same thing: the row of words must be equal.
         return self.phrase is not None and self.phrase.is_within(reader.read_phrase(sentence.text))
@@ -247,13 +352,14 @@ def make_required_part(
     aliases: Iterable[str],
     hints: Iterable[ValueAtom],
     reader: ContentReader,
-    asked: int = 0,
+    question: str = "",
 ) -> RequiredPart:
     """The required part of a text; a hint may complete a value that the text states in part."""
     found, rest = reader.split_parts(text)
     others = [normalise(alias) for alias in aliases]
     is_value = len(found) == 1 and not rest and found[0].kind != IDENTIFIER
     is_count = len(found) == 1 and text[:1].isdigit() and bool(rest) and text.islower()
+    asked = reader.read(question) if question else None
     if is_value or (is_count and found[0].kind in (QUANTITY, YEAR)):
         spelled = [reader.split_parts(other)[0] for other in others]
         value = _complete_value(
@@ -264,7 +370,7 @@ def make_required_part(
             value=value,
             is_count=is_count and value.is_bare,
             phrase=reader.read_phrase(text) if is_count else None,
-            asked=asked,
+            question=asked,
             stems=reader.stem(rest),
         )
     first, last = _find_name(text)
@@ -275,16 +381,35 @@ def make_required_part(
         literals=tuple(literal for one in spellings if (literal := make_literal(one)).strip()),
         initials=f"{first[0]}. {last}" if first else "",
         phrase=reader.read_phrase(text) if _is_phrase(text) else None,
-        asked=asked,
+        words=tuple(
+            (" ".join(reader.read_phrase(word).row), word)
+            for word in split_words(text)
+            if word not in STOPWORDS
+        ),
+        question=asked,
+        given=reader.read_phrase(question).tokens if question else frozenset(),
         stems=reader.stem(split_words(text)),
     )
 
 
 def _complete_value(value: ValueAtom, hints: list[ValueAtom]) -> ValueAtom:
     """The value, completed by a hint where the text leaves a part out."""
-    if not value.is_bare:
+    if value.core[0] == "-":
+        hints = [negate(hint) if hint.core[0] != "-" else hint for hint in hints]
+    if not value.is_bare and not is_metres_or_millions(value):
         return value
     return next((hint for hint in hints if not hint.is_bare and value.matches(hint)), value)
+
+
+def _is_short_date_or_time(value: ValueAtom, wanted: ValueAtom) -> bool:
+    """Whether `4/15` is the wanted day, or `1430` the wanted time."""
+    if value.kind == FRACTION and wanted.kind == DATE:
+        one, other = map(int, value.core.split("/"))
+        return wanted.core in (f"{one:02}-{other:02}", f"{other:02}-{one:02}")
+    if wanted.kind == TIME and value.is_bare and re.fullmatch(r"[12]\d[0-5]\d", value.core):
+        clock = normalise_clock(value.core[:2], value.core[2:], None)
+        return wanted.value in clock or wanted.core == clock[1]
+    return False
 
 
 def _get_unit(value: ValueAtom) -> str:
@@ -307,5 +432,40 @@ def _find_name(text: str) -> tuple[str, str]:
 
 def _is_phrase(text: str) -> bool:
     """Whether it is more than a name: names are not reworded."""
-    content = [word for word in text.split() if word.lower() not in STOPWORDS]
-    return len(content) > 1 and any(word[:1].islower() for word in content)
+    return any(word[:1].islower() and word not in STOPWORDS for word in text.split())
+
+
+def _is_excluded(word: str, text: str) -> bool:
+    """Whether a text says that not even this changes anything."""
+    pattern = rf"\b(?:not even|nor|regardless of|without)\b(?:\W+\w+){{0,2}}?\W+{re.escape(word)}"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+SHORTEST_MISSPELT = 5
+LONG_WORD = 8
+"""From this length on, two letters may be wrong instead of one."""
+
+
+@lru_cache(maxsize=16384)
+def is_misspelling(word: str, wanted: str) -> bool:
+    """Whether a word is another one with a letter or two wrong, and not a word of its own."""
+    if len(wanted) < SHORTEST_MISSPELT or not wanted.isalpha() or word == wanted:
+        return False
+    most = 2 if len(wanted) >= LONG_WORD else 1
+    if abs(len(word) - len(wanted)) > most or load_stemmer().stemWord(word) in load_lexicon():
+        return False
+    return _count_edits(word, wanted) <= most
+
+
+def _count_edits(one: str, other: str) -> int:
+    """Letters added, left out, replaced or exchanged with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for place, letter in enumerate(one, start=1):
+        row = [place]
+        for at, wanted in enumerate(other, start=1):
+            cost = min(last[at] + 1, row[-1] + 1, last[at - 1] + (letter != wanted))
+            is_swap = place > 1 and at > 1 and letter == other[at - 2] and one[place - 2] == wanted
+            row.append(min(cost, before[at - 2] + 1) if is_swap else cost)
+        before, last = last, row
+    return last[-1]

@@ -7,8 +7,12 @@ follows. The grader decides whether the rest answers anyway.
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from recall_bench.core.text import split_sentences
+
+SENTENCE_CACHE = 16384
+"""Sentences kept in memory."""
 
 
 class Stance(StrEnum):
@@ -98,7 +102,11 @@ _RESERVE = re.compile(
     r"|\b(?:keep|leave|hold) (?:it|that|this) (?:there|back|at that|out)\b"
     r"|\b(?:secrecy|undisclosed|divulge|divulging)\b|\bto (?:my|our)sel(?:f|ves)\b"
     r"|(?:\bnot|n't)\W+(?:\w+\W+){0,2}?(?:cleared|shared|sharing|for (?:you|others|outsiders))\b"
-    r"|\bbetween (?:them|us|those|the two of)\b",
+    r"|\bbetween (?:them|us|those|the two of)\b|\b(?:keep|stay|remain)\w* (?:quiet|mum|silent|under wraps)\b"
+    r"|\b(?:stay|remain|spoil|keep\w*)\b(?:\W+\w+){0,3}?\W+surprise\b|\bfor (?:\w+ ){1,3}only\b"
+    r"|\bonly (?:the )?\w+(?: \w+)? (?:may|can|should) (?:know|see|hear)\b|\bcan(?:not|'t) say\b"
+    r"|\bno(?:t|thing)? (?:\w+ ){0,4}?(?:be )?(?:released|announced|made public)\b"
+    r"|\b(?:not|n't) (?:supposed|meant|free|going) to\b",
     re.IGNORECASE,
 )
 _IGNORANCE = re.compile(
@@ -108,6 +116,10 @@ _IGNORANCE = re.compile(
     r"|(?:not enough|insufficient|without more) (?:information|context|detail|evidence|data)"
     r"|(?:cannot|can't|could not|couldn't|impossible to|not possible to|unable to) (?:be )?"
     r"(?:determined?|answered?|confirmed?|verif(?:y|ied)|establish(?:ed)?)"
+    r"|(?:not|n't) (?:\w+ )?(?:known|clear|certain) (?:whether|if|who|what|when|where|which|how)"
+    r"|unknown (?:whether|if|to me)|(?:beats|escapes|eludes) me|no way (?:of knowing|to (?:know|tell))"
+    r"|(?:have|had) to guess|I(?:'d| would)(?: only)? be guessing|anyone's guess|(?:wasn't|was not|never) told"
+    r"|couldn't (?:say|tell)|could not (?:say|tell)|hard to (?:say|tell)"
     r"|no (?:idea|clue)|unclear from)\b",
     re.IGNORECASE,
 )
@@ -119,7 +131,11 @@ _ABSENCE = re.compile(
     r"|unspecified|unrecorded|(?:not|never)(?: \w+)? (?:specified|mentioned|stated|recorded|visible"
     r"|available|provided|found|shown|given|contained|included|named|documented|identified|listed"
     r"|in (?:the|my) (?:excerpts?|memor(?:y|ies)|notes|records?))"
-    r"|nothing (?:\w+ )?(?:about|on|regarding|recorded|suggests?|shows?|indicates?))\b"
+    r"|nothing (?:\w+ ){0,2}?(?:about|on|regarding|recorded|suggests?|shows?|indicates?|mentions?|says?"
+    r"|said|known|written|noted)"
+    rf"|{_SOURCE} (?:\w+ ){{0,2}}(?:is|are|stays?|remains?) silent"
+    r"|(?:never|not|n't) (?:\w+ )?(?:came|come|comes) up|(?:does|do|did)(?: not|n't) (?:\w+ )?cover"
+    r"|(?:is|are|was|were)(?: not|n't) written)\b"
     r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my)\b",
     re.IGNORECASE,
 )
@@ -155,7 +171,9 @@ def read_stance(text: str) -> StanceReading:
     stance = _find_stance(first)
     if polarity is Polarity.YES:
         stance = Stance.ANSWERS
-    elif stance is Stance.IGNORANT and any(map(_ABSENCE.search, others)):
+    elif (stance is Stance.IGNORANT and any(map(_ABSENCE.search, others))) or (
+        stance is Stance.REFUSES and _CANNOT_TELL.search(first) and _ABSENCE.search(text)
+    ):
         stance = Stance.ABSENT
     return StanceReading(
         stance,
@@ -163,6 +181,20 @@ def read_stance(text: str) -> StanceReading:
         is_negated=_NEGATION.search(first) is not None,
         denies_existence=_NON_EXISTENCE.search(first) is not None,
     )
+
+
+_CANNOT_TELL = re.compile(r"\b(?:can't|cannot|can not|unable to) (?:tell|help)\b", re.IGNORECASE)
+_SILENCE = re.compile(
+    rf"\b{_SOURCE} (?:\w+ ){{0,3}}(?:{_NOT} (?:\w+ly )?{_TELL}|(?:is|are) silent)"
+    r"|\b(?:not|never|n't)(?: \w+)? (?:specified|mentioned|stated|covered)\b|\bnothing (?:\w+ ){0,2}?(?:about|on|regarding|mentions?|says?|said)\b"
+    r"|\bno (?:\w+ )?(?:information|info|details?|data)\b",
+    re.IGNORECASE,
+)
+
+
+def is_source_silent(text: str) -> bool:
+    """Whether a text says that its sources do not tell, and not that there is no such thing."""
+    return _SILENCE.search(text) is not None
 
 
 def remove_opener(text: str) -> str:
@@ -199,16 +231,19 @@ def is_refusal_due(reference: str) -> bool:
     return _REFUSAL.search(reference) is not None or _DECLINE.search(reference) is not None
 
 
+@lru_cache(maxsize=SENTENCE_CACHE)
 def count_negations(text: str) -> int:
     """The number of words like no, not and never."""
     return len(_NEGATION.findall(text))
 
 
+@lru_cache(maxsize=SENTENCE_CACHE)
 def is_unknowing(sentence: str) -> bool:
     """Whether a sentence says that something is not known or not on record."""
     return _ABSENCE.search(sentence) is not None or _IGNORANCE.search(sentence) is not None
 
 
+@lru_cache(maxsize=SENTENCE_CACHE)
 def _find_stance(sentence: str) -> Stance:
     if _REFUSAL.search(sentence):
         return Stance.REFUSES

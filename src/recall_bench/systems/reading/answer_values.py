@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.text_values import CALENDAR_WORDS
 from recall_bench.core.value_patterns import MONTH_PATTERN, MONTHS, is_denied_before
@@ -16,7 +17,6 @@ from recall_bench.core.values import (
     TIME,
     YEAR,
     ValueAtom,
-    expand_relative_dates,
     locate_values,
 )
 
