@@ -118,15 +118,16 @@ class Run:
         return text_report(open_run(self.folder))
 
     @cached_property
-    def report(self) -> tuple[Json, Json]:
-        """The figures of `report`, and the data of its page."""
+    def report(self) -> tuple[Json, Json, str]:
+        """The figures of `report`, the data of its page, and the words of it without markup."""
         into = self.folder / "report"
         publish_report(self.folder, into=into)
         figures: Json = json.loads((into / "report.json").read_text(encoding="utf-8"))
         page = (into / "report.html").read_text(encoding="utf-8")
         block = re.search(r'data-block="page">\s*([A-Za-z0-9+/=]+)', page)
         assert block is not None
-        return figures, json.loads(gzip.decompress(b64decode(block[1])))
+        words = " ".join(re.sub(r"<[^>]+>", " ", page.partition('class="headlines"')[2]).split())
+        return figures, json.loads(gzip.decompress(b64decode(block[1]))), words
 
 
 INVENTIVE = '''
@@ -346,7 +347,7 @@ def test_each_cell_of_the_heatmap_that_run_prints(run: Run) -> None:
 
 
 def test_the_figures_of_the_report(run: Run) -> None:
-    lines, (figures, _) = run.lines, run.report
+    lines, (figures, _, _) = run.lines, run.report
     header = figures["header"]
     assert header["overall"]["value"] == pytest.approx(lines.score)
     assert header["bounds"]["floor"] == pytest.approx(lines.silence)
@@ -370,14 +371,34 @@ def test_the_figures_of_the_report(run: Run) -> None:
 
 
 def test_the_heatmap_of_the_page(run: Run) -> None:
-    lines, (_, page) = run.lines, run.report
+    lines, (_, page, _) = run.lines, run.report
     (heatmap,) = page["heatmaps"]
-    rows = {row["name"]: row["cells"] for row in heatmap["rows"] if row["kind"] != "rate"}
+    rows = {row["name"]: row for row in heatmap["rows"]}
     for place, label in enumerate(CHECKPOINTS):
         there = lines.at(label)
         for name, group in (there.group("category") | {"OVERALL": there}).items():
-            value = rows[name][place][0] / page["best"]
-            assert value == pytest.approx(group.score / FULL, abs=1e-6)
+            score = rows[name]["cells"][place][0]
+            assert score == pytest.approx(of_100(group.score), abs=1e-5)
+        for name, rate in (("invented", there.invented), ("leaked", there.leaked)):
+            assert rows[name]["cells"][place][0] == pytest.approx(rate / 100, abs=1e-6)
+    for name, group in (lines.group("category") | {"OVERALL": lines}).items():
+        silence, ceiling = rows[name]["bounds"]
+        check_printed(silence, of_100(group.silence))
+        check_printed(ceiling.rstrip("^"), of_100(group.ceiling))
+
+
+def test_the_headlines_of_the_page(run: Run) -> None:
+    _, _, text = run.report
+    (score,) = find(r"Score ([\d.]+) of 100", text)
+    silence, ceiling = find(r"silence ([\d.]+) · ceiling ([\d.]+)", text)
+    (invented,) = find(r"Invented ([\d.]+) % of judged answers", text)
+    (leaked,) = find(r"Leaked ([\d.]+) % of answers that could leak", text)
+    lines = run.lines
+    check_printed(score, of_100(lines.score))
+    check_printed(silence, of_100(lines.silence))
+    check_printed(ceiling, of_100(lines.ceiling))
+    check_printed(invented, lines.invented)
+    check_printed(leaked, lines.leaked)
 
 
 def test_the_figures_that_compare_prints(run: Run) -> None:
