@@ -9,30 +9,58 @@ import tempfile
 from pathlib import Path
 
 import recall_bench
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.metrics.marks import TrialTally
+from recall_bench.runs.estimates import RunEstimates
 
 SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
 
 
 def main(data: Path | None, ranges: tuple[str, ...]) -> None:
-    print("| system | mean of 6 | first checkpoint | last | hallucination | ms an answer |")
-    print("|---|--:|--:|--:|--:|--:|")
+    print(
+        "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
+        "| ms an answer |"
+    )
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    bounds = ""
     for system in SYSTEMS:
         with tempfile.TemporaryDirectory() as scratch:
-            summary = recall_bench.run(
+            result = recall_bench.run(
                 adapter=system,
                 data=data,
                 ranges=ranges,
                 groups_enabled=data is None,
                 into=Path(scratch, "run"),
                 heatmap_png=False,
-            ).summary
+            )
+            summary, found = result.summary, RunEstimates.get(result.folder).estimate_range()
         overall, columns = summary.overall, summary.checkpoints
         asked_s = sum(part.clock.query_s for part in columns)
-        print(
-            f"| {system} | {overall.mean:.2f} | {columns[0].overall.mean:.2f} "
-            f"| {columns[-1].overall.mean:.2f} | {overall.hallucination_rate:.1%} "
-            f"| {1000 * asked_s / overall.owed:.1f} |"
+        cells = (
+            _format_points(overall),
+            _format_share(found.share),
+            _format_points(columns[0].overall),
+            _format_points(columns[-1].overall),
+            f"{overall.invention_rate:.1%}",
+            "–" if overall.leak_rate is None else f"{overall.leak_rate:.1%}",
+            f"{1000 * asked_s / overall.owed:.1f}",
         )
+        print(f"| {system} | {' | '.join(cells)} |", flush=True)
+        bounds = f"silence {100 * found.floor / FULL_MARKS:.0f} of 100"
+        if found.ceiling is not None:
+            bounds += f", ceiling {100 * found.ceiling / FULL_MARKS:.0f}"
+    print(f"\n{bounds}; {summary.overall.owed} trials")
+
+
+def _format_points(tally: TrialTally) -> str:
+    return f"{100 * tally.share:.1f}"
+
+
+def _format_share(share: Estimate | None) -> str:
+    if share is None or share.low is None:
+        return "–"
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 
 if __name__ == "__main__":
