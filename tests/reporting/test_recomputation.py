@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,7 +56,9 @@ class Lines:
     @property
     def hallucination(self) -> float:
         judged = [row for row in self.rows if row["score"] is not None]
-        return 100 * sum(row["score"]["hallucination"] == 0 for row in judged) / len(judged)
+        return (
+            100 * len([row for row in judged if row["score"]["hallucination"] == 0]) / len(judged)
+        )
 
     @property
     def invented(self) -> float:
@@ -79,21 +81,21 @@ class Lines:
 
     @property
     def leaked(self) -> float:
-        return 100 * sum(row.get("leaked", False) for row in self.rows) / self.guarded
+        return 100 * len([row for row in self.rows if row.get("leaked", False)]) / self.guarded
 
     def average(self, key: str) -> float:
-        return sum(row[key] for row in self.scored) / len(self.scored)
-
-    def select(self, test: Callable[[Json], bool]) -> "Lines":
-        return Lines(tuple(row for row in self.rows if test(row)))
+        total: float = sum(row[key] for row in self.scored)
+        return total / len(self.scored)
 
     def at(self, checkpoint: str) -> "Lines":
-        return self.select(lambda row: bool(row["checkpoint"] == checkpoint))
+        return Lines(tuple(row for row in self.rows if row["checkpoint"] == checkpoint))
 
     def group(self, key: str) -> "dict[str, Lines]":
         """By a key of the question."""
-        names = dict.fromkeys(row["qa"][key] for row in self.rows)
-        return {name: self.select(lambda row, n=name: row["qa"][key] == n) for name in names}
+        groups: dict[str, list[Json]] = {}
+        for row in self.rows:
+            groups.setdefault(row["qa"][key], []).append(row)
+        return {name: Lines(tuple(rows)) for name, rows in groups.items()}
 
 
 @dataclass
