@@ -30,7 +30,7 @@ def test_every_section_is_printed_and_every_figure_is_in_the_json(
     shown = invoke("report", "r", "--data", data)
 
     assert shown.code == 0, shown.err
-    for title in ("Hallucination", "Degradation", "Failures", "Cost", "Canaries"):
+    for title in ("Invented and leaked", "Degradation", "Failures", "Cost", "Canaries"):
         assert f"\n{title}\n{'─' * len(title)}\n" in shown.out
     told = json.loads(Path("r/report/report.json").read_text())
     assert told["header"]["overall"]["value"] == summarise(RunFolder.open(Path("r"))).overall.mean
