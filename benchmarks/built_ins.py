@@ -35,6 +35,8 @@ def main(data: Path | None, ranges: tuple[str, ...]) -> None:
                 heatmap_png=False,
             )
             summary, found = result.summary, RunEstimates.get(result.folder).estimate_range()
+        if found is None:
+            raise SystemExit(f"{system}: the run has no bounds")
         overall, columns = summary.overall, summary.checkpoints
         asked_s = sum(part.clock.query_s for part in columns)
         cells = (
@@ -54,7 +56,7 @@ def main(data: Path | None, ranges: tuple[str, ...]) -> None:
 
 
 def _format_points(tally: TrialTally) -> str:
-    return f"{100 * tally.share:.1f}"
+    return "–" if tally.share is None else f"{100 * tally.share:.1f}"
 
 
 def _format_share(share: Estimate | None) -> str:

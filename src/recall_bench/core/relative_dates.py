@@ -60,7 +60,8 @@ _NAMED_DATE = re.compile(
     rf"""\b(?:
       (?:the\s)?(?P<place>first|second|third|fourth|last)\s(?P<weekday>{_WEEKDAY})\s(?:of|in)\s
         (?P<of>{MONTH_PATTERN})(?:\s(?P<of_year>\d{{4}}))?
-    | (?:the\s)?(?P<end>first|last)\sday\sof\s(?P<end_month>{MONTH_PATTERN})(?:\s(?P<end_year>\d{{4}}))?
+    | (?:the\s)?(?P<end>first|last)\sday\sof\s
+        (?P<end_month>{MONTH_PATTERN})(?:\s(?P<end_year>\d{{4}}))?
     | (?:the\s)?(?P<nth>{_NTH})\s(?:day\s)?of\s(?P<month>{MONTH_PATTERN})(?:,?\s(?P<year>\d{{4}}))?
     | (?P<named_month>{MONTH_PATTERN})\sthe\s(?P<month_nth>{_NTH})(?:,?\s(?P<nth_year>\d{{4}}))?
     )(?!\w)""",

@@ -280,7 +280,8 @@ _VALUES = re.compile(
     | (?={NUMBER_WORDS_START})(?i:
           (?P<spelled_clock>(?=[a-z]{{3,6}}\s(?:o|in|at))({_HOUR_WORD})(?:\so'?clock\b(?:{_PART_OF_DAY})?
             |(?={_PART_OF_DAY}){_PART_OF_DAY}))
-        | (?P<minutes>({_MINUTES_WORD})\s(?:minutes\s)?(past|to)\s({_HOUR_WORD})(?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
+        | (?P<minutes>({_MINUTES_WORD})\s(?:minutes\s)?(past|to)\s({_HOUR_WORD})
+            (?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
         | (?P<shares>(two|three|four|five|six|seven|eight|nine)[\s-]({_SHARE})s\b)
         | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?
             (?:[\s-]({_UNIT}))?))
@@ -320,7 +321,8 @@ _TOKEN = re.compile(r"[$€£@#]|\w+")
 _VALUE_STARTS = frozenset(
     (
         *_SPELLED_ONES, *_TEN_WORDS, *_GROUP_WORDS, *"a an half quarter noon midnight".split(),
-        *"usd eur gbp chf sept".split(), *(m.lower() for m in MONTHS), *(m[:3].lower() for m in MONTHS),
+        *"usd eur gbp chf sept".split(),
+        *(m.lower() for m in MONTHS), *(m[:3].lower() for m in MONTHS),
     )
 )  # fmt: skip
 """The words that a value may start with, other than those with a digit in them."""

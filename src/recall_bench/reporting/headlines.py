@@ -26,7 +26,10 @@ UNGROUNDED: Final = "invented or leaked"
 LOW_CEILING: Final = 50.0
 """Below this many points of 100 the ceiling says more of the reader than of the memory."""
 LOW_CEILING_MARK: Final = "^"
-LOW_CEILING_NOTE: Final = f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: the reader is the limit here, not the memory"
+LOW_CEILING_NOTE: Final = (
+    f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: the reader is the limit here, "
+    "not the memory"
+)
 WAY_NOTE: Final = (
     "silence: the score of a memory that knows nothing; ceiling: that of the reader with the "
     "evidence in hand; of the way: the share of the points between them"

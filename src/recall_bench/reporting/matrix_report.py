@@ -1,8 +1,8 @@
 """The report of a matrix: its records, as written to `matrix.json`, and how they are built.
 
-The runs of one system by several seeds are one table, each seed a further round of repeats. A question
-that several seeds ask stays one question: the bootstrap resamples questions with all their trials, and
-a p-value flips the sign of whole questions.
+The runs of one system by several seeds are one table, each seed a further round of repeats. A
+question that several seeds ask stays one question: the bootstrap resamples questions with all their
+trials, and a p-value flips the sign of whole questions.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -168,7 +168,8 @@ def render_degradation(found: Degradation) -> Iterator[str]:
         card = found.cohort
         yield from format_fact(
             "Fixed",
-            f"{format_score_trend(found.fixed_trend)}; the same {card.questions:,} questions at each of "
+            f"{format_score_trend(found.fixed_trend)}; the same {card.questions:,} questions "
+            f"at each of "
             f"{card.checkpoints} checkpoints, {clean_text(card.first)} to {clean_text(card.last)}",
         )
     if found.reason is not None:

@@ -1,4 +1,4 @@
-"""The report of a selection run: scores of every test, their summary, JSON, text and `.result` files."""
+"""The report of a selection run: scores of every test, summary, JSON, text, `.result` files."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -66,7 +66,8 @@ def test_a_canary_is_shown_whatever_became_of_it(change: CanaryChange) -> None:
         (
             IntervalMethod.AGREEMENT,
             (
-                "All questions have the same result; the interval allows for questions with another "
+                "All questions have the same result; the interval allows for questions with "
+                "another "
                 "one."
             ),
         ),

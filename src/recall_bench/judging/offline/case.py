@@ -282,8 +282,10 @@ _CLAUSE_NEGATION = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"^\W*(?:it|they|he|she|that|this|there|we|you|nobody|no one|none|nothing|not (?:one|a single))\b"
-    r"|\b(?:did|does|do|was|were|is|are|has|have|had|may|can|could|will|would|should)(?: not|n't)\W*$",
+    r"^\W*(?:it|they|he|she|that|this|there|we|you|nobody|no one|none|nothing|not (?:one|a"
+    r" single))\b"
+    r"|\b(?:did|does|do|was|were|is|are|has|have|had|may|can|could|will|would|should)(?: not"
+    r"|n't)\W*$",
     re.IGNORECASE,
 )
 _FAILING = frozenset(
@@ -302,7 +304,8 @@ _NOT_ANY = re.compile(
     re.IGNORECASE,
 )
 _NO_CLAIM = re.compile(
-    r"^\W*(?:only|unless|if|when|once|except)\b|\b(?:could|might|may|would) have\b|\beither way\b|\?$",
+    r"^\W*(?:only|unless|if|when|once|except)\b|\b(?:could|might|may|would) have\b|\beither"
+    r" way\b|\?$",
     re.IGNORECASE,
 )
 _NAME_OR_FIGURE = re.compile(r"(?<!^)\b(?:[A-Z][\w'-]*|\w*\d\w*)\b")

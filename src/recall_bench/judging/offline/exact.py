@@ -258,10 +258,12 @@ def _apply_relations(
 _UNDECIDED = re.compile(
     r"\b(?:could be|might be|may be|possibly|perhaps|maybe|either|unclear which|depending on"
     r"|(?:can(?:'t|not)|could not|couldn't) (?:tell|say|determine) which|not sure (?:which|whether)"
-    r"|one (?:\w+ )?(?:says?|names?|gives?|has|entry|note|log|source|record)\b.*\b(?:another|the other)\b"
+    r"|one (?:\w+ )?(?:says?|names?|gives?|has|entry|note|log|source|record)\b.*\b(?:another"
+    r"|the other)\b"
     r"|some (?:\w+ ){0,2}(?:say|name|give|mention|have)\b.*\bothers?\b"
     r"|between\s\S+(?:\s\w+)?\sand\b"
-    r"|two (?:different |possible )?(?:numbers|values|entries|dates|names|answers|versions|places|figures))\b",
+    r"|two (?:different |possible )?(?:numbers|values|entries|dates|names|answers|versions"
+    r"|places|figures))\b",
     re.IGNORECASE | re.DOTALL,
 )
 

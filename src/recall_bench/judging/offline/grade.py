@@ -510,7 +510,7 @@ _PERIOD = re.compile(r"(?:q[1-4]|h[12]|fy\d\d)")
 
 
 def _is_harmless(value: ValueAtom, case: GradingCase) -> bool:
-    """Whether a value need not be in the history: a small count, a quarter, an ordinal, an interval.
+    """Whether a value need not be in the history: a small count, quarter, ordinal or interval.
 
     An interval counts if it is that between two days of the evidence.
     """

@@ -19,7 +19,8 @@ PARTICLES = frozenset(
 )
 
 _UP = (
-    "rise increase grow growth climb raise gain up higher more boost jump surge upward upwards above"
+    "rise increase grow growth climb raise gain up higher more boost jump surge upward upwards "
+    "above"
     " lift expand enlarge extend longer bigger larger greater go_up"
 )
 _DOWN = (

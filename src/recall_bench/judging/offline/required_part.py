@@ -158,14 +158,16 @@ WORDS_A_LAPSE = 5
 _TIMES = "x"
 _DIGIT = re.compile(r"\d")
 _NEGATIVE = re.compile(
-    r"\b(?:loss|losses|lost|lose|losing|overdrawn|overdraft|in the red|in deficit|deficit|debit|debt"
+    r"\b(?:loss|losses|lost|lose|losing|overdrawn|overdraft|in the red|in deficit|deficit|debit"
+    r"|debt"
     r"|ow(?:e|es|ed|ing)|minus|negative|below|under|too few|too little|short(?:fall|age)?|missing"
     r"|less|fewer|down|fell|fall|drop(?:ped|s)?|decreas\w*|declin\w*|shr[aiu]nk\w*|lower\w*|behind"
     r"|colder|shorter|reduc\w*|cut)\b",
     re.IGNORECASE,
 )
 _POSITIVE = re.compile(
-    r"\b(?:profit|gain(?:ed)?|surplus|plus|credit|above|too many|too much|over|more|ahead|rose|ris\w*"
+    r"\b(?:profit|gain(?:ed)?|surplus|plus|credit|above|too many|too much|over|more|ahead|rose"
+    r"|ris\w*"
     r"|increas\w*|grew|up|warmer|positive|in the black)\b|(?<![\w)])\+(?=\d)",
     re.IGNORECASE,
 )

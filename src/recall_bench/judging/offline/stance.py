@@ -102,7 +102,8 @@ _RESERVE = re.compile(
     r"|\b(?:keep|leave|hold) (?:it|that|this) (?:there|back|at that|out)\b"
     r"|\b(?:secrecy|undisclosed|divulge|divulging)\b|\bto (?:my|our)sel(?:f|ves)\b"
     r"|(?:\bnot|n't)\W+(?:\w+\W+){0,2}?(?:cleared|shared|sharing|for (?:you|others|outsiders))\b"
-    r"|\bbetween (?:them|us|those|the two of)\b|\b(?:keep|stay|remain)\w* (?:quiet|mum|silent|under wraps)\b"
+    r"|\bbetween (?:them|us|those|the two of)\b|\b(?:keep|stay|remain)\w* (?:quiet|mum|silent"
+    r"|under wraps)\b"
     r"|\b(?:stay|remain|spoil|keep\w*)\b(?:\W+\w+){0,3}?\W+surprise\b|\bfor (?:\w+ ){1,3}only\b"
     r"|\bonly (?:the )?\w+(?: \w+)? (?:may|can|should) (?:know|see|hear)\b|\bcan(?:not|'t) say\b"
     r"|\bno(?:t|thing)? (?:\w+ ){0,4}?(?:be )?(?:released|announced|made public)\b"
@@ -117,8 +118,10 @@ _IGNORANCE = re.compile(
     r"|(?:cannot|can't|could not|couldn't|impossible to|not possible to|unable to) (?:be )?"
     r"(?:determined?|answered?|confirmed?|verif(?:y|ied)|establish(?:ed)?)"
     r"|(?:not|n't) (?:\w+ )?(?:known|clear|certain) (?:whether|if|who|what|when|where|which|how)"
-    r"|unknown (?:whether|if|to me)|(?:beats|escapes|eludes) me|no way (?:of knowing|to (?:know|tell))"
-    r"|(?:have|had) to guess|I(?:'d| would)(?: only)? be guessing|anyone's guess|(?:wasn't|was not|never) told"
+    r"|unknown (?:whether|if|to me)|(?:beats|escapes|eludes) me|no way (?:of knowing|to (?:know"
+    r"|tell))"
+    r"|(?:have|had) to guess|I(?:'d| would)(?: only)? be guessing|anyone's guess|(?:wasn't|was"
+    r" not|never) told"
     r"|couldn't (?:say|tell)|could not (?:say|tell)|hard to (?:say|tell)"
     r"|no (?:idea|clue)|unclear from)\b",
     re.IGNORECASE,
@@ -131,7 +134,8 @@ _ABSENCE = re.compile(
     r"|unspecified|unrecorded|(?:not|never)(?: \w+)? (?:specified|mentioned|stated|recorded|visible"
     r"|available|provided|found|shown|given|contained|included|named|documented|identified|listed"
     r"|in (?:the|my) (?:excerpts?|memor(?:y|ies)|notes|records?))"
-    r"|nothing (?:\w+ ){0,2}?(?:about|on|regarding|recorded|suggests?|shows?|indicates?|mentions?|says?"
+    r"|nothing (?:\w+ ){0,2}?(?:about|on|regarding|recorded|suggests?|shows?|indicates?"
+    r"|mentions?|says?"
     r"|said|known|written|noted)"
     rf"|{_SOURCE} (?:\w+ ){{0,2}}(?:is|are|stays?|remains?) silent"
     r"|(?:never|not|n't) (?:\w+ )?(?:came|come|comes) up|(?:does|do|did)(?: not|n't) (?:\w+ )?cover"
@@ -186,7 +190,8 @@ def read_stance(text: str) -> StanceReading:
 _CANNOT_TELL = re.compile(r"\b(?:can't|cannot|can not|unable to) (?:tell|help)\b", re.IGNORECASE)
 _SILENCE = re.compile(
     rf"\b{_SOURCE} (?:\w+ ){{0,3}}(?:{_NOT} (?:\w+ly )?{_TELL}|(?:is|are) silent)"
-    r"|\b(?:not|never|n't)(?: \w+)? (?:specified|mentioned|stated|covered)\b|\bnothing (?:\w+ ){0,2}?(?:about|on|regarding|mentions?|says?|said)\b"
+    r"|\b(?:not|never|n't)(?: \w+)? (?:specified|mentioned|stated|covered)\b|\bnothing (?:\w+"
+    r" ){0,2}?(?:about|on|regarding|mentions?|says?|said)\b"
     r"|\bno (?:\w+ )?(?:information|info|details?|data)\b",
     re.IGNORECASE,
 )

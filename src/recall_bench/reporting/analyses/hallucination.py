@@ -1,8 +1,8 @@
 """Inventions and leaks by category, over corpus size, beside recall, and by persona.
 
-An answer that is not grounded is hallucinated: it is either *invented* or it *leaks*. Inventions are
-counted over judged answers, leaks over those in which a leak could be noticed. Recall is over all
-trials that count: a question not answered has no points.
+An answer that is not grounded is hallucinated: it is either *invented* or it *leaks*. Inventions
+are counted over judged answers, leaks over those in which a leak could be noticed. Recall is over
+all trials that count: a question not answered has no points.
 
 Recall *falls* if the whole 95 % interval of its slope is below zero; invention *rises* if the
 whole interval of its slope is above zero. Then the pattern is

@@ -119,7 +119,8 @@ def plot_category_rates(views: HallucinationViews) -> Chart | None:
         for name, each in zip(names, views.categories, strict=True)
     ]
     note = (
-        f"Share of judged answers that are invented, with {_format_level(bars)} intervals; leaks are "
+        f"Share of judged answers that are invented, with {_format_level(bars)} intervals; "
+        f"leaks are "
         "counted apart. Negative recall and synthesis, which tempt most to invent, come first."
     )
     return _plot_bars("category", bars, note)
@@ -367,7 +368,8 @@ def _list_outlook_notes(curve: RateCurve, far: Sequence[Prediction], missing: st
     level = chart_text.format_level([rate for _, rate in curve.rates])
     notes = [
         (
-            f"Share at each checkpoint with {level} intervals, and a straight line by least squares "
+            f"Share at each checkpoint with {level} intervals, and a straight line by least "
+            f"squares "
             "over trials."
         ),
     ]

@@ -158,7 +158,8 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
     """The mixed view, the fixed view, and the survival of facts."""
     yield make_element(
         "p",
-        f"Mixed view: {format_score_trend(found.mixed_trend)}. Its questions change from one checkpoint "
+        f"Mixed view: {format_score_trend(found.mixed_trend)}. Its questions change from one "
+        f"checkpoint "
         "to the next, so what looks like forgetting may be harder questions.",
     )
     card = found.cohort

@@ -7,10 +7,10 @@ one with `--system-model`.
 True limits: the tests here use a scripted model, so they show that the code works, not how good the
 answers are. Several calls of the model are needed for each session of a day. The day goes in as
 reference time; what comes back is dated by when the fact holds, which the model reads out of the
-text. A fact is in the model's words; its day is that of the first episode it was found in. The score is a rank:
-words and meaning are fused by rank. Kuzu treats a question mark as part of the word before it, so
-questions are sent without punctuation. Graphiti has announced that it will drop Kuzu, which is no
-longer developed; it is used here because it needs no server.
+text. A fact is in the model's words; its day is that of the first episode it was found in. The
+score is a rank: words and meaning are fused by rank. Kuzu treats a question mark as part of the
+word before it, so questions are sent without punctuation. Graphiti has announced that it will drop
+Kuzu, which is no longer developed; it is used here because it needs no server.
 """
 
 import os
