@@ -203,8 +203,9 @@ def test_inventions_and_leaks_are_two_rates() -> None:
     ):
         assert invention is not None
         assert leak is not None
-        assert (invention.value, invention.trials) == (pytest.approx(0.2), 10)
-        assert (leak.value, leak.trials) == (pytest.approx(0.75), 4)
+        assert invention.value == pytest.approx(0.2)
+        assert leak.value == pytest.approx(0.75)
+        assert (invention.trials, leak.trials) == (10, 4)
 
 
 def test_the_line_says_what_it_expects_far_beyond_what_was_measured() -> None:
