@@ -132,6 +132,8 @@ WRONG = [
     (PERSON, "Nell Archer or Owen Pike."),
     (CODE, "PX-40818"),
     (PLACE, "Bay 80."),
+    (PLACE, "In B. 8."),
+    (PLACE, "8, Bay"),
     (PLACE, "Not in bay 8."),
     (REASON, "A pump that skipped every 11th beat."),
     (REASON, "A pump that nobody had oiled."),
