@@ -5,7 +5,8 @@
 
 A mutant is one small change: another comparison, a constant off by one, `and` for `or`, a statement left
 out. They are drawn by a seed from the functions of a part, written into a copy of the tree, and the tests
-of that part run against each. Prints a line a mutant, survivors with their change, and the kill rate.
+of that part run against each. Prints each mutant, with the test that noticed it or its change, and the
+kill rate.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import ast
 import difflib
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -134,8 +136,11 @@ def apply(mutant: Mutant, text: str) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def is_killed(mutant: Mutant, tests: tuple[str, ...], tree: Path) -> bool:
-    """Whether the tests of its part fail with the mutant in place, the nearest and quickest first."""
+def find_killer(mutant: Mutant, tests: tuple[str, ...], tree: Path) -> str:
+    """The first test of its part that fails with the mutant in place, or nothing.
+
+    The tests that import the changed module come first, and slow ones last.
+    """
     file = tree / mutant.path
     before = file.read_text(encoding="utf-8")
     file.write_text(apply(mutant, before), encoding="utf-8")
@@ -143,7 +148,7 @@ def is_killed(mutant: Mutant, tests: tuple[str, ...], tree: Path) -> bool:
     rounds = [(*near, "-m", "not slow")] if near else []
     rounds += [(*tests, "-m", "not slow"), (*tests, "-m", "slow")]
     try:
-        return any(has_failure(arguments, tree) for arguments in rounds)
+        return next(filter(None, (find_failure(arguments, tree) for arguments in rounds)), "")
     finally:
         file.write_text(before, encoding="utf-8")
 
@@ -159,8 +164,8 @@ def find_importing_tests(mutant: Mutant, tests: tuple[str, ...], tree: Path) -> 
     )
 
 
-def has_failure(arguments: tuple[str, ...], tree: Path) -> bool:
-    """Whether a test fails, or they take longer than any of them should; none at all is no failure."""
+def find_failure(arguments: tuple[str, ...], tree: Path) -> str:
+    """The first test that fails or takes longer than all of them should, or nothing."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1"}
     try:
@@ -169,12 +174,16 @@ def has_failure(arguments: tuple[str, ...], tree: Path) -> bool:
             cwd=tree,
             env=environment,
             capture_output=True,
+            text=True,
             timeout=900,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        return "(time)"
+    if done.returncode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return ""
+    named = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return named[1] if named else f"(exit code {done.returncode})"
 
 
 def show_change(mutant: Mutant) -> str:
@@ -208,21 +217,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         trees = [copy_tree(Path(folder) / str(number) / "recall") for number in range(2)]
 
-        def run(mutant: Mutant) -> tuple[Mutant, bool]:
+        def run(mutant: Mutant) -> tuple[Mutant, str]:
             tree = trees.pop()
+            tests = tuple(options.tests or PARTS[mutant.part][1])
             try:
-                return mutant, is_killed(
-                    mutant, tuple(options.tests or PARTS[mutant.part][1]), tree
-                )
+                return mutant, find_killer(mutant, tests, tree)
             finally:
                 trees.append(tree)
 
-        for mutant, dead in pool.map(run, drawn):
-            killed += dead
+        for mutant, killer in pool.map(run, drawn):
+            killed += bool(killer)
             print(
-                f"{'killed  ' if dead else 'SURVIVED'} {mutant.part:12} {mutant.kind:14} "
+                f"{'killed  ' if killer else 'SURVIVED'} {mutant.part:12} {mutant.kind:14} "
                 f"{mutant.path}:{mutant.line}",
-                *([] if dead else [show_change(mutant)]),
+                f"    by {killer}" if killer else show_change(mutant),
                 sep="\n",
                 flush=True,
             )
