@@ -12,7 +12,7 @@ def test_a_system_that_keeps_the_contract_exits_with_0(invoke: Invoke) -> None:
     shown = invoke("check-adapter", "recall_bench.testing:Honest", *QUIET)
 
     assert shown.code == 0
-    assert "✓ sessions  what one session said is told there" in shown.out
+    assert "✓ sessions  what one session said is returned there" in shown.out
     assert "how it knows the date" in shown.out
 
 

@@ -58,7 +58,7 @@ from tests.written_runs import question
 GUARDED = {
     "8": "test_as_many_passes_as_failures_are_reviewed",
     "11": "test_a_system_that_lost_its_memory_is_not_taken_at_its_word",
-    "15": "test_a_new_memory_that_tells_what_another_was_told_is_noticed",
+    "15": "test_a_new_memory_that_returns_what_another_was_fed_is_noticed",
     "16": "test_the_key_changes_with_everything_a_verdict_depends_on",
     "17": "test_a_cell_without_a_count_has_no_score",
     "18": "test_every_command_in_the_readme_and_the_tutorial_runs",

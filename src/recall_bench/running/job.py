@@ -62,8 +62,6 @@ class Job:
     """Whether the system is fed and asked; if not, recorded answers are only judged."""
     bounds: BoundsComputer | None = None
     """Computes the floor and ceiling of each scenario before it is run; None for none."""
-    _loaded: dict[str, Scenario] = field(default_factory=dict, init=False)
-    """Scenarios loaded for their bounds and not yet run."""
 
     @cached_property
     def _planned(self) -> Mapping[str, ScenarioCard]:
@@ -233,12 +231,10 @@ class Job:
             return
         for name, trials in states.scenarios.items():
             if trials.bounds is None:
-                loaded = self._loaded[name] = self._load(name)
-                record(await self.bounds.compute(loaded, trials))
+                record(await self.bounds.compute(self._load(name), trials))
 
     def _load(self, scenario: str) -> Scenario:
-        found = self._loaded.pop(scenario, None)
-        return found or self.components.load_planned(self._planned[scenario])
+        return self.components.load_planned(self._planned[scenario])
 
     def _list_answers(
         self, states: TrialStates, scenario: str, wanted: frozenset[TrialState]
