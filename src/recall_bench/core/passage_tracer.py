@@ -11,9 +11,10 @@ later checkpoint.
 """
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Episode
@@ -166,8 +167,7 @@ def find_range(text: str, episode: Episode) -> TextRange | None:
     start = episode.text.find(text) if text else -1
     if start >= 0:
         return start, start + len(text)
-    places = list(_WORD.finditer(episode.text))
-    inside = _join_words([place.group().lower() for place in places])
+    starts, ends, inside = _index_words(episode.text)
     words = _WORD.findall(text.lower())
     # With fewer words left, the rest of a passage may stand there by chance.
     spare = min(SHINGLE, len(words) - SHINGLE)
@@ -176,8 +176,19 @@ def find_range(text: str, episode: Episode) -> TextRange | None:
         if found >= 0:
             first = inside.count(" ", 0, found)
             last = first + len(words) - dropped - 1
-            return _extend_range(places[first].start(), places[last].end(), episode.text)
+            return _extend_range(starts[first], ends[last], episode.text)
     return None
+
+
+@lru_cache(maxsize=2048)
+def _index_words(text: str) -> "tuple[array[int], array[int], str]":
+    """Where each word starts and ends, and the words joined; the texts are those of episodes."""
+    places = [place.span() for place in _WORD.finditer(text)]
+    return (
+        array("i", [start for start, _ in places]),
+        array("i", [end for _, end in places]),
+        _join_words([text[start:end].lower() for start, end in places]),
+    )
 
 
 def _extend_range(start: int, end: int, text: str) -> TextRange:

@@ -67,16 +67,18 @@ def share_evidence(system: MemorySystem, scenario: Scenario) -> None:
         system.receive_passages(scenario.id, find_evidence_passages(scenario))
 
 
-def find_evidence_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
+def find_evidence_passages(
+    scenario: Scenario, items: Iterable[Item] | None = None
+) -> dict[str, tuple[Passage, ...]]:
     """Return what a perfect search would find by question id, in the order of the story.
 
-    Questions that expect no answer have passages too, if they cite any; what the asker must not
-    know is left out.
+    For these items, or all. Questions that expect no answer have passages too, if they cite any;
+    what the asker must not know is left out.
     """
     library = _SentenceLibrary(scenario.episodes)
     return {
         hash_question_id(scenario.id, item.id): tuple(_find_blocks(item, library))
-        for item in scenario.items
+        for item in (scenario.items if items is None else items)
     }
 
 

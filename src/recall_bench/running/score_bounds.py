@@ -46,12 +46,17 @@ class BoundsComputer:
     async def compute(self, scenario: Scenario, states: ScenarioStates) -> BoundsComputed:
         """Grade silence, and the reader's answer from the evidence, for every asked question."""
         self.judge.study(scenario)
-        passages = find_evidence_passages(scenario) if self.reader.card.model is None else None
+        asked = list(_list_first_asked(states))
+        passages = (
+            find_evidence_passages(scenario, [item for item, _ in asked])
+            if self.reader.card.model is None
+            else None
+        )
         episodes = {episode.day: episode for episode in scenario.episodes}
         fed = {day: (episode.id, episode.at.date()) for day, episode in episodes.items()}
         floor: dict[str, MarkTriple] = {}
         ceiling: dict[str, MarkTriple] = {}
-        for item, cutoff in _list_first_asked(states):
+        for item, cutoff in asked:
             exhibit = Exhibit(
                 scenario=scenario.id,
                 item=item,

@@ -127,6 +127,7 @@ class OfflineJudge:
             )
         self._reader = ContentReader()
         self._surveyor = FeatureExtractor(self._reader)
+        self._studied: dict[str, Scenario] = {}
         self._histories: dict[str, HistoryIndex] = {}
         self._cases: dict[tuple[str, str], GradingCase] = {}
 
@@ -140,7 +141,14 @@ class OfflineJudge:
         )
 
     def study(self, scenario: Scenario) -> None:
-        """Index the scenario's history; a question is prepared when its first answer comes."""
+        """Index the scenario's history, unless it is known already.
+
+        A question is prepared when its first answer comes.
+        """
+        if self._studied.get(scenario.id) == scenario:
+            return
+        self._studied[scenario.id] = scenario
+        self._cases = {key: case for key, case in self._cases.items() if key[0] != scenario.id}
         self._histories[scenario.id] = HistoryIndex(scenario)
         self._surveyor.study(scenario)
 
