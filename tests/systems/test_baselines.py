@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
 from recall_bench.systems.builtin import baselines
@@ -184,7 +185,7 @@ async def test_the_card_names_every_setting_and_every_part(name: str) -> None:
     card = system_of(name).card
 
     parts = card.config.get("parts", {})
-    assert (card.name, card.version) == (name, version("recall-bench"))
+    assert (card.name, card.version) == (name, get_version())
     assert card.max_concurrency > 8
     assert isinstance(parts, dict)
     assert all(version(part) == installed for part, installed in parts.items())

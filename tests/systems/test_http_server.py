@@ -344,7 +344,7 @@ async def test_a_missing_library_is_named_with_the_remedy(
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
 
-    with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):
+    with pytest.raises(UsageError, match=r"pip install -e '\.\[http\]'"):
         await serve_http(Recorded(wire.DoneReply()), "0")
 
 

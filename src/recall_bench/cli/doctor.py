@@ -61,10 +61,10 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
     import anyio
 
     from recall_bench.cli.console import show_activity
+    from recall_bench.core.distribution import get_version
     from recall_bench.core.settings import Settings
     from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
     from recall_bench.library import load_persona
-    from recall_bench.running.job import get_code_version
     from recall_bench.systems.resolver import resolve_system
     from recall_bench.testing.doctor import (
         build_doctor_setup,
@@ -72,7 +72,7 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
         examine_system,
     )
 
-    setup = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
+    setup = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_version())
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=config))
 

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import click
 
+from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
 from recall_bench.core.errors import BenchError
 
 COMMANDS = {
@@ -67,13 +68,15 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="recall-bench")
+@click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Measure what an agent remembers."""
 
 
 def main() -> None:
     """Run the command; print expected errors as one line, without a traceback."""
+    if (foreign := find_foreign_package()) is not None:
+        click.echo(f"warning: {foreign}", err=True)
     try:
         code = cli(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
 
 PLUGIN_KINDS = ("systems", "judges")
@@ -126,7 +127,7 @@ def require_libraries(what: str, extra: str, *modules: str) -> None:
             importlib.import_module(module)
     except ImportError as missing:
         raise UsageError(
-            f"{what} needs libraries that are not installed: pip install 'recall-bench[{extra}]'"
+            f"{what} needs libraries that are not installed: {format_install(extra)}"
         ) from missing
 
 

@@ -52,7 +52,7 @@ class Provider:
 
 
 BUNDLED = frozenset({"openai", "anthropic"})
-"""The extras that come with `recall-bench[llm]`."""
+"""The extras that come with the extra `llm`."""
 
 
 def _make_plain(*keys: str, extra: str = "openai") -> Provider:

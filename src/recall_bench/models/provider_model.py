@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from anyio.lowlevel import current_token
 
+from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import BenchError, ModelBusy, ModelFault, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.models.faults import is_filtered, read_refusal, translate_error, truncate_line
@@ -240,7 +241,7 @@ def takes_no_temperature(foreign: "Foreign[Any]") -> bool:
     return bool(profile.get("thinking_enabled_by_default")) or not can_stop
 
 
-_INSTALL = "pip install 'recall-bench[llm]'"
+_INSTALL = format_install("llm")
 _NO_KEY = "no-key"
 """Sent where no key is needed: the libraries require one."""
 

@@ -15,6 +15,7 @@ from statistics import fmean
 
 import msgspec
 
+from recall_bench.core.distribution import DISTRIBUTION
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.record import ComputedRecord, Record
@@ -224,7 +225,7 @@ _BUDGET = re.compile(r"@(\d+)tok$")
 _FILLED = 0.95
 """A budget is quoted if for this share of the questions it, and not the count, was the limit."""
 _RANKED = tuple(f"{level} " for level in Level)
-_PARTS = ("recall-bench", "numpy", "bm25s", "wordllama", "msgspec")
+_PARTS = (DISTRIBUTION, "numpy", "bm25s", "wordllama", "msgspec")
 
 
 KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from recall_bench.core.diagnosis import load_diagnosis
+from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import DataError, OtherPlan, UsageError
 from recall_bench.core.event import (
     Answered,
@@ -187,7 +187,7 @@ class Job:
                 RunStarted(
                     at=now,
                     plan=self.plan,
-                    code=get_code_version(),
+                    code=get_version(),
                     diagnosis=load_diagnosis(self.plan.system),
                     part=self.shard,
                     **self._work,
@@ -205,7 +205,7 @@ class Job:
             states.reset_state(TrialState.NOT_ANSWERED)
         self.was_finished = states.has_ended if self.shard is None else self._is_complete(states)
         if not self.was_finished:
-            resumed = RunResumed(at=datetime.now(UTC), code=get_code_version(), **self._work)
+            resumed = RunResumed(at=datetime.now(UTC), code=get_version(), **self._work)
             journal.append(resumed)
             states.apply_event(resumed)
         self._declare(journal, states)
@@ -287,8 +287,3 @@ def _refuse_other_plan(first: Event, plan: Plan, shard: Shard | None, folder: Pa
         raise OtherPlan(
             f"{folder} holds {here}, and {wanted} was asked for; choose another folder with --into"
         )
-
-
-def get_code_version() -> str:
-    """Return the version of this package, as the journal records it."""
-    return version("recall-bench")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.core.signals import STOP_SIGNALS
 from recall_bench.running.worker import Worker
@@ -61,7 +62,7 @@ def load_ray() -> "ModuleType":
     try:
         import ray
     except ImportError as missing:
-        raise UsageError("--executor ray: needs Ray; pip install 'recall-bench[ray]'") from missing
+        raise UsageError(f"--executor ray: needs Ray; {format_install('ray')}") from missing
     module: ModuleType = ray
     return module
 

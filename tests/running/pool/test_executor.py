@@ -43,7 +43,7 @@ def test_without_ray_it_says_what_to_install_and_writes_nothing(tmp_path: Path) 
 
     assert code == 2, err
     assert "Traceback" not in err
-    assert "--executor ray: needs Ray; pip install 'recall-bench[ray]'" in err
+    assert "--executor ray: needs Ray; pip install -e '.[ray]' in the checkout" in err
     assert not (tmp_path / "run" / "journal.jsonl").exists()
 
 

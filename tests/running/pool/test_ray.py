@@ -16,7 +16,9 @@ from tests.running.result_views import done_twice
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install recall-bench[ray]"),
+    pytest.mark.skipif(
+        find_spec("ray") is None, reason="needs Ray: pip install -e '.[ray]' in the checkout"
+    ),
     pytest.mark.skipif(sys.platform == "win32", reason="Ray's clusters are for POSIX systems"),
 ]
 

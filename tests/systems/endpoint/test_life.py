@@ -184,7 +184,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "recall_bench.systems.endpoint.endpoint_server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
-    with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):
+    with pytest.raises(UsageError, match=r"pip install -e '\.\[http\]'"):
         ModelEndpoint().start()
 
 

@@ -93,7 +93,9 @@ def test_a_missing_module_is_answered_with_the_extra_to_install() -> None:
     with pytest.raises(UsageError) as refusal:
         product({})
 
-    assert str(refusal.value) == ("shelf is not installed; pip install 'recall-bench[shelves]'")
+    assert str(refusal.value) == (
+        "shelf is not installed; pip install -e '.[shelves]' in the checkout"
+    )
 
 
 def test_a_missing_program_is_named() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recall_bench.core.distribution import get_version
 from recall_bench.core.memory import (
     Answer,
     Asker,
@@ -375,7 +376,7 @@ def _build_card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:
         settings["parts"] = {part: version(part) for part in sorted(set(parts))}
     return SystemCard(
         name=name,
-        version=version("recall-bench"),
+        version=get_version(),
         config=settings,
         max_concurrency=64,
         computes=True,

@@ -12,7 +12,6 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from recall_bench.core.child_process import (
     quote_bytes,
     start_process,
 )
+from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
 from recall_bench.systems.mcp.tool_results import ToolReply, parse_tool_result
 from recall_bench.systems.transports.command_system import RETRY_HINT
@@ -333,7 +333,7 @@ class McpConnection:
         from mcp.client.session import ClientSession
         from mcp_types import Implementation
 
-        ours = Implementation(name="recall-bench", version=version("recall-bench"))
+        ours = Implementation(name="recall-bench", version=get_version())
         async with (
             self._endpoint.open_streams() as (incoming, outgoing),
             ClientSession(incoming, outgoing, client_info=ours) as session,

@@ -17,6 +17,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
+from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import UsageError
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import MemorySystem
@@ -85,9 +86,7 @@ class Product:
     ) -> MemorySystem:
         """The system, or UsageError. The endpoint, a base URL ending in /v1, is on no card."""
         if not self.is_installed:
-            raise UsageError(
-                f"{self.name} is not installed; pip install 'recall-bench[{self.extra}]'"
-            )
+            raise UsageError(f"{self.name} is not installed; {format_install(self.extra)}")
         for program in self.programs:
             if shutil.which(program) is None:
                 raise UsageError(

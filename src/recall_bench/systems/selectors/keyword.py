@@ -9,10 +9,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from importlib.metadata import version
 from itertools import accumulate
 from pathlib import PurePosixPath
 
+from recall_bench.core.distribution import get_version
 from recall_bench.core.memory import SystemCard
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import NoOptions, read_options
@@ -81,7 +81,7 @@ class KeywordSelector(WithoutResources):
     def __init__(self) -> None:
         self.card = SystemCard(
             name="keyword",
-            version=version("recall-bench"),
+            version=get_version(),
             config={"similarity": SIMILARITY},
             max_concurrency=64,
             computes=True,

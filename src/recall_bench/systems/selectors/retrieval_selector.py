@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
+from recall_bench.core.distribution import get_version
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.sentences import split_sentences
@@ -146,7 +147,7 @@ def _build_card(name: str, read: Record, *parts: str) -> SystemCard:
     settings["parts"] = {part: version(part) for part in sorted((*parts, "numpy"))}
     return SystemCard(
         name=name,
-        version=version("recall-bench"),
+        version=get_version(),
         config=settings,
         max_concurrency=64,
         computes=True,

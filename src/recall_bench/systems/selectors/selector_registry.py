@@ -3,10 +3,10 @@
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
@@ -24,9 +24,7 @@ class ConstantSelector(WithoutResources):
 
     def __init__(self, name: Literal["all", "none"], config: Mapping[str, object]) -> None:
         read_options(name, config, NoOptions)
-        self.card = SystemCard(
-            name=name, version=version("recall-bench"), max_concurrency=64, computes=True
-        )
+        self.card = SystemCard(name=name, version=get_version(), max_concurrency=64, computes=True)
 
     async def open(self, memories: Sequence[MemoryFile]) -> "ConstantChooser":
         """A chooser with its selection fixed."""

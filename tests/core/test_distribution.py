@@ -1,0 +1,67 @@
+"""The package is installed under a name of its own; another project has the obvious one."""
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core import distribution
+from recall_bench.core.distribution import (
+    DISTRIBUTION,
+    FOREIGN,
+    find_foreign_package,
+    format_install,
+    get_version,
+)
+
+ROOT = Path(__file__).parents[2]
+TEXTS = ("README.md", "CONTRIBUTING.md", "Makefile", "docs/**/*", "src/**/*.py", "examples/**/*")
+INSTALLS = re.compile(rf"(?:pip|uv|uvx|pipx)\s+(?:install|run)?[^\n]*(?<![\w-]){FOREIGN}(?![\w-])")
+
+
+def read_project() -> dict[str, object]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert isinstance(project, dict)
+    return project
+
+
+def test_the_installed_version_is_that_of_the_project() -> None:
+    project = read_project()
+    assert project["name"] == DISTRIBUTION
+    assert project["version"] == get_version()
+
+
+def test_no_text_tells_people_to_install_the_other_project() -> None:
+    files = [path for each in TEXTS for path in ROOT.glob(each) if path.is_file()]
+    wrong = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in files
+        if path.suffix not in (".png", ".svg", ".gz")
+        for found in INSTALLS.finditer(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert len(files) > 100
+    assert wrong == []
+
+
+@pytest.mark.parametrize("command", ["pip install recall-bench", "uvx recall-bench run"])
+def test_the_search_finds_such_a_text(command: str) -> None:
+    assert INSTALLS.search(command)
+    assert not INSTALLS.search(format_install("http"))
+    assert not INSTALLS.search(f"pip install '{DISTRIBUTION}[http] @ git+…'")
+
+
+def test_the_other_project_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distribution, "version", lambda name: "0.2.1")
+    warning = find_foreign_package()
+    assert warning is not None
+    assert "recall-bench 0.2.1 is installed beside agent-recall-bench" in warning
+
+
+def test_nothing_is_said_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(distribution, "version", find)
+    assert find_foreign_package() is None
