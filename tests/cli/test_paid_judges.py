@@ -113,7 +113,7 @@ def test_a_balanced_review_is_told_in_the_report(run: Run, tmp_path: Path) -> No
     words = " ".join(shown.out.split())
     assert (
         "Reviews of failures 4: 4 raised, 0 lowered, 0 same · "
-        "of passes 4: 0 raised, 4 lowered, 0 same · mean 5.20 → 5.47" in words
+        "of passes 4: 0 raised, 4 lowered, 0 same · score 86.7 → 91.1" in words
     )
     assert "of this for reviews 8 calls, $2.00" in words
 

@@ -293,10 +293,7 @@ def test_a_folder_weighs_what_its_files_do(tmp_path: Path) -> None:
     assert measure_folder(tmp_path / "nowhere") == 0
 
 
-def test_files_hold_the_days_there_is_a_file_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("recall_bench.systems.products.files._read_grep_version", lambda: "3")
+def test_files_hold_the_days_there_is_a_file_of(tmp_path: Path) -> None:
     files = MarkdownFiles(state_dir=tmp_path)
     for day in (2, 11):
         told = DayMetadata(day_number=day, date="2026-01-02", persona_id="ada")

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
-from recall_bench.testing.honest import Honest, MemoryLine
+from recall_bench.testing.honest import Honest, MemoryLine, quote_line
 
 _VALUE = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=\w )[A-Z]\w+")
@@ -72,8 +72,8 @@ class MixesTenants(Faulty):
             self._open.remove(self)
 
     def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:
-        """List the lines of all memories."""
-        for memory in (self, *(other for other in self._open if other is not self)):
+        """List the lines of all memories, its own last."""
+        for memory in (*(other for other in self._open if other is not self), self):
             yield from Honest.list_visible(memory, context)
 
 
@@ -298,11 +298,11 @@ class MisreadsFinds(Faulty):
     lands_in = "misread"
 
     def query(self, question: str, context: QueryContext) -> object:
-        """Answer from the line that matches least."""
+        """Answer from the last of the first three lines."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
             return reply
-        return reply | {"answer": reply["answer"].rpartition("\n")[2]}
+        return reply | {"answer": quote_line(self.rank_lines(question, context)[:3][-1])}
 
 
 class RefusesFinds(Faulty):

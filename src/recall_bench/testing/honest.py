@@ -80,12 +80,12 @@ class Honest:
         """Do nothing: everything can be queried at any time."""
 
     def query(self, question: str, context: QueryContext) -> object:
-        """Quote the lines that fit, or say that nothing does."""
+        """Quote the line that fits best, or say that nothing does."""
         found = self.rank_lines(question, context)
         if not found:
             return self.reply_unknown(question)
         return {
-            "answer": "\n".join(_quote_line(line) for line in found[:3]),
+            "answer": quote_line(found[0]),
             "passages": [{"text": line.text, "day": line.day or None} for line in found],
         }
 
@@ -135,5 +135,6 @@ def _weigh_words(wanted: Iterable[str], lines: Sequence[MemoryLine]) -> Iterator
         yield word, log(1 + len(lines) / (1 + sum(word in line.words for line in lines)))
 
 
-def _quote_line(line: MemoryLine) -> str:
+def quote_line(line: MemoryLine) -> str:
+    """Quote a line with its date, where it has one."""
     return f"{line.date}: {line.text}" if line.date else line.text

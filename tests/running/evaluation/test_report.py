@@ -204,7 +204,7 @@ def test_a_report_says_what_ran_on_what(tmp_path: Path) -> None:
     assert {"bm25s", "numpy"} <= set(report["system"]["config"]["parts"]), "the backend really used"
     assert "wordllama" not in report["system"]["config"]["parts"], "nothing embeds here"
     assert report["judge"]["name"] == "offline"
-    assert {"python", "platform", "recall-bench", "numpy"} <= set(report["environment"])
+    assert {"python", "platform", "agent-recall-bench", "numpy"} <= set(report["environment"])
     assert report["asked"]["categories"] == ["temporal"]
     assert (report["asked"]["max_scenarios"], report["asked"]["seed"]) == (1, 7)
     assert report["code"]
