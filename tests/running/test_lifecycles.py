@@ -173,6 +173,22 @@ async def test_catch_up_is_skipped_for_a_system_that_attests_what_it_was_fed(
     assert answers(rehearsal)[-1] == "lived 1"
 
 
+async def test_catch_up_is_skipped_at_the_checkpoint_that_the_system_was_fed_to(
+    rehearsal: Rehearsal,
+) -> None:
+    def vanish(lived: Sequence[Episode], question: Question) -> str:
+        raise SystemGone("bye")
+
+    with pytest.raises(SystemGone):
+        await rehearsal.run(ScriptedSystem(vanish), lifecycle=Lifecycle.GROWING)
+    assert fed(rehearsal) == [1, 2]
+
+    standings = await rehearsal.run(AttestingSystem(claims=2), skip_catchup=True)
+
+    assert fed(rehearsal) == [1, 2, 3]
+    assert standings.has_ended
+
+
 async def test_catch_up_is_not_skipped_for_a_checkpoint_already_passed(
     rehearsal: Rehearsal,
 ) -> None:
