@@ -20,7 +20,7 @@ def _offers(monkeypatch: pytest.MonkeyPatch) -> None:
             ("broken", "no_such_module:x"),
         ]
     )
-    monkeypatch.setattr(user_code, "entry_points", lambda group: entries)
+    monkeypatch.setattr(user_code, "read_entry_points", lambda: entries)
 
 
 @pytest.mark.usefixtures("_offers")

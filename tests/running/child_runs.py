@@ -5,13 +5,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core import user_code
 from recall_bench.core.event import Event
 from recall_bench.runs.journal import Journal
 from tests.forking import end_with
-
-_INSTALLED = {kind: user_code.list_plugins(kind) for kind in user_code.PLUGIN_KINDS}
-"""Looked up once: each of many forks would do it again."""
 
 
 def warm_up(into: Path, **given: Any) -> None:
@@ -27,7 +23,6 @@ def in_child(words: list[str], *, events: int | None = None, seconds: float | No
     """Run the command in a fork, killed -9 after this many events or seconds; its wait status."""
     child = os.fork()
     if child == 0:
-        setattr(user_code, "list_plugins", _INSTALLED.__getitem__)  # noqa: B010 - mypy forbids assignment
         if events is not None:
             _kill_after(events)
         if seconds is not None:

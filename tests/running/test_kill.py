@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 import recall_bench
-from recall_bench.core import user_code
 from recall_bench.core.event import Judged
 from recall_bench.runs.journal import JOURNAL, read_events
 from tests.gardener import write_persona
@@ -49,13 +48,6 @@ async def judge(exhibit):
     number = sum(map(ord, exhibit.item.id))
     return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
 """
-
-
-@pytest.fixture(autouse=True)
-def known_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look the plugins up once, not in each of hundreds of runs."""
-    known = {kind: user_code.list_plugins(kind) for kind in user_code.PLUGIN_KINDS}
-    monkeypatch.setattr(user_code, "list_plugins", known.__getitem__)
 
 
 @pytest.fixture(scope="module")

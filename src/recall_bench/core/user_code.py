@@ -5,8 +5,9 @@ import importlib.util
 import inspect
 import itertools
 import sys
+from functools import cache
 from hashlib import sha256
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +20,14 @@ PLUGIN_KINDS = ("systems", "judges")
 
 def list_plugins(kind: str) -> list[EntryPoint]:
     """List the installed plugins, built-ins included, without importing them."""
-    return sorted(entry_points(group=f"recall_bench.{kind}"), key=lambda entry: entry.name)
+    found = read_entry_points().select(group=f"recall_bench.{kind}")
+    return sorted(found, key=lambda entry: entry.name)
+
+
+@cache
+def read_entry_points() -> EntryPoints:
+    """Read what is installed, once a process: reading takes longer than an answer."""
+    return entry_points()
 
 
 def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
