@@ -46,7 +46,10 @@ def test_a_secret_code_in_an_open_session_is_a_leak(corpus: Corpus, place: tuple
     corpus.tell(20, "principal", *place)
     corpus.only("p99")
 
-    assert {code for code, _ in corpus.found()} == {"leak"}
+    findings = corpus.prove().findings
+
+    assert {finding.code for finding in findings} == {"leak"}
+    assert all(place[1] in finding.message for finding in findings), "it is quoted"
 
 
 SECRETS = {
