@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.atomic_file import open_cache, write_shared_file
+from recall_bench.core.atomic_file import open_cache, remove_leftovers, write_shared_file
 from recall_bench.core.errors import UsageError
 
 
@@ -30,3 +30,26 @@ def test_a_shared_file_makes_its_folder_and_leaves_nothing_else(tmp_path: Path) 
 
     assert path.read_bytes() == b"2"
     assert [each.name for each in path.parent.iterdir()] == ["entry.json"]
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in (
+        ".result.json.12.part",
+        ".other.json.12.part",
+        ".result.json.x.part",
+        "result.json",
+    ):
+        (tmp_path / name).touch()
+
+    remove_leftovers(tmp_path, "result.json")
+
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {".other.json.12.part", ".result.json.x.part", "result.json"}
+
+
+def test_what_another_process_removes_meanwhile_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "glob", lambda folder, _: iter([folder / ".result.json.12.part"]))
+
+    remove_leftovers(tmp_path)

@@ -91,6 +91,19 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
         pass
 
 
+def test_lines_are_on_the_disk_within_a_fifth_of_a_second(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, synced = [100.0], list[float]()
+    monkeypatch.setattr("recall_bench.core.append_log.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("recall_bench.core.append_log.os.fsync", lambda _: synced.append(now[0]))
+    with Journal(path) as journal:
+        for now[0] in (100.0, 100.1, 100.3, 100.4, 100.6):
+            journal.append(ingested(1))
+
+    assert synced == [100.0, 100.3, 100.6, 100.6], "and once more when it is closed"
+
+
 def test_only_a_journal_that_is_written_now_is_busy(path: Path) -> None:
     assert not is_busy(path)
     with Journal(path):
