@@ -20,7 +20,7 @@ def _offers(monkeypatch: pytest.MonkeyPatch) -> None:
             ("broken", "no_such_module:x"),
         ]
     )
-    monkeypatch.setattr(user_code, "read_entry_points", lambda: entries)
+    monkeypatch.setattr(user_code, "read_entry_points", lambda group: entries.select(group=group))
 
 
 @pytest.mark.usefixtures("_offers")

@@ -20,14 +20,13 @@ PLUGIN_KINDS = ("systems", "judges")
 
 def list_plugins(kind: str) -> list[EntryPoint]:
     """List the installed plugins, built-ins included, without importing them."""
-    found = read_entry_points().select(group=f"recall_bench.{kind}")
-    return sorted(found, key=lambda entry: entry.name)
+    return sorted(read_entry_points(f"recall_bench.{kind}"), key=lambda entry: entry.name)
 
 
 @cache
-def read_entry_points() -> EntryPoints:
+def read_entry_points(group: str) -> EntryPoints:
     """Read what is installed, once a process: reading takes longer than an answer."""
-    return entry_points()
+    return entry_points(group=group)
 
 
 def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
