@@ -1,0 +1,316 @@
+"""Checks of a written edition's sources: every violation with its file and line."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recall_bench.core.errors import BenchError
+from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES
+from recall_bench.generate.written.derivation import UnderivableAnswer, parse_derivation
+from recall_bench.generate.written.question_entries import EntryBuilder, find_repeated
+from recall_bench.generate.written.rendering import render_edition
+from recall_bench.generate.written.slots import (
+    FactState,
+    SlotError,
+    blank_slots,
+    find_slots,
+    parse_state,
+)
+from recall_bench.generate.written.sources import (
+    KINDS,
+    TOLD,
+    WrittenDay,
+    WrittenQuestion,
+    WrittenSources,
+)
+
+_DIGITS = re.compile(r"[\w.,:/-]*\d[\w.,:/%-]*")
+_MONTH = re.compile(
+    r"\b(?:January|February|April|June|July|August|September|October|November|December)\b"
+    r"|\bMarch\b(?! (?:on|in|to|past)\b)"
+)
+_HEADING = re.compile(r"^(#+) +(.*)$", re.MULTILINE)
+_WORDS = (120, 900)
+"""The number of words a day may have."""
+_DENIAL = re.compile(r"(?:no|none|not|never|nothing|neither|nobody|nowhere)\b", re.IGNORECASE)
+_SHARE_OF_PATTERN = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFinding:
+    """One violation."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+def check_sources(sources: WrittenSources) -> list[SourceFinding]:
+    """Everything that is wrong with the sources, in the order of the files."""
+    findings = [*_check_story(sources)]
+    for day in sources.days:
+        findings += _check_text(day, sources)
+    findings += _check_definitions(sources)
+    findings += _check_plan(sources)
+    findings += _check_sessions(sources)
+    findings += _check_wordings(sources)
+    if not any("no slot" in each.message or "has no value" in each.message for each in findings):
+        findings += _check_questions(sources)
+    return findings
+
+
+def _check_story(sources: WrittenSources) -> Iterator[SourceFinding]:
+    sessions = {session.id for session in sources.persona.sessions}
+    for key, fact in sources.story.facts.items():
+        where = f"story.yaml, facts, {key}"
+        if parse_state(key) != FactState(key):
+            yield SourceFinding(where, "a key is lower-case words joined by -")
+        days = [state.day for state in fact.states]
+        if days != sorted(days):
+            yield SourceFinding(where, "its states are not in the order of their days")
+        for state in fact.states:
+            if state.told not in TOLD:
+                yield SourceFinding(where, f"told: {state.told} is none of {', '.join(TOLD)}")
+            if state.session not in sessions:
+                yield SourceFinding(where, f"the persona has no session {state.session}")
+    for arc in sources.story.arcs:
+        if missing := {"id", "type", "title", "description", "startDay", "endDay"} - set(arc):
+            yield SourceFinding("story.yaml, arcs", f"an arc lacks {', '.join(sorted(missing))}")
+
+
+def _check_text(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFinding]:
+    for error in day.errors:
+        yield SourceFinding(str(day.locate(error.start)), error.message)
+    plain = blank_slots(day.text)
+    for word in sources.story.scenery:
+        plain = plain.replace(word, " " * len(word))
+    for found in (*_DIGITS.finditer(plain), *_MONTH.finditer(plain)):
+        yield SourceFinding(
+            str(day.locate(found.start())),
+            f"“{found[0]}” stands outside a slot; write a slot, or words if it is no value",
+        )
+    sessions = {session.id for session in sources.persona.sessions}
+    headings = list(_HEADING.finditer(day.text))
+    if not headings or not headings[0][2].startswith("session: "):
+        yield SourceFinding(f"{day.file}, line 1", "the day does not begin with # session: …")
+    for heading in headings:
+        name = heading[2].strip().removeprefix("session: ")
+        if len(heading[1]) == 1 and name not in sessions:
+            yield SourceFinding(
+                str(day.locate(heading.start())), f"the persona has no session {name}"
+            )
+    words = len(re.findall(r"\w+", day.text))
+    if not _WORDS[0] <= words <= _WORDS[1]:
+        yield SourceFinding(f"{day.file}, line 1", f"the day has {words} words")
+    if (day.day - 1) % 7 in sources.story.off:
+        yield SourceFinding(f"{day.file}, line 1", "this weekday is off, by story.yaml")
+
+
+def _check_definitions(sources: WrittenSources) -> Iterator[SourceFinding]:
+    """Each state is defined once, before it is used."""
+    planned = {
+        FactState(key, number): state
+        for key, fact in sources.story.facts.items()
+        for number, state in enumerate(fact.states, start=1)
+    }
+    told: set[FactState] = set()
+    for day, slot in sources.iterate_slots():
+        if slot.state is None:
+            continue
+        where = str(day.locate(slot.start))
+        if slot.definition is not None:
+            if slot.state in planned:
+                yield SourceFinding(where, f"{slot.state} is planned in story.yaml; leave =… out")
+            elif slot.state in told:
+                yield SourceFinding(where, f"{slot.state} is defined a second time")
+            elif slot.state.number > 1 and FactState(slot.state.key, slot.state.number - 1) not in (
+                told | set(planned)
+            ):
+                yield SourceFinding(where, f"{slot.state} has no state before it")
+            for _, term in slot.definition.terms:
+                if term not in told and term not in planned:
+                    yield SourceFinding(where, f"{term} is defined nowhere before")
+        elif slot.state in planned:
+            if day.day < planned[slot.state].day:
+                yield SourceFinding(
+                    where, f"{slot.state} is due on day {planned[slot.state].day}, not before"
+                )
+        elif slot.state not in told:
+            yield SourceFinding(where, f"{slot.state} has no value here or before")
+        told.add(slot.state)
+
+
+def _check_plan(sources: WrittenSources) -> Iterator[SourceFinding]:
+    """Every planned state is told on its day, in its session."""
+    told = {
+        (slot.state, day.day, day.find_session(slot.start))
+        for day, slot in sources.iterate_slots()
+        if slot.state is not None
+    }
+    written = {day.day for day in sources.days}
+    for key, fact in sources.story.facts.items():
+        for number, state in enumerate(fact.states, start=1):
+            due = FactState(key, number)
+            if state.day not in written:
+                yield SourceFinding(
+                    "story.yaml", f"{due} is due on day {state.day}, which has no file"
+                )
+            elif (due, state.day, state.session) not in told:
+                yield SourceFinding(
+                    f"days/{state.day:04}.md",
+                    f"{due} ({state.value}) is due here in {state.session} and is not told",
+                )
+
+
+def _check_sessions(sources: WrittenSources) -> Iterator[SourceFinding]:
+    """What is first told in an isolated session is told in no other before it is opened."""
+    opened: dict[str, int] = {}
+    for _, question in sources.questions:
+        if question.opened is not None:
+            for part in question.derive.split()[1:]:
+                if state := parse_state(part):
+                    opened[state.key] = min(question.opened, opened.get(state.key, 10**6))
+    homes: dict[FactState, str] = {}
+    for day, slot in sources.iterate_slots():
+        if slot.state is None:
+            continue
+        session = day.find_session(slot.start) or ""
+        home = homes.setdefault(slot.state, session)
+        is_closed = home in sources.isolated and day.day < opened.get(slot.state.key, 10**6)
+        if is_closed and session != home:
+            yield SourceFinding(
+                str(day.locate(slot.start)),
+                f"{slot.state} was told in the isolated session {home}; no question says that it "
+                f"is opened by day {day.day}",
+            )
+
+
+def _check_wordings(sources: WrittenSources) -> Iterator[SourceFinding]:
+    for place, question in sources.questions:
+        yield from (
+            SourceFinding(str(place), message) for message in _list_question_faults(question)
+        )
+    for wording in find_repeated(
+        f"{question.session} {question.ask} {question.from_}" for _, question in sources.questions
+    ):
+        yield SourceFinding("questions", f"asked twice: {wording}")
+
+
+def _list_question_faults(question: WrittenQuestion) -> Iterator[str]:
+    for name, value, known in (
+        ("kind", question.kind, KINDS),
+        ("category", question.category, CATEGORIES),
+        ("difficulty", question.difficulty, DIFFICULTIES),
+        ("expects", question.expects, ("answer", "refuse", "partial")),
+    ):
+        if value not in known:
+            yield f"{name}: {value} is none of {', '.join(known)}"
+    texts = [question.ask, question.answer, *(question.atoms or ()), *question.aliases]
+    texts += [*(question.stale or ()), *question.distractors]
+    for text in texts:
+        for slot in find_slots(text):
+            if isinstance(slot, SlotError):
+                yield slot.message
+            elif slot.definition is not None:
+                yield f"{text!r}: a question defines no value"
+    if re.search(r"\bday \d", question.ask):
+        yield "the question names a story day; name the date or the event"
+    yield from _list_derivation_faults(question)
+
+
+def _list_derivation_faults(question: WrittenQuestion) -> Iterator[str]:
+    try:
+        form = parse_derivation(question.derive).form
+    except UnderivableAnswer as problem:
+        yield str(problem)
+        return
+    if form in ("absent", "unknown", "no") and not _DENIAL.match(question.answer):
+        yield f"derive {form}: begin the answer with No, Nothing, Not, Never or None"
+    if form == "yes" and not question.answer.startswith("Yes"):
+        yield "derive yes: begin the answer with Yes"
+    if form == "secret" and question.expects == "answer":
+        yield "derive secret: say expects: refuse or partial"
+    if question.expects == "partial" and not question.atoms:
+        yield "expects partial: give the atoms of what may be told"
+
+
+def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
+    try:
+        edition = render_edition(sources)
+    except (BenchError, KeyError, ValueError) as problem:
+        yield SourceFinding("days", f"cannot be rendered: {problem!r}")
+        return
+    builder = EntryBuilder(edition)
+    last = sources.story.days
+    for number, (place, question) in enumerate(sources.questions, start=1):
+        try:
+            entry = builder.build(number, question)
+        except (UnderivableAnswer, KeyError) as problem:
+            text = (
+                f"{problem.args[0]} is no state of a fact"
+                if isinstance(problem, KeyError)
+                else problem
+            )
+            yield SourceFinding(str(place), str(text))
+            continue
+        first, until = entry["answerable_from"], entry["irrelevant_after"]
+        if isinstance(first, int) and first > last:
+            yield SourceFinding(str(place), f"answerable only from day {first}")
+        if isinstance(first, int) and isinstance(until, int) and until < first:
+            yield SourceFinding(str(place), f"answerable from day {first}, but only until {until}")
+        answer = str(entry["answer"])
+        for atom in entry["atoms"] or ():  # type: ignore[union-attr]
+            if question.expects == "answer" and question.atoms is None and not _holds(answer, atom):
+                yield SourceFinding(
+                    str(place),
+                    f"the answer “{answer}” does not hold {atom!r}, which follows from "
+                    f"{question.derive!r}; mend one, or give the atoms",
+                )
+
+
+def _holds(answer: str, atom: str) -> bool:
+    """Whether an answer holds an atom: all its words, or a number in figures or spelled out."""
+    low = answer.casefold()
+    if atom.casefold() in low:
+        return True
+    if atom.isdigit() and int(atom) < len(_SPELLED):
+        return re.search(rf"\b{_SPELLED[int(atom)]}\b", low) is not None
+    words = re.findall(r"\w+", atom.casefold())
+    return all(re.search(rf"\b{re.escape(word)}", low) for word in words)
+
+
+_SPELLED = (
+    "none one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty"
+).split()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCounts:
+    """What the sources hold."""
+
+    days: int
+    words: int
+    slots: int
+    facts: int
+    revised: int
+    """Facts with three or more states."""
+    kinds: Counter[str]
+    categories: Counter[str]
+
+
+def count_sources(sources: WrittenSources) -> SourceCounts:
+    """Count days, words, slots, facts and questions."""
+    states = Counter(state.key for state in sources.definitions)
+    return SourceCounts(
+        days=len(sources.days),
+        words=sum(len(re.findall(r"\w+", day.text)) for day in sources.days),
+        slots=sum(1 for _ in sources.iterate_slots()),
+        facts=len(states),
+        revised=sum(1 for count in states.values() if count > 2),
+        kinds=Counter(question.kind for _, question in sources.questions),
+        categories=Counter(question.category for _, question in sources.questions),
+    )

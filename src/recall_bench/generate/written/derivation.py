@@ -1,0 +1,282 @@
+"""How the answer of a question follows from the facts: the forms of `derive`."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from recall_bench.generate.world.fact_values import FactValue
+from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
+from recall_bench.generate.written.slots import FactState, parse_state
+from recall_bench.generate.written.values import compute_total
+
+_DAY = re.compile(r"@(\d+)")
+
+
+class UnderivableAnswer(Exception):
+    """A `derive` that cannot be followed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """A parsed `derive`."""
+
+    form: str
+    states: tuple[FactState, ...] = ()
+    words: tuple[str, ...] = ()
+    as_of: int | None = None
+
+
+@dataclass(slots=True)
+class DerivedAnswer:
+    """What follows from the facts."""
+
+    atoms: list[str]
+    states: list[FactState]
+    """The states it rests on."""
+    stale: list[str] = field(default_factory=list)
+    until: int | None = None
+    """The last day on which it holds, where a later state ends it."""
+
+
+_WORD_FORMS = ("absent", "unknown")
+FORMS = (
+    "value latest as-of history list count sum difference days date order most least yes no "
+    "absent unknown secret"
+).split()
+
+
+def parse_derivation(written: str) -> Derivation:
+    """Parse a `derive`; UnderivableAnswer if it has none of the forms."""
+    form, *rest = written.split()
+    if form not in FORMS:
+        raise UnderivableAnswer(f"derive: {form} is unknown; use {', '.join(FORMS)}")
+    if not rest:
+        raise UnderivableAnswer(f"derive: {form} needs keys or words after it")
+    if form in _WORD_FORMS:
+        return Derivation(form, words=tuple(word.casefold() for word in rest))
+    days = [int(found[1]) for part in rest if (found := _DAY.fullmatch(part))]
+    states = tuple(_parse_key(part) for part in rest if not _DAY.fullmatch(part))
+    if form == "as-of" and len(days) != 1:
+        raise UnderivableAnswer("derive: write as-of KEY @60")
+    return Derivation(form, states, as_of=days[0] if days else None)
+
+
+def _parse_key(written: str) -> FactState:
+    state = parse_state(written)
+    if state is None:
+        raise UnderivableAnswer(f"derive: {written!r} is no key")
+    return state
+
+
+class AnswerDeriver:
+    """Derives answers from the facts of a rendered edition."""
+
+    def __init__(self, edition: RenderedEdition) -> None:
+        self._edition = edition
+        self._numbers: dict[str, list[int]] = {}
+        for state in sorted(edition.statements):
+            self._numbers.setdefault(state.key, []).append(state.number)
+
+    def derive(self, derivation: Derivation) -> DerivedAnswer:
+        """The answer; UnderivableAnswer if a state is not told or has no fitting value."""
+        if derivation.form in _WORD_FORMS:
+            self._check_absence(derivation)
+            return DerivedAnswer([], [])
+        for state in derivation.states:
+            self.get_statement(state)
+        return _DERIVERS[derivation.form](self, derivation)
+
+    def get_statement(self, state: FactState) -> WrittenStatement:
+        """Where a state is told first."""
+        places = self._edition.statements.get(state)
+        if not places:
+            raise UnderivableAnswer(f"{state} is told on no day")
+        return places[0]
+
+    def get_value(self, state: FactState) -> FactValue:
+        """The value of a state."""
+        return self._edition.values.values[state]
+
+    def format_value(self, state: FactState) -> str:
+        """The value as an answer gives it: a date with its year."""
+        return self._edition.values.render(state, "year" if self.get_value(state).day else "")
+
+    def format_day(self, day: int) -> str:
+        """A story day as a date with its year."""
+        return self._edition.values.dates.format_day(day)
+
+    def list_states(self, key: str, until: int | None = None) -> list[FactState]:
+        """The states of a fact that are told, up to a day."""
+        found = [FactState(key, number) for number in self._numbers.get(key, [])]
+        return [state for state in found if until is None or self.get_statement(state).day <= until]
+
+    def label(self, state: FactState) -> str:
+        """How a fact is named in an answer: what it is about, else its phrase."""
+        planned = self._edition.sources.story.facts.get(state.key)
+        if planned is not None and self.get_value(state).kind != "phrase":
+            return planned.about
+        return self.format_value(state)
+
+    def get_moment(self, state: FactState) -> int:
+        """The story day of a date fact, else the day on which the state is told."""
+        day = self.get_value(state).day
+        return self.get_statement(state).day if day is None else day
+
+    def _check_absence(self, derivation: Derivation) -> None:
+        for day, text in self._edition.texts.items():
+            for sentence in _iterate_sentences(text):
+                low = sentence.casefold()
+                if all(re.search(rf"(?<!\w){re.escape(word)}", low) for word in derivation.words):
+                    raise UnderivableAnswer(
+                        f"{' '.join(derivation.words)} is called absent, but day {day} says: "
+                        f"“{sentence}”"
+                    )
+
+
+def _iterate_sentences(text: str) -> Iterator[str]:
+    from recall_bench.core.sentences import split_sentences
+
+    for line in text.splitlines():
+        yield from split_sentences(line)
+
+
+def _derive_value(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    state = derivation.states[0]
+    return DerivedAnswer([deriver.format_value(state)], [state])
+
+
+def _derive_latest(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    """The named state is the latest one when it is asked; `latest key` means the last of all."""
+    state = derivation.states[0]
+    states = deriver.list_states(state.key)
+    if state.number == 1:
+        state = states[-1]
+    place = states.index(state)
+    later = states[place + 1 :]
+    until = deriver.get_statement(later[0]).day - 1 if later else None
+    now = deriver.format_value(state)
+    old = [deriver.format_value(each) for each in states[:place]]
+    return DerivedAnswer(
+        [now], [state], stale=[each for each in dict.fromkeys(old) if each != now], until=until
+    )
+
+
+def _derive_as_of(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    states = deriver.list_states(derivation.states[0].key, derivation.as_of)
+    if not states:
+        raise UnderivableAnswer(f"{derivation.states[0].key} is not told by day {derivation.as_of}")
+    return DerivedAnswer([deriver.format_value(states[-1])], [states[-1]])
+
+
+def _derive_history(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    states = deriver.list_states(derivation.states[0].key)
+    return DerivedAnswer([deriver.format_value(state) for state in states], states)
+
+
+def _derive_list(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    states = list(derivation.states)
+    return DerivedAnswer([deriver.format_value(state) for state in states], states)
+
+
+def _derive_count(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return DerivedAnswer([str(len(derivation.states))], list(derivation.states))
+
+
+def _derive_sum(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return _derive_total(deriver, derivation, [1] * len(derivation.states))
+
+
+def _derive_difference(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    if len(derivation.states) != 2:
+        raise UnderivableAnswer("derive: difference needs two keys")
+    amounts = [deriver.get_value(state).amount or 0 for state in derivation.states]
+    return _derive_total(deriver, derivation, [1, -1] if amounts[0] >= amounts[1] else [-1, 1])
+
+
+def _derive_total(
+    deriver: AnswerDeriver, derivation: Derivation, signs: list[int]
+) -> DerivedAnswer:
+    values = [deriver.get_value(state) for state in derivation.states]
+    try:
+        total = compute_total(zip(signs, values, strict=True))
+    except ValueError as problem:
+        raise UnderivableAnswer(f"derive: {problem}") from None
+    return DerivedAnswer([total.text], list(derivation.states))
+
+
+def _derive_days(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    if len(derivation.states) != 2:
+        raise UnderivableAnswer("derive: days needs two keys")
+    first, second = (deriver.get_moment(state) for state in derivation.states)
+    return DerivedAnswer([f"{abs(second - first)} days"], list(derivation.states))
+
+
+def _derive_date(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    state = derivation.states[0]
+    return DerivedAnswer([deriver.format_day(deriver.get_moment(state))], [state])
+
+
+def _derive_order(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    ordered = sorted(derivation.states, key=deriver.get_moment)
+    if len({deriver.get_moment(state) for state in ordered}) < len(ordered):
+        raise UnderivableAnswer("derive: two of the states have the same day, so no order follows")
+    return DerivedAnswer([deriver.label(state) for state in ordered], ordered)
+
+
+def _derive_most(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return _derive_extreme(deriver, derivation, 1)
+
+
+def _derive_least(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return _derive_extreme(deriver, derivation, -1)
+
+
+def _derive_extreme(deriver: AnswerDeriver, derivation: Derivation, sign: int) -> DerivedAnswer:
+    measured = {state: _measure(deriver.get_value(state)) for state in derivation.states}
+    ranked = sorted(derivation.states, key=lambda state: -sign * measured[state])
+    if len(ranked) < 2 or measured[ranked[0]] == measured[ranked[1]]:
+        raise UnderivableAnswer("derive: no single one is the largest or smallest")
+    return DerivedAnswer([deriver.label(ranked[0])], list(derivation.states))
+
+
+def _measure(value: FactValue) -> float:
+    if value.day is not None:
+        return value.day
+    if value.kind == "time":
+        hours, _, minutes = value.text.partition(":")
+        return int(hours) * 60 + int(minutes)
+    if value.amount is None:
+        raise UnderivableAnswer(f"derive: {value.text} cannot be compared")
+    return float(value.amount)
+
+
+def _derive_yes(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return DerivedAnswer(["Yes"], list(derivation.states))
+
+
+def _derive_no(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return DerivedAnswer([], list(derivation.states))
+
+
+def _derive_secret(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+    return DerivedAnswer([], list(derivation.states))
+
+
+_DERIVERS: Mapping[str, Callable[[AnswerDeriver, Derivation], DerivedAnswer]] = {
+    "value": _derive_value,
+    "latest": _derive_latest,
+    "as-of": _derive_as_of,
+    "history": _derive_history,
+    "list": _derive_list,
+    "count": _derive_count,
+    "sum": _derive_sum,
+    "difference": _derive_difference,
+    "days": _derive_days,
+    "date": _derive_date,
+    "order": _derive_order,
+    "most": _derive_most,
+    "least": _derive_least,
+    "yes": _derive_yes,
+    "no": _derive_no,
+    "secret": _derive_secret,
+}

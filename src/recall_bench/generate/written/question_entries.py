@@ -1,0 +1,196 @@
+"""The questions of a written edition as entries of questions.yaml."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.core.sentences import split_sentences
+from recall_bench.generate.world.cast import Cast
+from recall_bench.generate.world.fact_values import list_spellings
+from recall_bench.generate.written.derivation import (
+    AnswerDeriver,
+    Derivation,
+    DerivedAnswer,
+    UnderivableAnswer,
+    parse_derivation,
+)
+from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
+from recall_bench.generate.written.slots import FactState, Slot, find_slots, parse_state
+from recall_bench.generate.written.sources import WrittenQuestion
+
+_SYNTHESIS = frozenset({"list", "count", "sum", "difference", "history", "order", "most", "least"})
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """A sentence of a day file."""
+
+    day: int
+    session: str
+    start: int
+    end: int
+
+
+class EntryBuilder:
+    """Builds the entries of one rendered edition."""
+
+    def __init__(self, edition: RenderedEdition) -> None:
+        self._edition = edition
+        self._deriver = AnswerDeriver(edition)
+        sources = edition.sources
+        self._cast = Cast([*sources.persona.cast, *sources.story.cast])
+
+    def build(self, number: int, question: WrittenQuestion) -> Mapping[str, object]:
+        """The entry of a question; UnderivableAnswer if it does not follow from the facts."""
+        derivation = parse_derivation(question.derive)
+        derived = self._deriver.derive(derivation)
+        states = self._list_evidence(question, derived)
+        statements = [self._deriver.get_statement(state) for state in states]
+        spans = sorted(
+            {self._find_sentence(each) for each in statements},
+            key=lambda span: (span.day, span.start),
+        )
+        first = question.from_ or max((span.day for span in spans), default=1)
+        until = question.until if question.until is not None else derived.until
+        fill = self._edition.fill
+        atoms = derived.atoms if question.atoms is None else [fill(a) for a in question.atoms]
+        stale = derived.stale if question.stale is None else [fill(s) for s in question.stale]
+        return {
+            "id": f"{self._edition.sources.persona.id}-w{number:03}",
+            "question": fill(question.ask),
+            "answer": fill(question.answer),
+            "category": question.category,
+            "difficulty": question.difficulty,
+            "relevant_days": list(dict.fromkeys(span.day for span in spans)) or [first],
+            "requires_synthesis": derivation.form in _SYNTHESIS,
+            "query_session": None if question.session == "principal" else question.session,
+            "expected_disclosure": self._get_disclosure(question),
+            "forbidden_sessions": self._list_forbidden(question, derivation) or None,
+            "irrelevant_after": until,
+            "answerable_from": first,
+            "changes_on": None if until is None else until + 1,
+            "aliases": self._list_aliases(question, derivation, derived) or None,
+            "atoms": atoms or None,
+            "stale": stale or None,
+            "distractors": [fill(each) for each in question.distractors] or None,
+            "withheld": self._list_withheld(question, derivation) or None,
+            "evidence": [
+                {"day": span.day, "session": span.session, "start": span.start, "end": span.end}
+                for span in spans
+            ],
+            "kind": question.kind,
+            "derive": self._describe(derivation, derived),
+        }
+
+    def _list_evidence(self, question: WrittenQuestion, derived: DerivedAnswer) -> list[FactState]:
+        named = [state for each in question.needs if (state := parse_state(each))]
+        if len(named) < len(question.needs):
+            raise UnderivableAnswer(f"needs: one of {', '.join(question.needs)} is no key")
+        told = [
+            slot.state
+            for slot in find_slots(question.answer)
+            if isinstance(slot, Slot) and slot.state is not None
+        ]
+        is_open = question.expects == "answer"
+        return list(dict.fromkeys([*derived.states, *named, *(told if is_open else ())]))
+
+    def _find_sentence(self, statement: WrittenStatement) -> EvidenceSpan:
+        text = self._edition.texts[statement.day]
+        for start, end in find_sentences(text, statement.start):
+            if start <= statement.start and statement.end <= end:
+                return EvidenceSpan(statement.day, statement.session, start, end)
+        raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
+
+    def _get_disclosure(self, question: WrittenQuestion) -> str | None:
+        return question.expects if question.category == BOUNDARY else None
+
+    def _list_forbidden(self, question: WrittenQuestion, derivation: Derivation) -> list[str]:
+        if question.expects == "answer":
+            return []
+        homes = [self._deriver.get_statement(state).session for state in derivation.states]
+        return [home for home in dict.fromkeys(homes) if home != question.session]
+
+    def _list_withheld(self, question: WrittenQuestion, derivation: Derivation) -> list[str]:
+        if question.expects == "answer" or derivation.form != "secret":
+            return []
+        ways = [way for state in derivation.states for way in self._spell(state)]
+        return list(dict.fromkeys(ways))
+
+    def _spell(self, state: FactState) -> list[str]:
+        value = self._deriver.get_value(state)
+        told_on = self._deriver.get_statement(state).day
+        ways = [self._deriver.format_value(state)]
+        if value.kind == "person":
+            ways += self._cast.surfaces.get(value.text, [])
+        return [*ways, *list_spellings(value, self._edition.values.dates, told_on)]
+
+    def _list_aliases(
+        self, question: WrittenQuestion, derivation: Derivation, derived: DerivedAnswer
+    ) -> list[str]:
+        aliases = [self._edition.fill(each) for each in question.aliases]
+        if derivation.form in ("value", "latest", "as-of") and question.expects == "answer":
+            aliases += self._spell(derived.states[0])[1:]
+        return list(dict.fromkeys(aliases))
+
+    def _describe(self, derivation: Derivation, derived: DerivedAnswer) -> Mapping[str, object]:
+        """How the verifier finds the same answer: the form and the states, words or day."""
+        described: dict[str, object] = {"form": derivation.form}
+        if derivation.words:
+            described["words"] = list(derivation.words)
+        if derivation.states:
+            named = derivation.states
+            if derivation.form == "latest":
+                named = tuple(derived.states)
+            described["states"] = [str(state) for state in named]
+        if derivation.as_of is not None:
+            described["as_of"] = derivation.as_of
+        return described
+
+
+_ENTRY = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
+
+
+def find_sentences(text: str, place: int) -> list[tuple[int, int]]:
+    """The sentences of the paragraph or list entry at a place, as ranges of the text."""
+    start, end = _find_block(text, place)
+    block = text[start:end].replace("\n", " ")
+    found = []
+    reached = 0
+    for sentence in split_sentences(block):
+        at = block.index(sentence, reached)
+        reached = at + len(sentence)
+        found.append((start + at, start + reached))
+    return found
+
+
+def _find_block(text: str, place: int) -> tuple[int, int]:
+    """The range of the lines around a place that belong together."""
+    start = text.rfind("\n", 0, place) + 1
+    while start and not _is_break(text, start):
+        start = text.rfind("\n", 0, start - 1) + 1
+    end = text.find("\n", place)
+    while 0 <= end < len(text) - 1 and not _is_break(text, end + 1):
+        end = text.find("\n", end + 1)
+    return start, len(text) if end < 0 else end
+
+
+def _is_break(text: str, start: int) -> bool:
+    """Whether the line at `start` begins a block of its own."""
+    if _ENTRY.match(text, start) or text.startswith("#", start):
+        return True
+    before = text.rfind("\n", 0, start - 1) + 1 if start else 0
+    return (
+        not text[before : max(0, start - 1)].strip()
+        or text.startswith("#", before)
+        or (not text[start : text.find("\n", start) if "\n" in text[start:] else None].strip())
+    )
+
+
+def find_repeated(wordings: Iterable[str]) -> list[str]:
+    """Wordings that occur more than once, case and spaces aside."""
+    seen: dict[str, int] = {}
+    for wording in wordings:
+        plain = re.sub(r"\W+", " ", wording).strip().casefold()
+        seen[plain] = seen.get(plain, 0) + 1
+    return [wording for wording, count in seen.items() if count > 1]

@@ -1,0 +1,173 @@
+"""Render a written edition for a seed: its day files, and where each value stands in them."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+import msgspec
+
+from recall_bench.core.errors import Malformed
+from recall_bench.generate.world.cast import build_renaming, rename_texts
+from recall_bench.generate.world.fact_values import Dates
+from recall_bench.generate.world.random_stream import RandomStream
+from recall_bench.generate.world.sources import WorldPersona
+from recall_bench.generate.written.slots import FactState, Slot
+from recall_bench.generate.written.sources import (
+    WrittenDay,
+    WrittenQuestion,
+    WrittenSources,
+    WrittenStory,
+)
+from recall_bench.generate.written.values import ValueTable, draw_values, format_written_date
+
+FRONT_MATTER = "---\ntype: daily\n---\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenStatement:
+    """A place in the rendered text that tells the value of a state."""
+
+    state: FactState
+    day: int
+    session: str
+    start: int
+    end: int
+    """The range of the value in the day file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedDay:
+    """A day file of the dataset."""
+
+    day: int
+    text: str
+    statements: tuple[WrittenStatement, ...]
+
+
+@dataclass(frozen=True)
+class RenderedEdition:
+    """A written edition under one seed."""
+
+    sources: WrittenSources
+    """With the names of the seed."""
+    values: ValueTable
+    days: tuple[RenderedDay, ...]
+
+    @cached_property
+    def statements(self) -> Mapping[FactState, tuple[WrittenStatement, ...]]:
+        """Every state with the places that tell it, in the order of the story."""
+        found: dict[FactState, list[WrittenStatement]] = {}
+        for day in self.days:
+            for statement in day.statements:
+                found.setdefault(statement.state, []).append(statement)
+        return {state: tuple(places) for state, places in found.items()}
+
+    @cached_property
+    def texts(self) -> Mapping[int, str]:
+        """The text of every day."""
+        return {day.day: day.text for day in self.days}
+
+    def fill(self, text: str) -> str:
+        """A text of the questions with its slots rendered."""
+        day = WrittenDay(0, "", text)
+        return "".join(piece for piece, _ in _render_pieces(day, self.values))
+
+
+def render_edition(sources: WrittenSources, seed: int = 0) -> RenderedEdition:
+    """Render every day with the names, figures and dates of a seed."""
+    renamed = rename_sources(sources, seed)
+    story = renamed.story
+    dates = Dates(parse_written_epoch(story), story.dates)
+    values = draw_values(
+        renamed.definitions,
+        {key: fact.group for key, fact in story.facts.items() if fact.group},
+        frozenset(key for key, fact in story.facts.items() if fact.fixed),
+        renamed.people,
+        dates,
+        seed=seed,
+    )
+    days = tuple(_render_day(day, values) for day in renamed.days)
+    return RenderedEdition(renamed, values, days)
+
+
+def parse_written_epoch(story: WrittenStory) -> date:
+    """The date of story day 1; Malformed if it is not a Monday."""
+    try:
+        epoch = date.fromisoformat(story.epoch)
+    except ValueError:
+        epoch = None
+    if epoch is None or epoch.weekday() != 0:
+        raise Malformed("story.yaml", f"the epoch {story.epoch!r} is not the date of a Monday")
+    return epoch
+
+
+def rename_sources(sources: WrittenSources, seed: int) -> WrittenSources:
+    """The sources with the names and the epoch of a seed; seed 0 is as authored."""
+    if seed == 0:
+        return sources
+    persona = msgspec.structs.replace(
+        sources.persona,
+        cast=[*sources.persona.cast, *sources.story.cast],
+        alternatives={**sources.persona.alternatives, **sources.story.alternatives},
+    )
+    principal = sources.persona_file.get("principal") or {}
+    everything = "\n".join(day.text for day in sources.days) + repr(sources.persona_file)
+    rename = build_renaming(persona, [principal["name"]] if principal else [], everything, seed)
+    chance = RandomStream(seed, "epoch", sources.persona.id)
+    weeks = 52 * chance.draw_between(1, 9)
+    epoch = (parse_written_epoch(sources.story) + timedelta(weeks=weeks)).isoformat()
+    raw_persona = rename_texts(sources.persona_file, rename)
+    return WrittenSources(
+        persona=msgspec.convert(raw_persona, WorldPersona),
+        persona_file=raw_persona,
+        story=msgspec.convert(
+            rename_texts(msgspec.to_builtins(sources.story), rename) | {"epoch": epoch},
+            WrittenStory,
+        ),
+        days=tuple(WrittenDay(day.day, day.file, rename(day.text)) for day in sources.days),
+        questions=tuple(
+            (place, _rename_question(question, rename)) for place, question in sources.questions
+        ),
+    )
+
+
+def _rename_question(question: WrittenQuestion, rename: Callable[[str], str]) -> WrittenQuestion:
+    renamed = rename_texts(msgspec.to_builtins(question), rename)
+    return msgspec.convert(renamed, WrittenQuestion)
+
+
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+def _render_day(day: WrittenDay, values: ValueTable) -> RenderedDay:
+    tidy = WrittenDay(day.day, day.file, _TRAILING.sub("", day.text.strip()) + "\n")
+    written = FRONT_MATTER
+    statements = []
+    for piece, slot in _render_pieces(tidy, values):
+        if slot is not None and slot.state is not None:
+            statements.append(
+                WrittenStatement(
+                    state=slot.state,
+                    day=day.day,
+                    session=tidy.find_session(slot.start) or "",
+                    start=len(written),
+                    end=len(written) + len(piece),
+                )
+            )
+        written += piece
+    return RenderedDay(day.day, written, tuple(statements))
+
+
+def _render_pieces(day: WrittenDay, values: ValueTable) -> Iterator[tuple[str, Slot | None]]:
+    """The text in pieces: what is literal, and what stands for each slot."""
+    place = 0
+    for slot in day.slots:
+        yield day.text[place : slot.start], None
+        if slot.day is not None:
+            yield format_written_date(values.dates, slot.day, slot.form), slot
+        elif slot.state is not None:
+            yield values.render(slot.state, slot.form), slot
+        place = slot.end
+    yield day.text[place:], None
