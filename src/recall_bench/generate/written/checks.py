@@ -257,12 +257,12 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
             yield SourceFinding(str(place), str(text))
             continue
         first, until = entry["answerable_from"], entry["irrelevant_after"]
-        if isinstance(first, int) and first > last:
+        if first > last:
             yield SourceFinding(str(place), f"answerable only from day {first}")
-        if isinstance(first, int) and isinstance(until, int) and until < first:
+        if until is not None and until < first:
             yield SourceFinding(str(place), f"answerable from day {first}, but only until {until}")
-        answer = str(entry["answer"])
-        for atom in entry["atoms"] or ():  # type: ignore[union-attr]
+        answer = entry["answer"]
+        for atom in entry["atoms"] or ():
             if question.expects == "answer" and question.atoms is None and not _holds(answer, atom):
                 yield SourceFinding(
                     str(place),

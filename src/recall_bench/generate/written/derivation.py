@@ -27,7 +27,7 @@ class Derivation:
 
 
 @dataclass(slots=True)
-class DerivedAnswer:
+class AnswerFromFacts:
     """What follows from the facts."""
 
     atoms: list[str]
@@ -77,11 +77,11 @@ class AnswerDeriver:
         for state in sorted(edition.statements):
             self._numbers.setdefault(state.key, []).append(state.number)
 
-    def derive(self, derivation: Derivation) -> DerivedAnswer:
+    def derive(self, derivation: Derivation) -> AnswerFromFacts:
         """The answer; UnderivableAnswer if a state is not told or has no fitting value."""
         if derivation.form in _WORD_FORMS:
             self._check_absence(derivation)
-            return DerivedAnswer([], [])
+            return AnswerFromFacts([], [])
         for state in derivation.states:
             self.get_statement(state)
         return _DERIVERS[derivation.form](self, derivation)
@@ -140,12 +140,12 @@ def _iterate_sentences(text: str) -> Iterator[str]:
         yield from split_sentences(line)
 
 
-def _derive_value(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_value(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     state = derivation.states[0]
-    return DerivedAnswer([deriver.format_value(state)], [state])
+    return AnswerFromFacts([deriver.format_value(state)], [state])
 
 
-def _derive_latest(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_latest(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     """The named state is the latest one when it is asked; `latest key` means the last of all."""
     state = derivation.states[0]
     states = deriver.list_states(state.key)
@@ -156,37 +156,37 @@ def _derive_latest(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAns
     until = deriver.get_statement(later[0]).day - 1 if later else None
     now = deriver.format_value(state)
     old = [deriver.format_value(each) for each in states[:place]]
-    return DerivedAnswer(
+    return AnswerFromFacts(
         [now], [state], stale=[each for each in dict.fromkeys(old) if each != now], until=until
     )
 
 
-def _derive_as_of(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_as_of(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     states = deriver.list_states(derivation.states[0].key, derivation.as_of)
     if not states:
         raise UnderivableAnswer(f"{derivation.states[0].key} is not told by day {derivation.as_of}")
-    return DerivedAnswer([deriver.format_value(states[-1])], [states[-1]])
+    return AnswerFromFacts([deriver.format_value(states[-1])], [states[-1]])
 
 
-def _derive_history(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_history(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     states = deriver.list_states(derivation.states[0].key)
-    return DerivedAnswer([deriver.format_value(state) for state in states], states)
+    return AnswerFromFacts([deriver.format_value(state) for state in states], states)
 
 
-def _derive_list(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_list(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     states = list(derivation.states)
-    return DerivedAnswer([deriver.format_value(state) for state in states], states)
+    return AnswerFromFacts([deriver.format_value(state) for state in states], states)
 
 
-def _derive_count(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
-    return DerivedAnswer([str(len(derivation.states))], list(derivation.states))
+def _derive_count(_deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
+    return AnswerFromFacts([str(len(derivation.states))], list(derivation.states))
 
 
-def _derive_sum(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_sum(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     return _derive_total(deriver, derivation, [1] * len(derivation.states))
 
 
-def _derive_difference(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_difference(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     if len(derivation.states) != 2:
         raise UnderivableAnswer("derive: difference needs two keys")
     amounts = [deriver.get_value(state).amount or 0 for state in derivation.states]
@@ -195,48 +195,48 @@ def _derive_difference(deriver: AnswerDeriver, derivation: Derivation) -> Derive
 
 def _derive_total(
     deriver: AnswerDeriver, derivation: Derivation, signs: list[int]
-) -> DerivedAnswer:
+) -> AnswerFromFacts:
     values = [deriver.get_value(state) for state in derivation.states]
     try:
         total = compute_total(zip(signs, values, strict=True))
     except ValueError as problem:
         raise UnderivableAnswer(f"derive: {problem}") from None
-    return DerivedAnswer([total.text], list(derivation.states))
+    return AnswerFromFacts([total.text], list(derivation.states))
 
 
-def _derive_days(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_days(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     if len(derivation.states) != 2:
         raise UnderivableAnswer("derive: days needs two keys")
     first, second = (deriver.get_moment(state) for state in derivation.states)
-    return DerivedAnswer([f"{abs(second - first)} days"], list(derivation.states))
+    return AnswerFromFacts([f"{abs(second - first)} days"], list(derivation.states))
 
 
-def _derive_date(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_date(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     state = derivation.states[0]
-    return DerivedAnswer([deriver.format_day(deriver.get_moment(state))], [state])
+    return AnswerFromFacts([deriver.format_day(deriver.get_moment(state))], [state])
 
 
-def _derive_order(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_order(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     ordered = sorted(derivation.states, key=deriver.get_moment)
     if len({deriver.get_moment(state) for state in ordered}) < len(ordered):
         raise UnderivableAnswer("derive: two of the states have the same day, so no order follows")
-    return DerivedAnswer([deriver.label(state) for state in ordered], ordered)
+    return AnswerFromFacts([deriver.label(state) for state in ordered], ordered)
 
 
-def _derive_most(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_most(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     return _derive_extreme(deriver, derivation, 1)
 
 
-def _derive_least(deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
+def _derive_least(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     return _derive_extreme(deriver, derivation, -1)
 
 
-def _derive_extreme(deriver: AnswerDeriver, derivation: Derivation, sign: int) -> DerivedAnswer:
+def _derive_extreme(deriver: AnswerDeriver, derivation: Derivation, sign: int) -> AnswerFromFacts:
     measured = {state: _measure(deriver.get_value(state)) for state in derivation.states}
     ranked = sorted(derivation.states, key=lambda state: -sign * measured[state])
     if len(ranked) < 2 or measured[ranked[0]] == measured[ranked[1]]:
         raise UnderivableAnswer("derive: no single one is the largest or smallest")
-    return DerivedAnswer([deriver.label(ranked[0])], list(derivation.states))
+    return AnswerFromFacts([deriver.label(ranked[0])], list(derivation.states))
 
 
 def _measure(value: FactValue) -> float:
@@ -250,19 +250,19 @@ def _measure(value: FactValue) -> float:
     return float(value.amount)
 
 
-def _derive_yes(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
-    return DerivedAnswer(["Yes"], list(derivation.states))
+def _derive_yes(_deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
+    return AnswerFromFacts(["Yes"], list(derivation.states))
 
 
-def _derive_no(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
-    return DerivedAnswer([], list(derivation.states))
+def _derive_no(_deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
+    return AnswerFromFacts([], list(derivation.states))
 
 
-def _derive_secret(_deriver: AnswerDeriver, derivation: Derivation) -> DerivedAnswer:
-    return DerivedAnswer([], list(derivation.states))
+def _derive_secret(_deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
+    return AnswerFromFacts([], list(derivation.states))
 
 
-_DERIVERS: Mapping[str, Callable[[AnswerDeriver, Derivation], DerivedAnswer]] = {
+_DERIVERS: Mapping[str, Callable[[AnswerDeriver, Derivation], AnswerFromFacts]] = {
     "value": _derive_value,
     "latest": _derive_latest,
     "as-of": _derive_as_of,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.sentences import split_sentences
@@ -10,8 +11,8 @@ from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import list_spellings
 from recall_bench.generate.written.derivation import (
     AnswerDeriver,
+    AnswerFromFacts,
     Derivation,
-    DerivedAnswer,
     UnderivableAnswer,
     parse_derivation,
 )
@@ -41,7 +42,7 @@ class EntryBuilder:
         sources = edition.sources
         self._cast = Cast([*sources.persona.cast, *sources.story.cast])
 
-    def build(self, number: int, question: WrittenQuestion) -> Mapping[str, object]:
+    def build(self, number: int, question: WrittenQuestion) -> dict[str, Any]:
         """The entry of a question; UnderivableAnswer if it does not follow from the facts."""
         derivation = parse_derivation(question.derive)
         derived = self._deriver.derive(derivation)
@@ -83,7 +84,9 @@ class EntryBuilder:
             "derive": self._describe(derivation, derived),
         }
 
-    def _list_evidence(self, question: WrittenQuestion, derived: DerivedAnswer) -> list[FactState]:
+    def _list_evidence(
+        self, question: WrittenQuestion, derived: AnswerFromFacts
+    ) -> list[FactState]:
         named = [state for each in question.needs if (state := parse_state(each))]
         if len(named) < len(question.needs):
             raise UnderivableAnswer(f"needs: one of {', '.join(question.needs)} is no key")
@@ -126,14 +129,14 @@ class EntryBuilder:
         return [*ways, *list_spellings(value, self._edition.values.dates, told_on)]
 
     def _list_aliases(
-        self, question: WrittenQuestion, derivation: Derivation, derived: DerivedAnswer
+        self, question: WrittenQuestion, derivation: Derivation, derived: AnswerFromFacts
     ) -> list[str]:
         aliases = [self._edition.fill(each) for each in question.aliases]
         if derivation.form in ("value", "latest", "as-of") and question.expects == "answer":
             aliases += self._spell(derived.states[0])[1:]
         return list(dict.fromkeys(aliases))
 
-    def _describe(self, derivation: Derivation, derived: DerivedAnswer) -> Mapping[str, object]:
+    def _describe(self, derivation: Derivation, derived: AnswerFromFacts) -> Mapping[str, object]:
         """How the verifier finds the same answer: the form and the states, words or day."""
         described: dict[str, object] = {"form": derivation.form}
         if derivation.words:

@@ -199,7 +199,8 @@ def read_written(folder: Path) -> WrittenSources:
     """Read a folder `written-180d`; the persona's file lies beside it."""
     if not (folder / "story.yaml").is_file():
         raise UsageError(f"{folder} holds no story.yaml; name the folder of a written edition")
-    persona = read_document(folder.parent / "persona.yaml", name="persona.yaml").content
+    raw = read_document(folder.parent / "persona.yaml", name="persona.yaml").content
+    persona = _convert(raw, dict[str, Any], "persona.yaml")
     days = tuple(
         WrittenDay(int(found[1]), f"days/{path.name}", path.read_text(encoding="utf-8"))
         for path in sorted((folder / "days").glob("*.md"))
@@ -222,7 +223,7 @@ def _read_questions(folder: Path) -> Iterator[tuple[SourcePlace, WrittenQuestion
     for path in sorted((folder / "questions").glob("*.yaml")):
         name = f"questions/{path.name}"
         document = read_document(path, name=name)
-        for index, entry in enumerate(document.content or []):
+        for index, entry in enumerate(_convert(document.content or [], list[Any], name)):
             line = document.find_line(index) or 0
             yield (
                 SourcePlace(name, line),

@@ -176,7 +176,7 @@ def compute_total(terms: Iterable[tuple[int, FactValue]]) -> FactValue:
     found = _NUMBERS.search(first.text)
     if found is None or any(value.amount is None for _, value in signed):
         raise ValueError(f"{first.text} is no amount")
-    amount = sum((sign * (value.amount or 0) for sign, value in signed), Decimal(0))
+    amount = sum((sign * (value.amount or Decimal(0)) for sign, value in signed), Decimal(0))
     if first.kind == "money":
         return format_number("money", amount, currency=first.text[: found.start()])
     return format_number(first.kind, amount, unit=first.text[found.end() :].strip())
