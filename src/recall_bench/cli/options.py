@@ -31,7 +31,7 @@ QUESTIONS = (
 )
 """Settings of how questions are asked and answered."""
 STORY = (
-    *("personas", "ranges", "arcs", "sample", "groups_enabled", "calendar", "ingest"),
+    *("personas", "ranges", "arcs", "edition", "sample", "groups_enabled", "calendar", "ingest"),
     *("allow_gaps", "dry_run"),
 )
 """Settings of what is asked in which stories."""

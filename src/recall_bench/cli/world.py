@@ -38,6 +38,7 @@ def world_command() -> None:
 )
 @_ARCS
 @click.option("--days", type=click.IntRange(1), help="Length [that of the story].")
+@click.option("--edition", type=click.IntRange(1, 2), help="1 or 2 [the newest].")
 @click.option("--seed", type=int, default=0, show_default=True, help="0 is the story as authored.")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="Folder to put the persona into."
@@ -75,13 +76,16 @@ def build_command(
     out: Path,
     arcs: str | None,
     days: int | None,
+    edition: int | None,
     **knobs: Any,  # noqa: ANN401 - one number for each knob
 ) -> None:
-    """Simulate a persona day by day and write it in the public format."""
+    """Build a persona, simulated or from a written edition, in the public format."""
     from recall_bench.cli.console import show_build
     from recall_bench.generate.worlds import build_world
 
-    folder = build_world(persona, out, arcs=arcs, days=days, building=show_build, knobs=knobs)
+    folder = build_world(
+        persona, out, arcs=arcs, days=days, edition=edition, building=show_build, knobs=knobs
+    )
     click.echo(f"{folder}")
 
 

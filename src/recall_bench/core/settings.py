@@ -81,6 +81,10 @@ class Settings:
     personas: Annotated[
         tuple[str, ...], Help("Personas to run", "all of --data; without it harbour-office")
     ] = ()
+    edition: Annotated[
+        int | None,
+        Help("The edition of a shipped story: 1 or 2", "the newest", is_run_key=False),
+    ] = None
     arcs: Annotated[
         str | None,
         Help("The story, by its arcs file", "arcs-1000d.yaml, or the only one", is_run_key=False),

@@ -1,8 +1,8 @@
-"""The shipped personas: sources in the package, simulated corpora in the user's cache.
+"""The shipped personas: sources in the package, built corpora in the user's cache.
 
-A shipped persona is simulated on first use and cached. The package records the digest of every
-corpus; the simulated or cached corpus must match it byte for byte. The stories of an earlier run
-are recognised by their digests.
+A shipped story is simulated, or rendered from its written edition, on first use and cached. The
+package records the digest of every corpus; the built or cached corpus must match it byte for byte.
+The stories of an earlier run are recognised by their digests.
 """
 
 import re
@@ -40,21 +40,46 @@ class ShippedCorpus(Record, frozen=True, kw_only=True):
     days: int
     """Number of day files."""
     questions: int
+    edition: int = 1
+    """1 for the first simulated stories, 2 for written ones."""
 
 
 BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Shows the simulation of a persona of that many days; yields a callback for each day."""
 
 
-def load_catalogue() -> Mapping[str, Mapping[str, ShippedCorpus]]:
-    """Every shipped story that needs simulating: persona, arcs file, corpus."""
-    return _read_catalogue()
+def load_catalogue(edition: int | None = None) -> Mapping[str, Mapping[str, ShippedCorpus]]:
+    """Every shipped story that needs building: persona, arcs file, corpus.
+
+    Without an edition, the newest of each story; with one, the stories of that edition.
+    """
+    newest = _read_catalogue(_CATALOGUE)
+    if edition is None:
+        return newest
+    earlier = _read_earlier()
+    return {
+        persona: found
+        for persona, stories in newest.items()
+        if (
+            found := {
+                arcs: corpus
+                for arcs, corpus in (stories | earlier.get(persona, {})).items()
+                if corpus.edition == edition
+            }
+        )
+    }
 
 
-def materialise(persona: str, arcs: str | None, building: BuildProgress | None = None) -> Path:
-    """The folder of a shipped persona's story, simulated first if it is not cached."""
-    story = _choose_story(persona, arcs)
-    corpus = load_catalogue()[persona][story]
+def materialise(
+    persona: str,
+    arcs: str | None,
+    building: BuildProgress | None = None,
+    *,
+    edition: int | None = None,
+) -> Path:
+    """The folder of a shipped persona's story, built first if it is not cached."""
+    story = _choose_story(persona, arcs, edition)
+    corpus = load_catalogue(edition)[persona][story]
     folder = find_cache_folder() / "worlds" / corpus.digest[:16] / persona
     if _is_corpus(folder, corpus):
         return folder
@@ -65,7 +90,7 @@ def materialise(persona: str, arcs: str | None, building: BuildProgress | None =
         if not _is_corpus(folder, corpus):
             for left in folder.parent.glob(f".{persona}.partial-*"):
                 shutil.rmtree(left, ignore_errors=True)
-            _simulate(persona, story, folder, building or show_nothing)
+            _build_story(persona, story, folder, building or show_nothing, corpus.edition)
         found = digest_folder(folder)
         if found != corpus.digest:
             shutil.rmtree(folder)
@@ -95,14 +120,15 @@ def digest_folder(folder: Path) -> str:
     return total.hexdigest()
 
 
-def measure_corpus(folder: Path) -> ShippedCorpus:
-    """The properties of a simulated folder."""
+def measure_corpus(folder: Path, edition: int = 1) -> ShippedCorpus:
+    """The properties of a built folder."""
     (questions,) = folder.glob("qa-*/questions.yaml")
     asked = questions.read_text(encoding="utf-8")
     return ShippedCorpus(
         digest=digest_folder(folder),
         days=len(list(folder.glob("memories-*/day-*.md"))),
         questions=len(re.findall(r"^- id:", asked, re.MULTILINE)),
+        edition=edition,
     )
 
 
@@ -113,21 +139,32 @@ def parse_story_days(arcs: str) -> int | None:
 
 
 @cache
-def _read_catalogue() -> dict[str, dict[str, ShippedCorpus]]:
-    if not _CATALOGUE.is_file():
+def _read_catalogue(path: Path) -> dict[str, dict[str, ShippedCorpus]]:
+    if not path.is_file():
         return {}
-    return msgspec.json.decode(_CATALOGUE.read_bytes(), type=dict[str, dict[str, ShippedCorpus]])
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, ShippedCorpus]])
 
 
-def write_catalogue(found: Mapping[str, Mapping[str, ShippedCorpus]]) -> None:
-    """Record the digests of simulated corpora, for a release."""
-    plain = msgspec.json.format(msgspec.json.encode(found), indent=1)
-    _CATALOGUE.write_bytes(plain + b"\n")
+def _read_earlier() -> dict[str, dict[str, ShippedCorpus]]:
+    """Stories that a newer edition replaced; they stay buildable, so that runs can be repeated."""
+    return _read_catalogue(_CATALOGUE.with_name("earlier-editions.json"))
+
+
+def write_catalogue(
+    found: Mapping[str, Mapping[str, ShippedCorpus]],
+    earlier: Mapping[str, Mapping[str, ShippedCorpus]] | None = None,
+) -> None:
+    """Record the digests of built corpora, for a release."""
+    files = {_CATALOGUE: found, _CATALOGUE.with_name("earlier-editions.json"): earlier or {}}
+    for path, corpora in files.items():
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(corpora), indent=1) + b"\n")
     _read_catalogue.cache_clear()
 
 
-def _choose_story(persona: str, arcs: str | None) -> str:
-    stories = load_catalogue()[persona]
+def _choose_story(persona: str, arcs: str | None, edition: int | None) -> str:
+    stories = load_catalogue(edition).get(persona)
+    if stories is None:
+        raise UsageError(f"--edition: {persona} has no edition {edition}; leave --edition out")
     if arcs is None:
         return choose_story(stories) or next(iter(stories))
     if arcs not in stories:
@@ -135,10 +172,19 @@ def _choose_story(persona: str, arcs: str | None) -> str:
     return arcs
 
 
-def _simulate(persona: str, story: str, folder: Path, building: BuildProgress) -> None:
+def _build_story(
+    persona: str, story: str, folder: Path, building: BuildProgress, edition: int
+) -> None:
     from recall_bench.generate.world.build import build_folder
     from recall_bench.generate.world.sources import WorldOptions, read_sources
+    from recall_bench.generate.written.build import build_written_folder
+    from recall_bench.generate.written.sources import find_written, read_written
 
+    if edition > 1:
+        shutil.rmtree(folder, ignore_errors=True)
+        written = read_written(find_written(SOURCES / persona)[story])
+        build_written_folder(written, folder.parent)
+        return
     sources = read_sources(SOURCES / persona, story)
     days = parse_story_days(story) or max(arc.end_day for arc in sources.story.arcs)
     shutil.rmtree(folder, ignore_errors=True)
@@ -211,7 +257,9 @@ def _resolve_shipped_personas(
         else (SAMPLE,)
     )
     return {
-        name: materialise(name, settings.arcs, building) if name in catalogue else SOURCES / name
+        name: materialise(name, settings.arcs, building, edition=settings.edition)
+        if name in catalogue
+        else SOURCES / name
         for name in wanted
     }
 
@@ -308,9 +356,11 @@ def _list_shipped_stories(
             f"{card.id}, which the run used, does not ship with the package; "
             "name the folder that holds it with --data"
         )
-    for arcs, corpus in load_catalogue()[card.id].items():
-        if (corpus.days, corpus.questions) == (card.episodes, card.items):
-            yield StoryFolder(folder=materialise(card.id, arcs, building), arcs=arcs)
+    for stories in (load_catalogue()[card.id], _read_earlier().get(card.id, {})):
+        for arcs, corpus in stories.items():
+            if (corpus.days, corpus.questions) == (card.episodes, card.items):
+                folder = materialise(card.id, arcs, building, edition=corpus.edition)
+                yield StoryFolder(folder=folder, arcs=arcs)
 
 
 def _explain_difference(card: ScenarioCard, seen: Sequence[Inspection], where: str) -> str:

@@ -126,14 +126,20 @@ def build_world(
     *,
     arcs: str | None = None,
     days: int | None = None,
+    edition: int | None = None,
     building: BuildProgress = show_nothing,
     knobs: Mapping[str, float] | None = None,
 ) -> Path:
-    """Simulate a shipped persona, or the sources in a folder, into `out`; returns the folder."""
+    """Build a shipped persona, or the sources in a folder, into `out`; returns the folder.
+
+    A story that has a written edition is rendered from it, unless edition 1 is asked for.
+    """
     from recall_bench.generate.world.build import build_folder
     from recall_bench.generate.world.sources import WorldOptions
     from recall_bench.generate.world.validation import find_source_problems
 
+    if edition != 1 and (written := find_written_story(persona, arcs)) is not None:
+        return _build_written(written, out, days, knobs or {})
     sources = load_sources(persona, arcs)
     if found := find_source_problems(sources):
         raise Problems(found)
@@ -149,15 +155,52 @@ def record_release(
     """Simulate every shipped story and record its digest in the catalogue."""
     from tempfile import TemporaryDirectory
 
+    from recall_bench.generate.written.sources import find_written
+
     found: dict[str, dict[str, ShippedCorpus]] = {}
+    earlier: dict[str, dict[str, ShippedCorpus]] = {}
     for persona in list_shipped_personas():
         found[persona] = {}
-        for arcs in sorted(path.name for path in (SOURCES / persona).glob("arcs-*.yaml")):
+        written = find_written(SOURCES / persona)
+        simulated = {path.name for path in (SOURCES / persona).glob("arcs-*.yaml")}
+        stories = [(arcs, 1) for arcs in simulated] + [(arcs, 2) for arcs in written]
+        for arcs, edition in sorted(stories):
             with TemporaryDirectory() as scratch:
-                folder = build_world(persona, Path(scratch), arcs=arcs, building=building)
-                found[persona][arcs] = measure_corpus(folder)
-    write_catalogue(found)
+                folder = build_world(
+                    persona, Path(scratch), arcs=arcs, edition=edition, building=building
+                )
+                corpus = measure_corpus(folder, edition)
+            if edition == 1 and arcs in written:
+                earlier.setdefault(persona, {})[arcs] = corpus
+            else:
+                found[persona][arcs] = corpus
+    write_catalogue(found, earlier)
     return found
+
+
+def find_written_story(persona: str, arcs: str | None) -> Path | None:
+    """The folder of a written edition: of a shipped persona, or the named folder itself."""
+    from recall_bench.generate.written.sources import find_written
+
+    if persona in list_shipped_personas():
+        return find_written(SOURCES / persona).get(arcs) if arcs else None
+    folder = Path(persona)
+    return folder if (folder / "story.yaml").is_file() else None
+
+
+def _build_written(folder: Path, out: Path, days: int | None, knobs: Mapping[str, float]) -> Path:
+    from recall_bench.generate.world.sources import WorldOptions
+    from recall_bench.generate.written.build import build_written_folder
+    from recall_bench.generate.written.sources import read_written
+
+    usual = WorldOptions(days=1)
+    changed = [name for name, value in knobs.items() if value != getattr(usual, name)]
+    if others := [name for name in changed if name != "seed"] + (["days"] if days else []):
+        raise UsageError(
+            f"--{others[0]}: a written edition has no such knob; leave it out, "
+            "or simulate the story with --edition 1"
+        )
+    return build_written_folder(read_written(folder), out, seed=int(knobs.get("seed", 0)))
 
 
 def list_shipped_personas() -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from recall_bench.generate.verification.statements import (
     read_table,
 )
 from recall_bench.generate.verification.value_readers import Key, NameIndex, build_money_reader
+from recall_bench.generate.verification.written_verifier import STATEMENTS, verify_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,8 @@ def verify_world(folder: Path, arcs: str) -> VerificationReport:
     """Verify the story of this arcs file; UsageError if it was not built by the simulator."""
     layout = Layout(folder, arcs)
     raise_problems(list(layout.find_missing()))
+    if layout.questions_file.with_name(STATEMENTS).is_file():
+        return verify_written(folder, arcs)
     path = layout.questions_file.with_name("lexicon.json")
     lexicon = read_lexicon(path, layout.name(path))
     all_claims = read_claims(

@@ -50,7 +50,7 @@ def build_folder(
     if folder.exists():
         raise UsageError(f"{folder} exists already; remove it, or name another place with --out")
     out.mkdir(parents=True, exist_ok=True)
-    with _write_whole_folder(folder) as partial:
+    with write_whole_folder(folder) as partial:
         write_world(prepare_sources(sources, options.seed), options, partial, progress)
     return folder
 
@@ -194,7 +194,7 @@ class QuestionEntryWriter:
 
 
 @contextmanager
-def _write_whole_folder(folder: Path) -> Iterator[Path]:
+def write_whole_folder(folder: Path) -> Iterator[Path]:
     """A folder that appears only when all its files are written."""
     partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)

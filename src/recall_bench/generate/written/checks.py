@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recall_bench.core.errors import BenchError
 from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES
 from recall_bench.generate.written.derivation import UnderivableAnswer, parse_derivation
-from recall_bench.generate.written.question_entries import EntryBuilder, find_repeated
+from recall_bench.generate.written.question_entries import DERIVED, EntryBuilder, find_repeated
 from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.slots import (
     FactState,
@@ -31,7 +31,7 @@ _MONTH = re.compile(
     r"|\bMarch\b(?! (?:on|in|to|past)\b)"
 )
 _HEADING = re.compile(r"^(#+) +(.*)$", re.MULTILINE)
-_WORDS = (120, 900)
+_WORDS = (40, 900)
 """The number of words a day may have."""
 _DENIAL = re.compile(r"(?:no|none|not|never|nothing|neither|nobody|nowhere)\b", re.IGNORECASE)
 _SHARE_OF_PATTERN = 0.02
@@ -208,10 +208,13 @@ def _list_question_faults(question: WrittenQuestion) -> Iterator[str]:
     ):
         if value not in known:
             yield f"{name}: {value} is none of {', '.join(known)}"
-    texts = [question.ask, question.answer, *(question.atoms or ()), *question.aliases]
+    texts = [question.answer, *(question.atoms or ()), *question.aliases]
     texts += [*(question.stale or ()), *question.distractors]
     for text in texts:
-        for slot in find_slots(text):
+        plain = text.replace(DERIVED, "")
+        if (number := _DIGITS.search(blank_slots(plain))) and not _is_counted(question):
+            yield f"“{number[0]}” in {text!r} stands outside a slot; write {DERIVED} or a slot"
+        for slot in find_slots(plain):
             if isinstance(slot, SlotError):
                 yield slot.message
             elif slot.definition is not None:
@@ -219,6 +222,11 @@ def _list_question_faults(question: WrittenQuestion) -> Iterator[str]:
     if re.search(r"\bday \d", question.ask):
         yield "the question names a story day; name the date or the event"
     yield from _list_derivation_faults(question)
+
+
+def _is_counted(question: WrittenQuestion) -> bool:
+    """Whether its answer is a number that no seed changes."""
+    return question.derive.split()[0] in ("count", "days")
 
 
 def _list_derivation_faults(question: WrittenQuestion) -> Iterator[str]:

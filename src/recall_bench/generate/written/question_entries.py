@@ -1,7 +1,7 @@
 """The questions of a written edition as entries of questions.yaml."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,9 @@ from recall_bench.generate.written.derivation import (
 from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
 from recall_bench.generate.written.slots import FactState, Slot, find_slots, parse_state
 from recall_bench.generate.written.sources import WrittenQuestion
+
+DERIVED = "{derived}"
+"""Stands for what `derive` gives, in the answer and the atoms of a question."""
 
 _SYNTHESIS = frozenset({"list", "count", "sum", "difference", "history", "order", "most", "least"})
 
@@ -54,7 +57,11 @@ class EntryBuilder:
         )
         first = question.from_ or max((span.day for span in spans), default=1)
         until = question.until if question.until is not None else derived.until
-        fill = self._edition.fill
+        together = join_words(derived.atoms)
+
+        def fill(text: str) -> str:
+            return self._edition.fill(text.replace(DERIVED, together))
+
         atoms = derived.atoms if question.atoms is None else [fill(a) for a in question.atoms]
         stale = derived.stale if question.stale is None else [fill(s) for s in question.stale]
         return {
@@ -92,7 +99,7 @@ class EntryBuilder:
             raise UnderivableAnswer(f"needs: one of {', '.join(question.needs)} is no key")
         told = [
             slot.state
-            for slot in find_slots(question.answer)
+            for slot in find_slots(question.answer.replace(DERIVED, ""))
             if isinstance(slot, Slot) and slot.state is not None
         ]
         is_open = question.expects == "answer"
@@ -188,6 +195,12 @@ def _is_break(text: str, start: int) -> bool:
         or text.startswith("#", before)
         or (not text[start : text.find("\n", start) if "\n" in text[start:] else None].strip())
     )
+
+
+def join_words(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = parts or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def find_repeated(wordings: Iterable[str]) -> list[str]:

@@ -1,0 +1,567 @@
+"""Verify a built written edition: read every value back from the text, and re-derive the answers.
+
+It shares no code with the builder. `statements.jsonl` says where a value of a fact stands; what the
+value is, is read from the day file itself.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.errors import Malformed
+from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.yaml12 import read_document
+from recall_bench.datasets.persona_files import Layout, name_day_file
+from recall_bench.datasets.persona_story import read_story
+from recall_bench.generate.verification.findings import (
+    VerificationCode,
+    VerificationFinding,
+    VerificationProblem,
+    VerificationReport,
+)
+from recall_bench.generate.verification.value_readers import (
+    Amount,
+    Key,
+    PatternReader,
+    build_code_reader,
+    build_date_reader,
+    build_money_reader,
+    build_number_reader,
+    build_percent_reader,
+    build_time_reader,
+    fold_text,
+)
+
+STATEMENTS = "statements.jsonl"
+
+_READERS: Mapping[str, Callable[[], PatternReader]] = {
+    "money": build_money_reader,
+    "percent": build_percent_reader,
+    "time": build_time_reader,
+    "date": build_date_reader,
+    "code": build_code_reader,
+    "number": build_number_reader,
+}
+_BARE_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+_SPELLED = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty"
+).split()
+
+
+class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of statements.jsonl."""
+
+    fact: str
+    state: int
+    kind: str
+    day: int
+    session: str
+    start: int
+    end: int
+    about: str | None = None
+    what: str | None = None
+
+
+class DeriveRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The `derive` of a question."""
+
+    form: str
+    states: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    as_of: int | None = None
+
+
+class EvidenceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One evidence sentence of a question."""
+
+    day: int
+    session: str
+    start: int
+    end: int
+
+
+class WrittenClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """What a question claims about the text."""
+
+    id: str
+    question: str
+    answer: str
+    derive: DeriveRecord
+    evidence: tuple[EvidenceRecord, ...] = ()
+    relevant_days: tuple[int, ...] = ()
+    answerable_from: int
+    irrelevant_after: int | None = None
+    query_session: str | None = None
+    expected_disclosure: str | None = None
+    atoms: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatementText:
+    """A statement with the value read from the text."""
+
+    record: StatementRecord
+    surface: str
+    key: Key
+
+
+@dataclass(frozen=True)
+class WrittenText:
+    """The days of an edition and what they state."""
+
+    days: Mapping[int, str]
+    epoch: date
+    statements: tuple[StatementText, ...]
+
+    @cached_property
+    def first(self) -> Mapping[str, StatementText]:
+        """Each state, as `fact.number`, with its first statement."""
+        found: dict[str, StatementText] = {}
+        for statement in self.statements:
+            found.setdefault(f"{statement.record.fact}.{statement.record.state}", statement)
+        return found
+
+    def list_states(self, fact: str, until: int | None = None) -> list[StatementText]:
+        """The states of a fact in the order in which they are told first, up to a day."""
+        found = [each for each in self.first.values() if each.record.fact == fact]
+        ordered = sorted(found, key=lambda each: each.record.state)
+        return [each for each in ordered if until is None or each.record.day <= until]
+
+    def get_moment(self, statement: StatementText) -> date:
+        """The date that the statement gives, else the date of its day."""
+        if isinstance(statement.key, date):
+            return statement.key
+        return compute_story_date(self.epoch, statement.record.day).date()
+
+
+def verify_written(folder: Path, arcs: str) -> VerificationReport:
+    """Verify a built written edition."""
+    layout = Layout(folder, arcs)
+    claims = _read_claims(layout)
+    findings: list[VerificationFinding] = []
+    text = _read_text(layout, findings)
+    rederived = 0
+    for each in claims:
+        problems = list(_verify_claims(text, each))
+        rederived += not problems
+        findings += [VerificationFinding(code, each.id, message) for code, message in problems]
+    findings += _find_conflicts(text)
+    return VerificationReport(questions=len(claims), rederived=rederived, findings=tuple(findings))
+
+
+def _read_claims(layout: Layout) -> tuple[WrittenClaims, ...]:
+    document = read_document(layout.questions_file, name=layout.name(layout.questions_file))
+    try:
+        return msgspec.convert(document.content, tuple[WrittenClaims, ...])
+    except msgspec.ValidationError as problem:
+        raise Malformed(document.name, str(problem)) from None
+
+
+def _read_text(layout: Layout, findings: list[VerificationFinding]) -> WrittenText:
+    epoch = read_story(layout.folder, layout.arcs).epoch
+    path = layout.questions_file.with_name(STATEMENTS)
+    days: dict[int, str] = {}
+    statements = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = msgspec.json.decode(line, type=StatementRecord)
+        if record.day not in days:
+            file = layout.memories / name_day_file(record.day)
+            days[record.day] = file.read_text(encoding="utf-8") if file.is_file() else ""
+        surface = days[record.day][record.start : record.end]
+        key = _read_value(record.kind, surface, compute_story_date(epoch, record.day).date())
+        if key is None:
+            findings.append(
+                VerificationFinding(
+                    VerificationCode.UNSTATED,
+                    f"day {record.day}",
+                    f"“{surface}” is no {record.kind}, as {record.fact} should be",
+                )
+            )
+        else:
+            statements.append(StatementText(record, surface, key))
+    for file in sorted(layout.memories.glob("day-*.md")):
+        days.setdefault(int(file.stem.removeprefix("day-")), file.read_text(encoding="utf-8"))
+    return WrittenText(days, epoch, tuple(statements))
+
+
+def _read_value(kind: str, surface: str, today: date) -> Key | None:
+    """The value in a surface; None if there is none of its kind."""
+    if not surface.strip():
+        return None
+    if kind == "number" or (kind in ("money", "percent") and surface[-1:].isdigit()):
+        found = _BARE_NUMBER.search(surface)
+        if found and (kind == "number" or found[0] == surface):
+            return Amount("", Decimal(found[0].replace(",", "")))
+    if kind in _READERS:
+        values = _READERS[kind]().find(surface, today)
+        if values:
+            return values[0].key
+        return fold_text(surface) if kind == "date" else None
+    return fold_text(surface)
+
+
+def _find_conflicts(text: WrittenText) -> Iterator[VerificationFinding]:
+    """Statements of one state that give different values."""
+    for statement in text.statements:
+        record = statement.record
+        first = text.first[f"{record.fact}.{record.state}"]
+        if not _agree(first.key, statement.key):
+            yield VerificationFinding(
+                VerificationCode.SECOND_ANSWER,
+                f"day {record.day}",
+                f"{record.fact}.{record.state} is “{statement.surface}” here and "
+                f"“{first.surface}” on day {first.record.day}",
+            )
+
+
+def _agree(one: Key, other: Key) -> bool:
+    if isinstance(one, Amount) and isinstance(other, Amount):
+        return one.number == other.number or "" not in (one.unit, other.unit)
+    # A date may be told by its weekday or month alone.
+    return one == other or type(one) is not type(other)
+
+
+Problems = Iterator[VerificationProblem]
+
+
+def _verify_claims(text: WrittenText, claims: WrittenClaims) -> Problems:
+    derive = claims.derive
+    if derive.form in ("absent", "unknown"):
+        yield from _verify_absence(text, claims)
+        return
+    if unknown := [state for state in derive.states if state not in text.first]:
+        message = f"{', '.join(unknown)} is told nowhere"
+        yield VerificationProblem(VerificationCode.UNSTATED, message)
+        return
+    stated = [text.first[state] for state in derive.states]
+    yield from _verify_days(text, claims, stated)
+    yield from _verify_evidence(text, claims, stated)
+    if claims.withheld:
+        yield from _verify_secret(text, claims, stated)
+    else:
+        yield from _verify_answer(text, claims, stated)
+
+
+def _verify_absence(text: WrittenText, claims: WrittenClaims) -> Problems:
+    for day, content in text.days.items():
+        for sentence in re.split(r"(?<=[.!?])\s+|\n", content):
+            low = sentence.casefold()
+            if all(re.search(rf"(?<!\w){re.escape(w)}", low) for w in claims.derive.words):
+                yield VerificationProblem(
+                    VerificationCode.SECOND_ANSWER, f"day {day} tells of it: “{sentence.strip()}”"
+                )
+
+
+def _verify_days(
+    text: WrittenText, claims: WrittenClaims, stated: Sequence[StatementText]
+) -> Problems:
+    latest = max(each.record.day for each in stated)
+    is_as_of = claims.derive.form == "as-of"
+    if claims.answerable_from < latest and not is_as_of:
+        yield VerificationProblem(
+            VerificationCode.TOO_EARLY,
+            f"it may be asked from day {claims.answerable_from}, but day {latest} is needed",
+        )
+    if claims.derive.form == "latest":
+        following = [
+            each.record.day
+            for each in text.list_states(stated[0].record.fact)
+            if each.record.state > stated[0].record.state
+        ]
+        ends = min(following) - 1 if following else None
+        if ends is not None and (claims.irrelevant_after or ends + 1) > ends:
+            yield VerificationProblem(
+                VerificationCode.SPAN, f"the value changes on day {ends + 1}, but it is still asked"
+            )
+
+
+def _verify_evidence(
+    text: WrittenText, claims: WrittenClaims, stated: Sequence[StatementText]
+) -> Problems:
+    if set(claims.relevant_days) != {span.day for span in claims.evidence}:
+        yield VerificationProblem(
+            VerificationCode.RELEVANT_DAYS, "the relevant days are not those of the evidence"
+        )
+    for span in claims.evidence:
+        if not text.days.get(span.day, "")[span.start : span.end].strip():
+            yield VerificationProblem(
+                VerificationCode.EVIDENCE, f"day {span.day} has no text at {span.start}"
+            )
+    used = stated
+    if claims.derive.form in ("as-of", "history"):
+        used = text.list_states(stated[0].record.fact, claims.derive.as_of)
+        used = used[-1:] if claims.derive.form == "as-of" else used
+    for each in used:
+        record = each.record
+        if not any(
+            span.day == record.day and span.start <= record.start and record.end <= span.end
+            for span in claims.evidence
+        ):
+            yield VerificationProblem(
+                VerificationCode.EVIDENCE,
+                f"the evidence leaves out day {record.day}, which tells {record.fact}",
+            )
+
+
+def _verify_secret(
+    text: WrittenText, claims: WrittenClaims, stated: Sequence[StatementText]
+) -> Problems:
+    asker = claims.query_session or "principal"
+    for each in stated:
+        if fold_text(each.surface) not in {fold_text(way) for way in claims.withheld} and not any(
+            fold_text(each.surface) in fold_text(way) for way in claims.withheld
+        ):
+            yield VerificationProblem(
+                VerificationCode.WITHHELD, f"“{each.surface}” is secret and not withheld"
+            )
+        for other in text.statements:
+            is_same = (other.record.fact, other.record.state) == (
+                each.record.fact,
+                each.record.state,
+            )
+            if is_same and other.record.session == asker:
+                yield VerificationProblem(
+                    VerificationCode.LEAK, f"day {other.record.day} tells it in {asker} itself"
+                )
+    for way in claims.withheld:
+        if fold_text(way) in fold_text(claims.answer):
+            yield VerificationProblem(VerificationCode.REFERENCE, f"the reference tells “{way}”")
+
+
+def _verify_answer(
+    text: WrittenText, claims: WrittenClaims, stated: Sequence[StatementText]
+) -> Problems:
+    form = claims.derive.form
+    derived = _DERIVE[form](text, stated, claims)
+    atoms = "; ".join(claims.atoms)
+    for label, is_told in derived:
+        if not is_told(claims.answer):
+            yield VerificationProblem(
+                VerificationCode.REFERENCE,
+                f"“{label}” follows from the text, but the answer is “{claims.answer}”",
+            )
+        elif atoms and form in _WITH_VALUES and not is_told(atoms):
+            yield VerificationProblem(
+                VerificationCode.ATOMS, f"“{label}” follows from the text, but not “{atoms}”"
+            )
+    if form == "latest":
+        now = stated[0]
+        states = text.list_states(now.record.fact)
+        old = [each for each in states if each.record.state < now.record.state]
+        listed = {fold_text(value) for value in claims.stale}
+        for each in old:
+            is_other = each.key != now.key
+            if is_other and not any(fold_text(each.surface) in value for value in listed):
+                yield VerificationProblem(
+                    VerificationCode.STALE, f"the earlier “{each.surface}” is not listed as stale"
+                )
+
+
+_WITH_VALUES = frozenset("value latest as-of history list count sum difference days date".split())
+"""Forms whose atoms are the derived values themselves."""
+
+Derived = list[tuple[str, Callable[[str], bool]]]
+"""Each part of the answer: how it is shown, and whether a text tells it."""
+
+
+def _tell_value(text: WrittenText, statement: StatementText, claims: WrittenClaims) -> Derived:
+    evidence = " ".join(
+        text.days.get(span.day, "")[span.start : span.end] for span in claims.evidence
+    )
+    today = compute_story_date(text.epoch, statement.record.day).date()
+
+    def is_told(answer: str) -> bool:
+        if _is_key_in(statement, answer, today):
+            return True
+        # Prose: the atoms are the words of the evidence.
+        return (
+            statement.record.kind in ("phrase", "person")
+            and bool(claims.atoms)
+            and all(_share_words(atom, evidence) for atom in claims.atoms)
+        )
+
+    return [(statement.surface, is_told)]
+
+
+def _is_key_in(statement: StatementText, answer: str, today: date) -> bool:
+    kind, key = statement.record.kind, statement.key
+    if isinstance(key, Amount):
+        numbers = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
+        if not key.unit or kind == "number":
+            return key.number in numbers
+    if kind in _READERS:
+        return any(value.key == key for value in _READERS[kind]().find(answer, today))
+    return fold_text(statement.surface) in fold_text(answer)
+
+
+def _share_words(atom: str, evidence: str) -> bool:
+    """Whether most words of an atom are in the evidence, endings aside."""
+    words = [word for word in re.findall(r"\w+", atom.casefold()) if len(word) > 3]
+    low = evidence.casefold()
+    present = sum(word[: max(4, len(word) - 2)] in low for word in words)
+    return present * 2 >= len(words)
+
+
+def _derive_states(
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    return [part for each in stated for part in _tell_value(text, each, claims)]
+
+
+def _derive_as_of(
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    states = text.list_states(stated[0].record.fact, claims.derive.as_of)
+    return _tell_value(text, states[-1], claims) if states else [("nothing", lambda _: False)]
+
+
+def _derive_history(
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    return _derive_states(text, text.list_states(stated[0].record.fact), claims)
+
+
+def _derive_count(
+    _text: WrittenText, stated: Sequence[StatementText], _claims: WrittenClaims
+) -> Derived:
+    return [_tell_number(Decimal(len(stated)))]
+
+
+def _tell_number(number: Decimal) -> tuple[str, Callable[[str], bool]]:
+    def is_told(answer: str) -> bool:
+        found = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
+        if number in found:
+            return True
+        return (
+            number < len(_SPELLED)
+            and number == int(number)
+            and (re.search(rf"\b{_SPELLED[int(number)]}\b", answer.casefold()) is not None)
+        )
+
+    return f"{number:f}", is_told
+
+
+def _derive_sum(
+    _text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    amounts = [each.key for each in stated if isinstance(each.key, Amount)]
+    if len(amounts) < len(stated):
+        return [("a number", lambda _: False)]
+    numbers = [amount.number for amount in amounts]
+    total = abs(numbers[0] - numbers[1]) if claims.derive.form == "difference" else sum(numbers)
+    reader = build_money_reader()
+    label, is_number = _tell_number(Decimal(total))
+    return [
+        (
+            label,
+            lambda answer: (
+                is_number(answer)
+                or any(
+                    isinstance(value.key, Amount) and value.key.number == total
+                    for value in reader.find(answer, date.min)
+                )
+            ),
+        )
+    ]
+
+
+def _derive_days(
+    text: WrittenText, stated: Sequence[StatementText], _claims: WrittenClaims
+) -> Derived:
+    first, second = (text.get_moment(each) for each in stated[:2])
+    days = abs((second - first).days)
+    label, is_number = _tell_number(Decimal(days))
+    weeks = _tell_number(Decimal(days) / 7)[1] if days % 7 == 0 else (lambda _: False)
+    return [(f"{label} days", lambda answer: is_number(answer) or weeks(answer))]
+
+
+def _derive_date(
+    text: WrittenText, stated: Sequence[StatementText], _claims: WrittenClaims
+) -> Derived:
+    moment = text.get_moment(stated[0])
+    reader = build_date_reader()
+    return [
+        (
+            moment.isoformat(),
+            lambda answer: any(value.key == moment for value in reader.find(answer, moment)),
+        )
+    ]
+
+
+def _derive_order(
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    ordered = sorted(stated, key=text.get_moment)
+    labels = list(claims.atoms) or [each.record.about or each.surface for each in ordered]
+    own = [each.record.about or each.surface for each in ordered]
+
+    def is_told(answer: str) -> bool:
+        low = fold_text(answer)
+        places = [low.find(fold_text(label)) for label in labels]
+        return min(places) < 0 or places == sorted(places)
+
+    is_same = len(labels) != len(own) or [*map(fold_text, labels)] == [*map(fold_text, own)]
+    return [(", ".join(own), lambda answer: is_told(answer) and (is_same or bool(claims.atoms)))]
+
+
+def _derive_extreme(
+    _text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    is_most = claims.derive.form == "most"
+    ranked = sorted(stated, key=lambda each: _measure(each.key), reverse=is_most)
+    winner, second = ranked[0], ranked[1]
+    if _measure(winner.key) == _measure(second.key):
+        return [("a single one", lambda _: False)]
+    names = [winner.record.about or "", winner.surface, *claims.atoms]
+    return [
+        (
+            names[0] or names[1],
+            lambda answer: any(name and fold_text(name) in fold_text(answer) for name in names),
+        )
+    ]
+
+
+def _measure(key: Key) -> Decimal:
+    if isinstance(key, Amount):
+        return key.number
+    if isinstance(key, date):
+        return Decimal(key.toordinal())
+    hours, _, minutes = key.partition(":")
+    return Decimal(int(hours) * 60 + int(minutes)) if minutes.isdigit() else Decimal(0)
+
+
+def _derive_yes(
+    _text: WrittenText, _stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    wanted = claims.derive.form
+    pattern = r"yes\b" if wanted == "yes" else r"(?:no|not|none|never|nothing|nobody|neither)\b"
+    return [(wanted, lambda answer: re.match(pattern, answer.casefold()) is not None)]
+
+
+_DERIVE: Mapping[str, Callable[[WrittenText, Sequence[StatementText], WrittenClaims], Derived]] = {
+    "value": _derive_states,
+    "latest": _derive_states,
+    "list": _derive_states,
+    "secret": _derive_states,
+    "as-of": _derive_as_of,
+    "history": _derive_history,
+    "count": _derive_count,
+    "sum": _derive_sum,
+    "difference": _derive_sum,
+    "days": _derive_days,
+    "date": _derive_date,
+    "order": _derive_order,
+    "most": _derive_extreme,
+    "least": _derive_extreme,
+    "yes": _derive_yes,
+    "no": _derive_yes,
+}

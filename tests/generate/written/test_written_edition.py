@@ -1,0 +1,188 @@
+"""Written editions: their sources are checked, rendered for a seed, built, and verified."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.errors import Problems, UsageError
+from recall_bench.datasets.persona import load_persona
+from recall_bench.generate.shipped_personas import digest_folder
+from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.worlds import build_world
+from recall_bench.generate.written.build import build_written_folder
+from recall_bench.generate.written.checks import check_sources
+from recall_bench.generate.written.sources import read_written
+from tests.generate.written.small_edition import write_small_edition
+
+ARCS = "arcs-9d.yaml"
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small_edition(tmp_path_factory.mktemp("sources"))
+
+
+@pytest.fixture(scope="module")
+def built(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_written_folder(read_written(sources), tmp_path_factory.mktemp("built"))
+
+
+def test_the_sample_has_no_finding(sources: Path) -> None:
+    assert check_sources(read_written(sources)) == []
+
+
+def test_every_answer_is_derived_again_for_the_edition_and_twenty_other_seeds(
+    sources: Path, tmp_path: Path
+) -> None:
+    for seed in range(21):
+        folder = build_written_folder(read_written(sources), tmp_path / str(seed), seed=seed)
+        report = verify_world(folder, ARCS)
+        assert report.is_verified, (seed, report.findings)
+        assert report.questions == 17
+
+
+def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> None:
+    scenario = load_persona(built, arcs=ARCS, allow_gaps=True)
+    items = {item.text: item for item in scenario.items}
+    latest = items["How many people may be aboard the Kestrel these days?"]
+    assert latest.truth.atoms == ("16 people",)
+    assert latest.truth.stale == ("14 people", "18 people")
+    assert (latest.known_from, latest.known_until) == (8, None)
+    (span,) = latest.truth.evidence
+    text = (built / "memories-9d" / "day-0008.md").read_text(encoding="utf-8")
+    assert text[span.start : span.end].startswith("Omar read the certificate again: the limit is")
+    assert text[span.start : span.end].endswith("sorry for the confusion.")
+    secret = next(item for item in scenario.items if item.session == "deck")
+    assert secret.truth.withheld == ("£2,400", "£2400")
+    assert secret.truth.forbidden_sessions == ("pay",)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_values(
+    sources: Path, built: Path, tmp_path: Path
+) -> None:
+    again = build_written_folder(read_written(sources), tmp_path / "again")
+    other = build_written_folder(read_written(sources), tmp_path / "other", seed=5)
+    assert digest_folder(again) == digest_folder(built)
+    authored, drawn = (
+        (folder / "memories-9d" / "day-0001.md").read_text(encoding="utf-8")
+        for folder in (built, other)
+    )
+    for value in ("Omar Reyes", "£48,500", "KX-2201", "14 people"):
+        assert value in authored
+        assert value not in drawn
+    assert "B2B list" in drawn
+
+
+def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> None:
+    for seed in range(1, 15):
+        folder = build_written_folder(read_written(sources), tmp_path / str(seed), seed=seed)
+        found = {}
+        for line in (folder / "qa-9d" / "questions.yaml").read_text("utf-8").splitlines():
+            if 'answer: "From' in line:
+                found = [int(number) for number in re.findall(r"(\d+) people", line)]
+        assert found[0] < found[2] < found[1], seed
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("days/0001.md", "before lunch", "before 12", "“12” stands outside a slot"),
+        ("days/0001.md", "before lunch", "in April", "“April” stands outside a slot"),
+        ("days/0001.md", "{tank=", "{Tank=", "keys are lower-case words"),
+        ("days/0001.md", "{crew-limit.1}", "few people", "crew-limit.1 (14 people) is due here"),
+        ("days/0001.md", "{crew-limit.1}", "{crew-limit.2}", "is due on day 3, not before"),
+        ("days/0002.md", "{survey-hours=", "{tank=", "tank.1 is defined a second time"),
+        ("days/0002.md", "{survey-hours=6 hours}", "{unheard-of}", "has no value here or before"),
+        ("days/0003.md", "by tea", "at {bonus.1}", "told in the isolated session pay"),
+        ("days/0003.md", "# session: deck", "# session: bridge", "no session bridge"),
+        ("days/0008.md", "{crew-limit.3}", "{crew-limit=16}", "is planned in story.yaml"),
+        ("days/0009.md", ":refit-bid + survey-cost", ":refit-bid + gone", "gone.1 is defined no"),
+        ("story.yaml", "told: corrected", "told: shouted", "told: shouted is none of"),
+        ("story.yaml", "day: 3,", "day: 4,", "due on day 4, which has no file"),
+        ("questions/all.yaml", "kind: list", "kind: lists", "kind: lists is none of"),
+        ("questions/all.yaml", "derive: value bonus", "derive: value boni", "boni.1 is told on no"),
+        ("questions/all.yaml", "By {derived}.", "By £2,500.", "write {derived} or a slot"),
+        (
+            "questions/all.yaml",
+            "derive: absent radar",
+            "derive: absent rails",
+            "called absent, but",
+        ),
+        ("questions/all.yaml", "No, the log", "The log", "begin the answer with No"),
+        ("questions/all.yaml", "answer: Two.", "answer: Three.", "does not hold '2'"),
+        ("questions/all.yaml", "derive: days in", "derive: order tank yard-ref in", "the same day"),
+        ("questions/all.yaml", "session: pay", "session: deck", "asked twice"),
+    ],
+)
+def test_each_fault_of_the_sources_is_found(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
+    edition = write_small_edition(tmp_path)
+    path = edition / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    findings = check_sources(read_written(edition))
+    assert any(message in str(finding) for finding in findings), [str(each) for each in findings]
+
+
+def test_faulty_sources_build_nothing(tmp_path: Path) -> None:
+    edition = write_small_edition(tmp_path)
+    day = edition / "days" / "0001.md"
+    day.write_text(day.read_text("utf-8").replace("before lunch", "before 12"), encoding="utf-8")
+    with pytest.raises(Problems, match=r"days/0001\.md, line 1[0-9]: “12” stands outside a slot"):
+        build_written_folder(read_written(edition), tmp_path / "out")
+    assert not (tmp_path / "out" / "ferry-desk").exists()
+
+
+def _replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text, old
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+DAY_1, DAY_3 = "memories-9d/day-0001.md", "memories-9d/day-0003.md"
+ASKED = "qa-9d/questions.yaml"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda f: _replace(f / DAY_1, "£48,500", "£48,600"), "reference"),
+        (lambda f: _replace(f / DAY_3, "18 people", "19 people"), "reference"),
+        (lambda f: _replace(f / DAY_1, "£51,000", "£41,000"), "reference"),
+        (lambda f: _replace(f / DAY_1, "7 March", "6 March"), "reference"),
+        (lambda f: _replace(f / DAY_3, "by tea", "by radar"), "second-answer"),
+        (lambda f: _replace(f / ASKED, 'answer: "16 people', 'answer: "18 people'), "reference"),
+        (lambda f: _replace(f / ASKED, '["14 people", "18 people"]', '["14 people"]'), "stale"),
+        (lambda f: _replace(f / ASKED, "answerable_from: 8", "answerable_from: 2"), "too-early"),
+        (
+            lambda f: _replace(f / ASKED, "relevant_days: [8]", "relevant_days: [3]"),
+            "relevant-days",
+        ),
+        (lambda f: _replace(f / ASKED, '"That is confid', '"£2,400 is confid'), "reference"),
+        (lambda f: _replace(f / ASKED, "      start: 1", "      start: 8"), "evidence"),
+        (lambda f: _replace(f / ASKED, 'atoms: ["16 people', 'atoms: ["18 people'), "atoms"),
+        (lambda f: _replace(f / ASKED, 'answer: "4 days', 'answer: "5 days'), "reference"),
+    ],
+)
+def test_each_change_of_a_built_edition_is_found(
+    built: Path, tmp_path: Path, change: Callable[[Path], None], code: str
+) -> None:
+    folder = tmp_path / built.name
+    shutil.copytree(built, folder)
+    change(folder)
+    report = verify_world(folder, ARCS)
+    assert code in {str(finding.code) for finding in report.findings}, report.findings
+
+
+def test_build_by_name_takes_the_sources_and_refuses_knobs_it_does_not_have(
+    sources: Path, built: Path, tmp_path: Path
+) -> None:
+    folder = build_world(str(sources), tmp_path, knobs={"seed": 0, "density": 1.0})
+    assert digest_folder(folder) == digest_folder(built)
+    with pytest.raises(UsageError, match="--density: a written edition has no such knob"):
+        build_world(str(sources), tmp_path / "more", knobs={"seed": 0, "density": 2.0})
