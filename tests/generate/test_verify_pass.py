@@ -192,7 +192,7 @@ def test_the_command_prints_a_table_and_exits_like_lint(folder: Path, invoke: In
 
     assert shown.code == 3
     assert "lock/qa-20d/questions.yaml: 7 questions on 10 days" in shown.out
-    assert "  duplicate          1          1              1" in shown.out
+    assert "  duplicate         1          1              1" in shown.out
     assert "4 questions changed and 1 removed in" in shown.out
     told = json.loads(invoke("verify-qa", "--persona", folder, "--json").out)
     assert len(told["lines"]) == 7

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from recall_bench.reporting.tables import Table
+    from recall_bench.core.tables import Table
 
 
 def forward_to_stderr() -> contextlib.AbstractContextManager[object]:
@@ -61,7 +61,7 @@ def show_build(persona: str, days: int) -> Iterator[Callable[[int], None]]:
 def print_table(table: "Table") -> None:
     """Print a table: with rich at a terminal, else in plain columns."""
     if not sys.stdout.isatty():
-        from recall_bench.reporting.tables import render_text
+        from recall_bench.core.tables import render_text
 
         click.echo("\n".join(render_text(table)))
         return

@@ -42,9 +42,9 @@ def datasets_command() -> None:
 @add_json_option("Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
     """List the datasets and how much of each is downloaded."""
+    from recall_bench.core.tables import make_table
     from recall_bench.datasets.dataset_card import list_entries
     from recall_bench.datasets.dataset_folder import get_datasets_folder
-    from recall_bench.reporting.tables import make_table
 
     found = list_entries()
     if as_json:
@@ -252,7 +252,7 @@ def _describe_origin(card: "DatasetDescription") -> str:
 
 
 def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
-    from recall_bench.reporting.tables import make_table, render_text
+    from recall_bench.core.tables import make_table, render_text
 
     yield _wrap_text(
         f"{counts.scenarios:,} scenarios, {counts.sessions:,} sessions, {counts.turns:,} turns, "

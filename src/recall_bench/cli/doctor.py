@@ -86,10 +86,13 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
 
 
 def _render_diagnosis(result: "DoctorResult") -> str:
+    from recall_bench.core.tables import make_table, render_text
+
     diagnosis, contract = result.diagnosis, result.contract
     lines = [f"{contract.system.name} {contract.system.version}: {diagnosis.health.value}", ""]
+    width = max(map(len, SystemHealth))
     for complaint in diagnosis.complaints:
-        lead = f"  {complaint.health.value:8} "
+        lead = f"  {complaint.health.value.ljust(width)}  "
         words = f"{complaint.check}: {complaint.message}"
         lines += wrap(words, 100, initial_indent=lead, subsequent_indent=" " * len(lead))
     if diagnosis.complaints:
@@ -98,7 +101,8 @@ def _render_diagnosis(result: "DoctorResult") -> str:
     asker = "unknown" if diagnosis.asker is None else diagnosis.asker.value
     facts = {"seen to know the date": clock, "seen to take the asker as": asker}
     facts |= {name: f"{value:,.2f}" for name, value in diagnosis.figures.items()}
-    return "\n".join([*lines, *(f"  {name:34} {text}" for name, text in facts.items())])
+    table = make_table(("measured", "result"), facts.items(), text=(1,))
+    return "\n".join([*lines, *(f"  {line}" for line in render_text(table))])
 
 
 BROKEN = 1

@@ -37,7 +37,12 @@ LIMITS = (
         help="Temperature of the model; claude, codex and copilot choose their own.",
     ),
     option("--max-tokens", type=COUNT, metavar="N", help="Token limit for one reply."),
-    option("--timeout", "timeout_ms", type=COUNT, help="Time limit for a call [600000]."),
+    option(
+        "--timeout",
+        "timeout_ms",
+        type=COUNT,
+        help="Time limit for a call, in milliseconds [600000].",
+    ),
     option("--parallelism", type=COUNT, help="Concurrent calls [8]."),
     option(
         "--max-cost",

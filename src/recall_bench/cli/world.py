@@ -316,7 +316,7 @@ def render_scores(scores: Sequence[BaselineScore]) -> str:
 def _render_table(
     title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
 ) -> list[str]:
-    from recall_bench.reporting.tables import Column, Table, render_text
+    from recall_bench.core.tables import Column, Table, render_text
 
     heads = (Column(score.system, _CELL_WIDTH) for score in scores)
     rows = [

@@ -278,18 +278,22 @@ class Settings:
             is_run_key=False,
         ),
     ] = None
-    timeout_ms: Annotated[int, Help("Time limit for an answer", alias="timeout", minimum=1)] = (
-        30_000
-    )
+    timeout_ms: Annotated[
+        int, Help("Time limit for an answer, in milliseconds", alias="timeout", minimum=1)
+    ] = 30_000
     grpc_timeout_ms: Annotated[
-        int, Help("Time limit for a gRPC call", alias="grpc_timeout", minimum=1)
+        int, Help("Time limit for a gRPC call, in milliseconds", alias="grpc_timeout", minimum=1)
     ] = 120_000
     ingest_timeout_ms: Annotated[
         int,
-        Help("Time limit for ingesting a day and for settling", alias="ingest_timeout", minimum=1),
+        Help(
+            "Time limit for ingesting a day and for settling, in milliseconds",
+            alias="ingest_timeout",
+            minimum=1,
+        ),
     ] = 1_800_000
     judge_timeout_ms: Annotated[
-        int, Help("Time limit for a verdict", alias="judge_timeout", minimum=1)
+        int, Help("Time limit for a verdict, in milliseconds", alias="judge_timeout", minimum=1)
     ] = 120_000
     dry_run: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
     skip_preflight: Annotated[bool, Help("Do not check the output paths first")] = False

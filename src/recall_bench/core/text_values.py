@@ -48,15 +48,15 @@ def normalise_text(text: str) -> str:
     return text.translate(_LEVEL) if "*" in text or not text.isascii() else text
 
 
-def split_words(text: str) -> list[str]:
-    """Return every word and number of a text, in lower case."""
+def list_words(text: str) -> list[str]:
+    """List every word and number of a text, in lower case, possessives kept apart: `nell`, `s`."""
     return _WORD.findall(text.lower())
 
 
 def collect_stems(text: str) -> frozenset[str]:
     """Return the stems of the words with content."""
     return frozenset(
-        _find_stem(word) for word in split_words(normalise_text(text)) if word not in TEXT_STOPWORDS
+        _find_stem(word) for word in list_words(normalise_text(text)) if word not in TEXT_STOPWORDS
     )
 
 
@@ -64,7 +64,7 @@ def collect_topics(text: str) -> frozenset[str]:
     """Return the stems without numbers, months and weekdays, which fit any topic."""
     return frozenset(
         _find_stem(word)
-        for word in split_words(normalise_text(text))
+        for word in list_words(normalise_text(text))
         if word not in TEXT_STOPWORDS and word not in CALENDAR_WORDS and not _DIGIT.search(word)
     )
 
@@ -130,7 +130,7 @@ class TextValue(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """The words of a name or a quotation."""
-        return tuple(word for word in split_words(self.value) if word not in _NOT_NAMES)
+        return tuple(word for word in list_words(self.value) if word not in _NOT_NAMES)
 
 
 def find_values(text: str) -> Iterator[TextValue]:
@@ -164,7 +164,7 @@ def exclude_known(found: Iterable[TextValue], given: str) -> tuple[TextValue, ..
     """Return the values that another text, such as the question, does not contain."""
     level = normalise_text(given)
     cores = {(atom.kind, atom.core) for atom in find_values(level)}
-    said = set(split_words(level))
+    said = set(list_words(level))
     return tuple(
         atom
         for atom in found
@@ -193,18 +193,18 @@ def _find_quotations(text: str) -> Iterator[TextValue]:
     for match in _QUOTED.finditer(text):
         shown = (match[1] or match[2]).strip().rstrip(".,;:!?")
         value = " ".join(shown.lower().split())
-        if split_words(value):
+        if list_words(value):
             yield TextValue(QUOTE, value, value, shown)
 
 
 def _find_names(text: str) -> Iterator[TextValue]:
     """Yield runs of capitalised words; the first word of a sentence alone is no name."""
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
-    everything = split_words(text)
+    everything = list_words(text)
     for match in _CAPITALS.finditer(bare):
         kept = [
             word
-            for word in split_words(match[0].removesuffix("'s"))
+            for word in list_words(match[0].removesuffix("'s"))
             if word not in TEXT_STOPWORDS and word not in _NOT_NAMES and len(word) > 1
         ]
         opens = _OPENING.search(bare, max(0, match.start() - 8), match.start()) is not None

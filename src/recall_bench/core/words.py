@@ -19,8 +19,8 @@ MATCHING_RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
 """How words are matched, for callers that state or digest their rules."""
 
 
-def split_words(text: str) -> list[str]:
-    """Split the text into normalised words."""
+def normalise_words(text: str) -> list[str]:
+    """Return the words of a text without case, width and apostrophes; a number is one word."""
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
     return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
 
@@ -31,7 +31,7 @@ class WordSequence:
     __slots__ = ("all_words", "without_articles")
 
     def __init__(self, text: str) -> None:
-        found = split_words(text)
+        found = normalise_words(text)
         self.all_words = _join_words(found)
         self.without_articles = _join_words([word for word in found if not ARTICLE.fullmatch(word)])
 

@@ -25,7 +25,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
-from recall_bench.core.words import contains_phrase, split_words
+from recall_bench.core.words import contains_phrase, normalise_words
 from recall_bench.datasets.public_dataset import PublicDataset, build_dialogue, refuse_corrections
 
 MULTI_HOP = "multi-hop"
@@ -183,7 +183,7 @@ class _PersonaJsonReader:
         """Return the aliases as lists of wordings: each inner list, or the flat list."""
         aliases = asked.answer_aliases
         if aliases is None:
-            if not split_words(asked.answer):
+            if not normalise_words(asked.answer):
                 raise self._make_error(
                     place, f"the answer {asked.answer!r} needs a wording in words"
                 )
@@ -197,7 +197,7 @@ class _PersonaJsonReader:
                 place, "is empty; leave it out, and the answer is its only wording"
             )
         for wording in (one for each in listed for one in each):
-            if not split_words(wording):
+            if not normalise_words(wording):
                 raise self._make_error(place, f"{wording!r} holds no word to look for")
         return [tuple(dict.fromkeys(each)) for each in listed]
 
@@ -235,8 +235,8 @@ def _collect_facts(
     is_flat = asked.answer_aliases is not None and isinstance(asked.answer_aliases[0], str)
     if asked.category != MULTI_HOP or not is_flat:
         return tuple(listed)
-    whole = split_words(asked.answer)
-    parts = [one for one in listed[0] if split_words(one) != whole]
+    whole = normalise_words(asked.answer)
+    parts = [one for one in listed[0] if normalise_words(one) != whole]
     if len(parts) > 1 and all(contains_phrase(asked.answer, part) for part in parts):
         return tuple(_group_parts(parts))
     return tuple(listed)
@@ -250,7 +250,7 @@ def _list_aliases(asked: _PersonaJsonQuestion, facts: Sequence[tuple[str, ...]])
 def _group_parts(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Group the parts, longest first, each with the parts it contains."""
     groups: list[list[str]] = []
-    for part in sorted(parts, key=lambda one: -len(split_words(one))):
+    for part in sorted(parts, key=lambda one: -len(normalise_words(one))):
         home = next((group for group in groups if contains_phrase(group[0], part)), None)
         if home is None:
             groups.append([part])
@@ -262,7 +262,9 @@ def _group_parts(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _find_traps(asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Find the aliases that name the trap."""
     for wording in (one for each in listed for one in each):
-        if _DENIALS.isdisjoint(split_words(wording)) and not contains_phrase(asked.answer, wording):
+        if _DENIALS.isdisjoint(normalise_words(wording)) and not contains_phrase(
+            asked.answer, wording
+        ):
             yield wording
 
 

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from recall_bench.core import tables
 from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
+from recall_bench.core.tables import escape_markdown, make_table
 from recall_bench.core.words import estimate_tokens
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
-from recall_bench.reporting import tables
 from recall_bench.reporting.formats import format_card, format_delta
-from recall_bench.reporting.tables import escape_markdown, make_table
 from recall_bench.runs.estimates import POINTS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise

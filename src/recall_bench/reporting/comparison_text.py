@@ -12,6 +12,7 @@ from recall_bench.core.plain_text import (
     pick_evenly,
     wrap_text,
 )
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import (
     OF_100,
@@ -45,7 +46,6 @@ from recall_bench.reporting.run_comparison import (
     is_significant,
 )
 from recall_bench.reporting.run_text import STUB_WARNING
-from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus
 

@@ -9,6 +9,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
+from recall_bench.core.tables import make_table, render_markdown
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 from recall_bench.reporting.eval_report import (
@@ -21,7 +22,6 @@ from recall_bench.reporting.eval_report import (
 )
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.tables import make_table, render_markdown
 
 COUNTED = "## How it was counted"
 """Where the figures end and their circumstances begin."""

@@ -13,7 +13,7 @@ from recall_bench.core.memory import Passage
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import PASS, Verdict
-from recall_bench.core.words import estimate_tokens, split_words
+from recall_bench.core.words import estimate_tokens, normalise_words
 from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
 from recall_bench.judging.offline.stance import Stance, read_stance
 from recall_bench.judging.protocols import registry
@@ -334,7 +334,7 @@ class QuestionScorer:
             **self._score_outcome(result.outcome),
         }
         # A trap of signs alone, such as "?", is nothing that an answer could hold.
-        traps = [trap for trap in item.truth.distractors if split_words(trap)]
+        traps = [trap for trap in item.truth.distractors if normalise_words(trap)]
         said = None if item.choices else text
         # What naming any of the options gets.
         guessed = {

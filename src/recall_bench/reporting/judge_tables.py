@@ -6,6 +6,7 @@ from itertools import product, zip_longest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import clean_text, format_heading
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.judging.lab.audit.audit import (
@@ -21,7 +22,6 @@ from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.reporting.formats import format_card, format_quantity, join_words
 from recall_bench.reporting.groups import group_by
-from recall_bench.reporting.tables import Column, Table, render_text
 
 NO_VALUE = "–"
 _WIDTH = 104

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from recall_bench.core import tables
 from recall_bench.core.plain_text import NO_DATA, format_heading, wrap_text
+from recall_bench.core.tables import Table, escape_markdown, make_table
 from recall_bench.core.usage import format_dollars
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import FEW_QUESTIONS
-from recall_bench.reporting import tables
 from recall_bench.reporting.formats import (
     OF_100,
     format_count,
@@ -38,7 +39,6 @@ from recall_bench.reporting.matrix_report import (
 )
 from recall_bench.reporting.run_comparison import ContrastPart, is_significant
 from recall_bench.reporting.run_text import STUB_WARNING
-from recall_bench.reporting.tables import Table, escape_markdown, make_table
 from recall_bench.runs.summary import STUB
 
 _SEEDS_SHARE = (

@@ -11,6 +11,7 @@ from recall_bench.core.plain_text import (
     format_heading,
     pick_evenly,
 )
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.formats import format_quantity, format_round_duration
@@ -22,7 +23,6 @@ from recall_bench.reporting.plan_report import (
     SmallerRun,
     StepTime,
 )
-from recall_bench.reporting.tables import Column, Table, render_text
 
 WIDTH = 80
 _format_fact = partial(format_fact, width=WIDTH)

@@ -8,6 +8,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import ResampledUnit, TrialGroups, group_trials
 from recall_bench.metrics.power import (
@@ -21,7 +22,6 @@ from recall_bench.metrics.power import (
     measure_spread,
 )
 from recall_bench.reporting.run_pairs import pair_trials
-from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.trials import TrialTable
 
 LISTED_DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)

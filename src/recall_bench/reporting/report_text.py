@@ -10,6 +10,7 @@ from recall_bench.core.plain_text import (
     pick_evenly,
     wrap_text,
 )
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.trend import Trend
@@ -51,7 +52,6 @@ from recall_bench.reporting.groups import describe_population
 from recall_bench.reporting.headlines import INVENTION_NOTE, NO_BOUNDS, describe_headline
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.reporting.run_text import STUB_WARNING, render_categories
-from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.summary import RunStatus
 
 _CATEGORY_WIDTH = 28

@@ -19,6 +19,7 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.scenario import BOUNDARY, DIFFICULTIES, Disclosure, Item
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.reporting.formats import (
     OF_100,
@@ -52,7 +53,6 @@ from recall_bench.reporting.run_facts import (
     list_boundary_facts,
     list_system_facts,
 )
-from recall_bench.reporting.tables import Column, Table, render_text
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import (
     CheckpointSummary,

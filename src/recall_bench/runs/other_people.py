@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from recall_bench.core.scenario import Expects, Item, Truth
-from recall_bench.core.words import ARTICLE, WordSequence, split_words
+from recall_bench.core.words import ARTICLE, WordSequence, normalise_words
 
 ATTRIBUTION_CATEGORY = "group-session-attribution"
 """The category that asks who said or did something: a wrong value there is another person's."""
@@ -60,7 +60,7 @@ def _normalise(text: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _split_value(value: str) -> tuple[str, ...]:
-    return tuple(_normalise(word) for word in split_words(value) if not ARTICLE.fullmatch(word))
+    return tuple(_normalise(word) for word in normalise_words(value) if not ARTICLE.fullmatch(word))
 
 
 def _is_right(truth: Truth, said: WordSequence) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.words import contains_phrase, split_words
+from recall_bench.core.words import contains_phrase, normalise_words
 from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
 from recall_bench.judging.protocols.string_match import (
     grade_exact,
@@ -146,7 +146,7 @@ def test_squad_keeps_and_but_not_punctuation() -> None:
 def test_words_keep_numbers_whole() -> None:
     text = "The 1,200.50 and -3 at 12:30, v1.2 — it’s well-known"
 
-    assert split_words(text) == "the 1200.50 and -3 at 12:30 v1.2 its well known".split()
+    assert normalise_words(text) == "the 1200.50 and -3 at 12:30 v1.2 its well known".split()
 
 
 @pytest.mark.parametrize("gold", ["", "  ", "?!", "the"])

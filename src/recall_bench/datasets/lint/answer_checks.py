@@ -13,7 +13,7 @@ from recall_bench.core.text_values import (
     QUOTE,
     TextValue,
     collect_stems,
-    split_words,
+    list_words,
 )
 from recall_bench.core.value_patterns import WEEKDAYS
 from recall_bench.datasets.lint.lint_corpus import (
@@ -68,7 +68,7 @@ def _find_missing(corpus: LintCorpus, question: LintQuestion) -> tuple[list[Text
     """Return the values of an answer that no relevant day states, and how many were checked."""
     if question.item.truth.disclosure is Disclosure.REFUSE:
         return [], 0
-    own = set(split_words(corpus.persona.name)) if corpus.persona else set()
+    own = set(list_words(corpus.persona.name)) if corpus.persona else set()
     checked = [
         value
         for value in question.atoms
@@ -89,7 +89,7 @@ def _is_derivable(corpus: LintCorpus, day: int, value: TextValue) -> bool:
     """Whether a date is the day's own, or one its log names by weekday or as tomorrow."""
     if value.kind != DATE:
         return False
-    words = set(split_words(corpus.by_number[day].text))
+    words = set(list_words(corpus.by_number[day].text))
     for own in {corpus.find_date(day), corpus.text_dates[day]}:
         meant = _parse_date(value, own)
         if meant is None:
@@ -182,7 +182,7 @@ def _describe_other_days(corpus: LintCorpus, question: LintQuestion) -> str | No
 def _describe_giveaway(_: LintCorpus, question: LintQuestion) -> str | None:
     if question.denies or question.affirms:
         return None
-    if _CHOICE.intersection(split_words(question.item.text)):
+    if _CHOICE.intersection(list_words(question.item.text)):
         return None
     answer = collect_stems(question.reference)
     if not answer or not answer <= question.stems:
@@ -315,7 +315,7 @@ def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
 def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
     known: dict[str, frozenset[str]] = {}
     for question in corpus.questions:
-        opening = split_words(question.item.text)[:1]
+        opening = list_words(question.item.text)[:1]
         if not question.denies or len(question.stems) < _ENOUGH or not _WHETHER.issuperset(opening):
             continue
         for day in question.days:
@@ -337,6 +337,6 @@ def _find_statement(
             stems = known[sentence.text] = collect_stems(sentence.text)
         if len(stems & question.stems) >= _MOST_OF_IT * len(
             question.stems
-        ) and _NEGATION.isdisjoint(split_words(sentence.with_lead)):
+        ) and _NEGATION.isdisjoint(list_words(sentence.with_lead)):
             return sentence.text
     return None

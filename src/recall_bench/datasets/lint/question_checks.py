@@ -12,9 +12,9 @@ from recall_bench.core.text_values import (
     DATE,
     collect_stems,
     find_values,
+    list_words,
     measure_likeness,
     normalise_text,
-    split_words,
 )
 from recall_bench.core.value_patterns import MONTHS
 from recall_bench.datasets.lint.lint_corpus import (
@@ -177,7 +177,7 @@ def is_contradiction(one: LintQuestion, other: LintQuestion) -> bool:
 
 def normalise_wording(question: LintQuestion) -> tuple[str, ...]:
     """Return the session and the words of a question, as a key."""
-    return (question.session, *split_words(normalise_text(question.item.text)))
+    return (question.session, *list_words(normalise_text(question.item.text)))
 
 
 def find_particulars(question: LintQuestion, usual: Collection[str]) -> frozenset[str]:
@@ -226,8 +226,8 @@ def _check_near_repeats(corpus: LintCorpus) -> Iterator[Remark]:
         if (
             question.item.id not in seen
             and measure_likeness(earlier.stems, question.stems) >= _ALIKE
-            and split_words(normalise_text(earlier.item.text))
-            != split_words(normalise_text(question.item.text))
+            and list_words(normalise_text(earlier.item.text))
+            != list_words(normalise_text(question.item.text))
             and not is_contradiction(earlier, question)
         ):
             seen.add(question.item.id)
@@ -246,7 +246,7 @@ def _group_by_words(corpus: LintCorpus) -> Iterable[list[LintQuestion]]:
 
 def _group_by_particulars(corpus: LintCorpus) -> Iterable[list[LintQuestion]]:
     groups: dict[frozenset[str], list[LintQuestion]] = defaultdict(list)
-    usual = frozenset(split_words(corpus.persona.name)) if corpus.persona else frozenset()
+    usual = frozenset(list_words(corpus.persona.name)) if corpus.persona else frozenset()
     for question in corpus.questions:
         groups[find_particulars(question, usual)].append(question)
     return groups.values()

@@ -34,8 +34,8 @@ from recall_bench.core.text_values import (
     exclude_known,
     find_claims,
     find_values,
+    list_words,
     normalise_text,
-    split_words,
 )
 from recall_bench.core.values import spell_number
 from recall_bench.datasets.persona_story import EPOCH
@@ -278,7 +278,7 @@ class ValueIndex:
         for session, text in day.split_sessions():
             spot = (day.number, session)
             self._parts[spot] = text
-            held = set(split_words(text))
+            held = set(list_words(text))
             for word in held if self._needed is None else self._needed & held:
                 self._words[word].add(spot)
 

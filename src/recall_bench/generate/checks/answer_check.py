@@ -19,9 +19,9 @@ from recall_bench.core.text_values import (
     TextValue,
     collect_stems,
     find_claims,
+    list_words,
     locate_values,
     normalise_text,
-    split_words,
 )
 from recall_bench.core.words import contains_phrase
 from recall_bench.datasets.lint.lint_corpus import LintCorpus
@@ -121,7 +121,7 @@ def _is_bare(answer: str) -> bool:
     for start, end in reversed(found):
         level = level[:start] + level[end:]
     return bool(found) and all(
-        word in TEXT_STOPWORDS or word in CALENDAR_WORDS for word in split_words(level)
+        word in TEXT_STOPWORDS or word in CALENDAR_WORDS for word in list_words(level)
     )
 
 
@@ -146,7 +146,7 @@ def _detect_kind(question: str) -> str | None:
 
 def _describe_mismatch(kind: str, answer: str) -> str | None:
     """What an answer is instead of the requested kind; None if it may be of that kind."""
-    said = split_words(answer)
+    said = list_words(answer)
     if said in (["yes"], ["no"]):
         return "a yes or a no to a question that asks for more"
     if kind == "who":
@@ -179,9 +179,9 @@ def _is_possible_date(atom: TextValue) -> bool:
 
 def _is_said(corpus: LintCorpus, asked: LintQuestion, answer: str) -> bool:
     """Whether a relevant day says the same words: then it is a fact of the story."""
-    row = " ".join(split_words(answer))
+    row = " ".join(list_words(answer))
     return any(
-        row in " ".join(split_words(normalise_text(corpus.by_number[day].text)))
+        row in " ".join(list_words(normalise_text(corpus.by_number[day].text)))
         for day in asked.days
     )
 
@@ -249,12 +249,12 @@ def is_in_answer(answer: str, atom: str) -> bool:
 def _is_atom_met(asked: LintQuestion, atom: str) -> bool:
     """Whether the answer holds the atom, or means the yes or no that it is."""
     answer = asked.reference
-    side = split_words(atom)
+    side = list_words(atom)
     if side not in (["yes"], ["no"]) or contains_phrase(answer, atom):
         return is_in_answer(answer, atom)
     takes_other = asked.denies if side == ["yes"] else asked.affirms
     is_told = not takes_other and not is_ignorant(answer)
-    return is_told and not _STATING.isdisjoint(split_words(answer))
+    return is_told and not _STATING.isdisjoint(list_words(answer))
 
 
 def _is_spelled_otherwise(answer: str, atom: str) -> bool:

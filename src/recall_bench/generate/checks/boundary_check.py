@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
 from recall_bench.core.text import TEXT_STOPWORDS
-from recall_bench.core.text_values import NAME, TextValue, collect_topics, split_words
+from recall_bench.core.text_values import NAME, TextValue, collect_topics, list_words
 from recall_bench.datasets.lint.boundary_checks import find_disclosures
 from recall_bench.datasets.lint.lint_corpus import LintCorpus
 from recall_bench.datasets.lint.value_index import LintQuestion
@@ -76,10 +76,10 @@ def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[s
 def find_secret_words(corpus: LintCorpus, asked: LintQuestion) -> set[str]:
     """Words of the answer, not in the question, that only the forbidden sessions use."""
     forbidden = asked.item.truth.forbidden_sessions
-    given = set(split_words(asked.item.text)) | TEXT_STOPWORDS
+    given = set(list_words(asked.item.text)) | TEXT_STOPWORDS
     return {
         word
-        for word in split_words(asked.reference)
+        for word in list_words(asked.reference)
         if len(word) > 2 and word not in given and _is_told_only_in(corpus, word, forbidden)
     }
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.record import Record
+from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.usage import Usage
 from recall_bench.generate.pass_run import (
     INCOMPLETE,
@@ -172,16 +173,17 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _render_table(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:
-    if not any(line.problems for line in lines):
-        return
-    yield ""
-    yield f"  {'':<10} {'problems':>9} {'questions':>10} {'with a repair':>14}"
+    rows = []
     for kind in ProblemKind:
         affected = [line for line in lines if any(p.kind is kind for p in line.problems)]
         if affected:
             total = sum(p.kind is kind for line in affected for p in line.problems)
             repaired = sum(line.repair is not None for line in affected)
-            yield f"  {kind:<10} {total:>9,} {len(affected):>10,} {repaired:>14,}"
+            rows.append([kind.value, *(f"{n:,}" for n in (total, len(affected), repaired))])
+    if rows:
+        yield ""
+        table = make_table(("kind", "problems", "questions", "with a repair"), rows)
+        yield from (f"  {line}" for line in render_text(table))
 
 
 def _list_problems(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:

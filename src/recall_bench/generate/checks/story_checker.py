@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.text_values import normalise_text, split_words
+from recall_bench.core.text_values import list_words, normalise_text
 from recall_bench.core.yaml12 import Document, Key
 from recall_bench.datasets.lint import (
     answer_checks,
@@ -176,7 +176,7 @@ class StoryChecker:
         self.corpus = corpus
         self._said = DayWords(corpus)
         self._changes = ChangeFinder(corpus)
-        self._usual = frozenset(split_words(corpus.persona.name)) if corpus.persona else frozenset()
+        self._usual = frozenset(list_words(corpus.persona.name)) if corpus.persona else frozenset()
         self._alike: dict[Collection[str], list[LintQuestion]] = {}
         read = (parse_entry(corpus, entry) for entry in beside)
         self._known = [asked for asked in read if isinstance(asked, LintQuestion)]
@@ -327,8 +327,7 @@ def _is_same(one: LintQuestion, other: LintQuestion) -> bool:
     """Whether question, answer and asker are equivalent."""
     return (
         question_checks.normalise_wording(one) == question_checks.normalise_wording(other)
-        and split_words(normalise_text(one.reference))
-        == split_words(normalise_text(other.reference))
+        and list_words(normalise_text(one.reference)) == list_words(normalise_text(other.reference))
         and one.is_open_with(other)
     )
 

@@ -12,7 +12,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import remove_leftovers, replace_file
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.text_values import collect_topics, find_values, normalise_text, split_words
+from recall_bench.core.text_values import collect_topics, find_values, list_words, normalise_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.lint.boundary_checks import find_disclosures
@@ -451,7 +451,7 @@ def _find_refusal(
 
 def _find_new_secrets(corpus: LintCorpus, was: LintQuestion, becomes: LintQuestion) -> list[str]:
     """Secret words that question and answer would newly tell."""
-    said = {*split_words(was.item.text), *split_words(was.reference)}
+    said = {*list_words(was.item.text), *list_words(was.reference)}
     new = LintQuestion(becomes.item.replace(text=""), None, becomes.extra)
     asked = LintQuestion(
         becomes.item.replace(

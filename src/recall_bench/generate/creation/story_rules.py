@@ -21,9 +21,9 @@ from recall_bench.core.text_values import (
     TextValue,
     collect_topics,
     find_claims,
+    list_words,
     normalise_text,
     remove_values,
-    split_words,
 )
 from recall_bench.datasets.persona_files import format_days
 from recall_bench.datasets.persona_story import ARC_TYPES, Arc, Persona, Session, Story
@@ -291,7 +291,7 @@ def _check_course(arc: Arc) -> Iterator[str]:
             f"endDay {arc.end_day} does not hold; correct the days"
         )
     beliefs = [
-        split_words(normalise_text(each))
+        list_words(normalise_text(each))
         for each in (arc.wrong_belief, arc.corrected_belief)
         if each
     ]
@@ -347,10 +347,10 @@ def _find_giveaway(arc: Arc, text: str) -> str | None:
     told = next(iter(_find_corrected_values(arc, text)), None)
     if told is not None:
         return told.shown
-    belief = " ".join(split_words(normalise_text(arc.corrected_belief or "")))
+    belief = " ".join(list_words(normalise_text(arc.corrected_belief or "")))
     return (
         "the corrected belief"
-        if f" {belief} " in f" {' '.join(split_words(normalise_text(text)))} "
+        if f" {belief} " in f" {' '.join(list_words(normalise_text(text)))} "
         else None
     )
 

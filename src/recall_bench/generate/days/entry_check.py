@@ -9,9 +9,9 @@ from recall_bench.core.text_values import (
     NAME,
     QUOTE,
     TextValue,
+    list_words,
     locate_values,
     normalise_text,
-    split_words,
 )
 from recall_bench.datasets.lint.history_checks import is_superseded
 from recall_bench.datasets.lint.value_index import DayLog, SentenceMention, ValueIndex
@@ -170,7 +170,7 @@ def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirement
                 said = any(
                     each.topics & statement.about
                     for each in _list_sentences(day)
-                    if set(split_words(each.text)).issuperset(atom.words)
+                    if set(list_words(each.text)).issuperset(atom.words)
                 )
             else:
                 said = any(each.topics & statement.about for each in index.find_mentions(atom))

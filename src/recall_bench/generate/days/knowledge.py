@@ -22,8 +22,8 @@ from recall_bench.core.text_values import (
     TextValue,
     find_claims,
     find_values,
+    list_words,
     normalise_text,
-    split_words,
 )
 from recall_bench.datasets.persona_story import Arc, Persona, Session
 from recall_bench.generate.day_log import format_date
@@ -202,7 +202,7 @@ def _is_name_given(atom: TextValue, named: list[frozenset[str]]) -> bool:
 
 
 def _split_words(text: str) -> frozenset[str]:
-    return frozenset(split_words(text))
+    return frozenset(list_words(text))
 
 
 def _list_identity_texts(persona: Persona) -> Iterator[str]:

@@ -40,7 +40,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.words import ARTICLE, MATCHING_RULES, contains_phrase, split_words
+from recall_bench.core.words import ARTICLE, MATCHING_RULES, contains_phrase, normalise_words
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
     ProtocolCard,
@@ -115,7 +115,7 @@ def _grade_any(
 
 
 def _get_golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
-    prepared = split_words if card is WORDS else normalise_squad
+    prepared = normalise_words if card is WORDS else normalise_squad
     for gold in submission.golds:
         if not prepared(gold):
             raise Malformed(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
+from recall_bench.core import tables
 from recall_bench.core.plain_text import (
     NO_DATA,
     WIDTH,
@@ -11,8 +12,8 @@ from recall_bench.core.plain_text import (
     format_heading,
     wrap_text,
 )
+from recall_bench.core.tables import Column, Table, make_table, render_text
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.reporting import tables
 from recall_bench.reporting.formats import (
     format_bounds,
     format_delta,
@@ -32,7 +33,6 @@ from recall_bench.reporting.gate.gate_checks import (
     is_insignificant,
 )
 from recall_bench.reporting.headlines import list_bounds
-from recall_bench.reporting.tables import Column, Table, make_table, render_text
 from recall_bench.runs.summary import RunStatus
 
 _MAX_LENGTH = 500
