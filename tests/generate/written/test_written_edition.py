@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_values(
 def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> None:
     for seed in range(1, 15):
         folder = build_written_folder(read_written(sources), tmp_path / str(seed), seed=seed)
-        found = {}
+        found: list[int] = []
         for line in (folder / "qa-9d" / "questions.yaml").read_text("utf-8").splitlines():
             if 'answer: "From' in line:
                 found = [int(number) for number in re.findall(r"(\d+) people", line)]
