@@ -109,7 +109,7 @@ def test_full_runs_every_combination(ablate: Ablate) -> None:
 def test_markdown_is_a_table(ablate: Ablate) -> None:
     shown = ablate("--adapter", "bm25", "--grid", "k=1", "--markdown")
 
-    assert "| variant | mean of 6 | difference |" in shown.out
+    assert "| variant | score of 100 | difference |" in shown.out
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,15 @@ from tests.commands import Invoke
 
 
 def test_stated_numbers_are_enough(invoke: Invoke) -> None:
-    shown = invoke("power", "--difference", "1", "--questions", "34", "--sd", "2")
+    shown = invoke("power", "--difference", "10", "--questions", "34", "--sd", "20")
 
     assert shown.code == 0, shown.err
     assert (
-        "Needed       34 different questions, to see a difference of 1 in points of 6" in shown.out
+        "Needed       34 different questions, to see a difference of 10 in points of 100"
+        in shown.out
     )
     assert (
-        "Shown        a difference of 0.99 in points of 6, or more, by 34 different questions"
+        "Shown        a difference of 9.9 in points of 100, or more, by 34 different questions"
         in shown.out
     )
 
@@ -52,7 +53,7 @@ def test_a_pilot_of_one_run_or_two(invoke: Invoke, data: Path) -> None:
         (("--difference", "0.3"), "name one or two runs with --runs, or give --sd"),
         (("--runs", "a", "--sd", "1"), "give one or the other"),
         (("--runs", "nowhere"), "nowhere: is not a run folder"),
-        (("--sd", "2", "--difference", "7"), "is not a difference between marks of 6"),
+        (("--sd", "2", "--difference", "700"), "is not a difference in points of 100"),
         (("--sd", "0"), "--sd"),
         (("--sd", "2", "--power", "0.01"), "must be 0 < alpha < power < 1"),
     ],

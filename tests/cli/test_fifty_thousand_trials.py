@@ -220,17 +220,17 @@ def test_plan(matrix: WrittenMatrix, invoke: Invoke) -> None:
 
 def test_power(matrix: WrittenMatrix, invoke: Invoke) -> None:
     runs = [word for path in matrix.runs.values() for word in ("--runs", path)]
-    found = call(invoke, "power", *runs, "--difference", 0.1)
+    found = call(invoke, "power", *runs, "--difference", 1)
 
     first, second = matrix.figures.values()
     differences = defaultdict(list)
     for key, points in second.points.items():
-        differences[key[:2]].append(points - first.points[key])
+        differences[key[:2]].append((points - first.points[key]) * 100 / 6)
     spread = stdev(mean(each) for each in differences.values())
     assert found["ground"]["asks"] == len(CHECKPOINTS)
     assert found["ground"]["question_deviation"] == pytest.approx(spread, rel=0.01)
     # Two-sided at 5 %, with 80 % power: (1.96 + 0.84)² variances a squared difference.
-    assert found["needed"]["questions"] == pytest.approx(7.849 * (spread / 0.1) ** 2, rel=0.02)
+    assert found["needed"]["questions"] == pytest.approx(7.849 * spread**2, rel=0.02)
 
 
 def test_export(matrix: WrittenMatrix, invoke: Invoke, tmp_path: Path) -> None:

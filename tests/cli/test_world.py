@@ -314,7 +314,7 @@ def test_baselines_are_scored_beside_the_portrait(
     assert scores["oracle"]["categories"]["synthesis"] is None
     assert scores["No"]["checkpoints"]["full"] < 3
     assert list(scores["none"]["checkpoints"]) == ["full"]
-    assert re.search(r"^factual-recall +\d\.\d\d +6\.00 +\d\.\d\d +\d\.\d\d$", text, re.MULTILINE)
+    assert re.search(r"^factual-recall +\d+ +100 +\d+ +\d+$", text, re.MULTILINE)
 
 
 def test_a_constant_refusal_is_understood_as_one(

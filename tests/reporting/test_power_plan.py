@@ -21,7 +21,8 @@ from recall_bench.runs.trials import TrialTable, read_trials
 from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import trial
 
-STATED = state_basis(2.0, None, None)
+OF_100 = 100 / 6
+STATED = state_basis(20.0, None, None)
 
 
 def points(rows: Sequence[tuple[int, int]]) -> dict[Trial, int]:
@@ -40,18 +41,18 @@ def table(folder: Path, *rows: tuple[int, int]) -> TrialTable:
 
 def test_two_systems_that_vary_by_two_points() -> None:
     """As any table of paired t-tests has it: 34 pairs for half a standard deviation."""
-    found = plan_power(STATED, difference=1.0, questions=34)
+    found = plan_power(STATED, difference=10.0, questions=34)
 
     assert found.needed is not None
     assert found.needed.questions == 34
     assert found.shown is not None
-    assert found.shown.difference == pytest.approx(1.0, abs=0.01)
+    assert found.shown.difference == pytest.approx(10.0, abs=0.1)
 
 
 def test_half_the_difference_takes_four_times_the_questions() -> None:
     needed = {each.difference: each.questions for each in plan_power(STATED).differences}
 
-    assert needed[0.1] == pytest.approx(4 * needed[0.2], rel=0.01)
+    assert needed[1.0] == pytest.approx(4 * needed[2.0], rel=0.02)
 
 
 def test_the_spread_is_that_of_the_differences_between_two_runs(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_the_spread_is_that_of_the_differences_between_two_runs(tmp_path: Path) 
     ground = measure_pilot([first, second], ["a", "b"])
 
     assert ground.spread.correlation == 1.0
-    assert ground.spread.deviation == pytest.approx(math.sqrt(4 / 3))
+    assert ground.spread.deviation == pytest.approx(OF_100 * math.sqrt(4 / 3))
     assert ground.asks == 2.0
     assert ground.question_deviation == pytest.approx(ground.spread.deviation)
     assert ground.source == "b against a, 8 trials of 4 questions"
@@ -72,7 +73,7 @@ def test_one_run_is_taken_for_two_that_have_nothing_in_common(tmp_path: Path) ->
     """The variance of a difference of unrelated marks is the sum of both."""
     alone = measure_pilot([table(tmp_path, (0, 0), (2, 2), (4, 4))], ["a"])
 
-    assert alone.spread.deviation == pytest.approx(math.sqrt(2 * 4))
+    assert alone.spread.deviation == pytest.approx(OF_100 * math.sqrt(2 * 4))
 
 
 def test_a_pilot_shows_beforehand_what_its_comparison_shows_afterwards(tmp_path: Path) -> None:
@@ -87,16 +88,17 @@ def test_a_pilot_shows_beforehand_what_its_comparison_shows_afterwards(tmp_path:
 
     shown = plan_power(ground, questions=7).shown
     assert shown is not None
-    assert shown.difference == pytest.approx(found.detectable)
+    assert found.detectable is not None
+    assert shown.difference == pytest.approx(OF_100 * found.detectable)
 
 
 def test_asks_that_are_not_alike_help_and_those_that_are_do_not() -> None:
     def needed(correlation: float) -> int:
-        found = plan_power(state_basis(2.0, correlation, 4.0), difference=0.5)
+        found = plan_power(state_basis(20.0, correlation, 4.0), difference=5.0)
         assert found.needed is not None
         return found.needed.questions
 
-    alone = plan_power(STATED, difference=0.5).needed
+    alone = plan_power(STATED, difference=5.0).needed
     assert alone is not None
     assert needed(1.0) == alone.questions
     assert needed(0.0) == pytest.approx(alone.questions / 4, abs=2)
@@ -115,7 +117,7 @@ def test_below_six_questions_no_difference_can_be_shown() -> None:
 
 
 def test_a_difference_beyond_the_marks_is_not_shown() -> None:
-    wild = state_basis(6.0, None, None)
+    wild = state_basis(100.0, None, None)
 
     assert plan_power(wild, questions=8).shown is not None
     assert "no difference that is possible by 8 different questions" in render_power(
@@ -130,9 +132,9 @@ def test_a_pilot_without_a_difference_says_nothing(tmp_path: Path) -> None:
         measure_pilot([same, same], ["a", "b"])
 
 
-@pytest.mark.parametrize("difference", [0.0, -1.0, 6.5])
+@pytest.mark.parametrize("difference", [0.0, -1.0, 100.5])
 def test_no_such_difference(difference: float) -> None:
-    with pytest.raises(UsageError, match="is not a difference between marks of 6"):
+    with pytest.raises(UsageError, match="is not a difference in points of 100"):
         plan_power(STATED, difference=difference)
 
 

@@ -103,7 +103,7 @@ def power_command(
     alpha: float,
     as_json: bool,
 ) -> None:
-    """Compute how many questions a difference between two systems takes, in points of 6.
+    """Compute how many questions a difference between two systems takes, in points of 100.
 
     Both systems get the same questions, so the variance of their difference from question to
     question counts: two pilot runs estimate it best.

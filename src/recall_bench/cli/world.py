@@ -16,7 +16,7 @@ from recall_bench.core.plan import FULL, NAMED_RANGES
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.settings import Settings
-from recall_bench.datasets.dataset_statistics import CATEGORY, NOTHING, format_count
+from recall_bench.datasets.dataset_statistics import CATEGORY, format_count
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.generate.worlds import WorldReport
 
@@ -306,9 +306,11 @@ def render_scores(scores: Sequence[BaselineScore]) -> str:
     last = list(scores[0].checkpoints)[-1]
     return "\n".join(
         [
-            *_render_table(f"mean of 6 at {last}", scores, [score.categories for score in scores]),
+            *_render_table(
+                f"score of 100 at {last}", scores, [score.categories for score in scores]
+            ),
             "",
-            *_render_table("mean of 6 overall", scores, [score.checkpoints for score in scores]),
+            *_render_table("score of 100 overall", scores, [score.checkpoints for score in scores]),
         ]
     )
 
@@ -317,11 +319,9 @@ def _render_table(
     title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
 ) -> list[str]:
     from recall_bench.core.tables import Column, Table, render_text
+    from recall_bench.reporting.formats import format_score
 
     heads = (Column(score.system, _CELL_WIDTH) for score in scores)
-    rows = [
-        (row, *(NOTHING if column[row] is None else f"{column[row]:.2f}" for column in columns))
-        for row in columns[0]
-    ]
+    rows = [(row, *(format_score(column[row]) for column in columns)) for row in columns[0]]
     first = Column(title, CATEGORY - 1, is_text=True)
     return render_text(Table([first, *heads], rows, gap=""))

@@ -14,7 +14,7 @@ from recall_bench.core.words import estimate_tokens
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
-from recall_bench.reporting.formats import format_card, format_delta
+from recall_bench.reporting.formats import OF_100, format_card, format_delta, format_score
 from recall_bench.runs.estimates import POINTS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
@@ -226,7 +226,7 @@ def _compute_mean(values: Sequence[float]) -> float | None:
 
 HEADS = (
     "variant",
-    "mean of 6",
+    "score of 100",
     "difference",
     "95 % interval",
     "",
@@ -243,9 +243,11 @@ def format_cells(row: AblationRow) -> tuple[str, ...]:
     interval = None if difference is None else difference.interval
     return (
         row.variant + (" !" if row.caveat else ""),
-        _NOTHING if row.mean is None else f"{row.mean:.2f}",
-        _NOTHING if difference is None else format_delta(difference.mean),
-        _NOTHING if interval is None else f"{interval[0]:+.2f} to {interval[1]:+.2f}",
+        format_score(row.mean, 1),
+        _NOTHING if difference is None else format_delta(difference.mean * OF_100, 1),
+        _NOTHING
+        if interval is None
+        else f"{interval[0] * OF_100:+.1f} to {interval[1] * OF_100:+.1f}",
         describe_change(row),
         _NOTHING if row.hit_share is None else f"{row.hit_share:.1%}",
         _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",

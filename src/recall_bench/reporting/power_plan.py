@@ -1,7 +1,10 @@
-"""How many questions it takes to detect a difference, from a pilot or from stated numbers."""
+"""How many questions it takes to detect a difference, from a pilot or from stated numbers.
+
+Differences and their spread are in points of 100.
+"""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from recall_bench.core.errors import UsageError
@@ -9,7 +12,6 @@ from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.tables import Column, Table, render_text
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import ResampledUnit, TrialGroups, group_trials
 from recall_bench.metrics.power import (
     ALPHA,
@@ -21,12 +23,16 @@ from recall_bench.metrics.power import (
     find_sample_size,
     measure_spread,
 )
+from recall_bench.reporting.formats import OF_100
 from recall_bench.reporting.run_pairs import pair_trials
 from recall_bench.runs.trials import TrialTable
 
-LISTED_DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)
+LISTED_DIFFERENCES = (1.0, 2.0, 3.0, 5.0, 10.0)
 LISTED_SIZES = (20, 50, 100, 200, 500, 1000)
 """The rows of the tables."""
+
+_HIGHEST = 100
+"""The largest difference in points."""
 
 
 class PowerBasis(ComputedRecord, frozen=True, kw_only=True):
@@ -90,7 +96,8 @@ def measure_pilot(
     """
     templates = tables[0].templates
     if len(tables) == 1:
-        values, factor = tables[0].points, math.sqrt(2)
+        values: Mapping[Trial, float] = tables[0].points
+        factor = math.sqrt(2)
         source = f"{names[0]} alone, {_describe_counts(values)}; a second run would ask for fewer"
     elif len(tables) == 2:
         values, factor = _pair_differences(*tables), 1.0
@@ -98,7 +105,7 @@ def measure_pilot(
     else:
         raise UsageError(f"--runs: a pilot is one run or two; {len(tables)} were named")
     groups = group_trials([t.item for t in values], [t.scenario for t in values], templates)
-    found = list(values.values())
+    found = [value * OF_100 for value in values.values()]
     spread = measure_spread(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
     known = _measure_error(found, groups)
     if spread is None or known is None or known[0] == 0:
@@ -137,9 +144,9 @@ def plan_power(
     power: float = POWER,
 ) -> PowerReport:
     """Plan for a difference, for a number of questions, or for both."""
-    if difference is not None and not 0 < difference <= FULL_MARKS:
+    if difference is not None and not 0 < difference <= _HIGHEST:
         raise UsageError(
-            f"--difference: {difference:g} is not a difference between marks of {FULL_MARKS}; "
+            f"--difference: {difference:g} is not a difference in points of {_HIGHEST}; "
             "name one above 0"
         )
     # The deviation of a question includes its asks already.
@@ -157,7 +164,7 @@ def plan_power(
         error = ground.question_deviation / math.sqrt(count)
         smallest = find_detectable(error, count, alpha=alpha, power=power)
         return DetectableDifference(
-            questions=count, difference=smallest if smallest <= FULL_MARKS else None
+            questions=count, difference=smallest if smallest <= _HIGHEST else None
         )
 
     return PowerReport(
@@ -202,7 +209,7 @@ def _render_facts(found: PowerReport) -> Iterator[str]:
     ground = found.ground
     if found.needed is not None:
         needed = f"{found.needed.questions:,} different questions"
-        wanted = f"to see a difference of {found.needed.difference:g} in points of {FULL_MARKS}"
+        wanted = f"to see a difference of {found.needed.difference:g} in points of {_HIGHEST}"
         yield from format_fact("Needed", f"{needed}, {wanted}")
     if found.shown is not None:
         yield from format_fact("Shown", _describe_detectable(found.shown, found.alpha))
@@ -215,7 +222,7 @@ def _render_facts(found: PowerReport) -> Iterator[str]:
 
 
 def _describe_spread(ground: PowerBasis) -> str:
-    words = f"by {ground.spread.deviation:.2f} points from trial to trial (sd)"
+    words = f"by {ground.spread.deviation:.1f} points from trial to trial (sd)"
     if ground.asks == 1:
         return words
     return f"{words}; differences on one question correlate by {ground.spread.correlation:.2f}"
@@ -228,16 +235,16 @@ def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
     if shown.difference is None:
         return f"no difference that is possible by {shown.questions:,} different questions"
     return (
-        f"a difference of {shown.difference:.2f} in points of {FULL_MARKS}, or more, by "
+        f"a difference of {shown.difference:.1f} in points of {_HIGHEST}, or more, by "
         f"{shown.questions:,} different questions"
     )
 
 
 def _render_tables(found: PowerReport) -> Iterator[str]:
     """Both tables side by side."""
-    needed = [(f"{each.difference:.2f}", f"{each.questions:,}") for each in found.differences]
+    needed = [(f"{each.difference:.0f}", f"{each.questions:,}") for each in found.differences]
     shown = [
-        (f"{each.questions:,}", NO_DATA if each.difference is None else f"{each.difference:.2f}")
+        (f"{each.questions:,}", NO_DATA if each.difference is None else f"{each.difference:.1f}")
         for each in found.sizes
     ]
     left = Table((Column("difference", 10), Column("takes questions", 19)), needed, gap="")

@@ -12,7 +12,7 @@ from recall_bench.core.diagnosis import DoctorFinding, SystemHealth
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import Episode, Item, Scenario
-from recall_bench.core.verdict import Exhibit, Judge, Verdict
+from recall_bench.core.verdict import FULL_MARKS, Exhibit, Judge, Verdict
 from recall_bench.judging.judge_call import JudgeCall
 from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import read_passages
@@ -171,8 +171,13 @@ def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[Doctor
         yield make_finding(
             "empty-control",
             f"it invented {empty.invented} of {asked} answers about a story it was not fed; "
-            "its hallucination rate will say more about its words than about its memory",
+            "its invention rate will say more about its words than about its memory",
         )
+
+
+def _format_score(marks: float) -> str:
+    """Mean marks in points of 100."""
+    return f"{100 * marks / FULL_MARKS:.0f}"
 
 
 def check_controls(
@@ -183,14 +188,14 @@ def check_controls(
     if fed.mean <= controls[floor].mean:
         yield make_finding(
             "random-control",
-            f"it scores {fed.mean:.2f} of 6 where the control {floor!r} scores "
-            f"{controls[floor].mean:.2f}: what it was fed does not help it",
+            f"it scores {_format_score(fed.mean)} of 100 where the control {floor!r} scores "
+            f"{_format_score(controls[floor].mean)}: what it was fed does not help it",
         )
     if fed.mean > controls["oracle"].mean:
         yield make_finding(
             "oracle-control",
-            f"it scores {fed.mean:.2f} of 6 where the oracle, which has the evidence, "
-            f"scores {controls['oracle'].mean:.2f}; it must know the references",
+            f"it scores {_format_score(fed.mean)} of 100 where the oracle, which has the evidence, "
+            f"scores {_format_score(controls['oracle'].mean)}; it must know the references",
             is_invalid=True,
         )
     if fed.faults:
