@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from recall_bench.core.value_patterns import (
@@ -302,17 +303,14 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     A duration in falling units, as in "3 weeks and 1 day", is one value.
     """
     held: tuple[ValueAtom, int, int] | None = None
-    for match in _find_matches(text):
-        atom, start = _parse_match(match), match.start()
-        if atom.kind == QUANTITY:
-            atom, start = _apply_sign(atom, text, start, match.end())
+    for atom, start, end in _find_atoms(text):
         if held is not None:
             whole = _join_durations(held[0], atom) if atom.measure and held[0].measure else None
             if whole is not None and _JOINT.fullmatch(text, held[2], start):
-                held = (whole, held[1], match.end())
+                held = (whole, held[1], end)
                 continue
             yield held
-        held = (atom, start, match.end())
+        held = (atom, start, end)
     if held is not None:
         yield held
 
@@ -328,23 +326,69 @@ _VALUE_STARTS = frozenset(
 """The words that a value may start with, other than those with a digit in them."""
 _INNER = frozenset(".+-@")
 """What joins the words of an identifier or an address."""
+_BLANKS = frozenset(("", " ", "\n"))
 
 
-def _find_matches(text: str) -> Iterator[re.Match[str]]:
-    """The matches of the values' pattern: only where one can start, which is most of the speed."""
+_PLAIN_END = re.compile(r'$|[,;:!?)\]"](?!\d)|\.(?=$|\s\D)| ([A-Za-z]+)(?!\w)')
+"""What may follow a number that is nothing but its figures."""
+_CONTINUATIONS = frozenset(
+    """
+    thousand million billion mm mn bn k m b and a an am p pm o in at of cubic swiss basis percentage
+    per percent pct bp times usd eur gbp chf x st nd rd th kg mg ml km cm mm ms mb gb tb h hrs s g l
+    degree degrees feet inches min mins sec secs hr wk wks yr yrs kilo kilos
+    """.split()
+) | frozenset(
+    form
+    for word in (
+        *(name.partition(" ")[0] for name in (*_UNITS, *_MEASURES)),
+        *(month for month in (*MONTHS, *(month[:3] for month in MONTHS), "Sept")),
+        *"gallon pint mile inch ounce yard acre hectare".split(),
+    )
+    for form in (word.lower(), f"{word.lower()}s")
+)
+"""The words after a number that may belong to it."""
+
+
+def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
+    """The values, each unit by itself; looked for only where one can start."""
     end = 0
     for token in _TOKEN.finditer(text):
         start, word = token.start(), token[0]
-        if start < end or (
-            word.isalpha()
-            and word.lower() not in _VALUE_STARTS
-            and text[token.end() : token.end() + 1] not in _INNER
-        ):
+        if start < end:
+            continue
+        past = token.end()
+        if word.isalpha():
+            if word.lower() not in _VALUE_STARTS and (
+                text[past : past + 1] not in _INNER or text[past + 1 : past + 2] in _BLANKS
+            ):
+                continue
+        elif word.isdecimal() and _is_plain(text, word, start, past):
+            end = past
+            atom = _make_plain(word)
+            yield (*_apply_sign(atom, text, start, past), past) if atom.kind == QUANTITY else (
+                atom, start, past,
+            )  # fmt: skip
             continue
         match = _VALUES.match(text, start)
         if match is not None:
             end = match.end()
-            yield match
+            atom = _parse_match(match)
+            if atom.kind == QUANTITY:
+                atom, start = _apply_sign(atom, text, start, end)
+            yield atom, start, end
+
+
+def _is_plain(text: str, digits: str, start: int, end: int) -> bool:
+    """Whether figures are a number by themselves: most are, and the pattern is slow."""
+    if digits[0] == "0" or (start and text[start - 1] == "."):
+        return False
+    match = _PLAIN_END.match(text, end)
+    return match is not None and (match[1] is None or match[1].lower() not in _CONTINUATIONS)
+
+
+@lru_cache(maxsize=4096)
+def _make_plain(digits: str) -> ValueAtom:
+    return _make_number(digits, None, None, None)
 
 
 _SIGN = re.compile(r"(?:(?<![\w.)\]%-])-|\b(?:minus|negative)\s)$", re.IGNORECASE)

@@ -8,10 +8,10 @@ answer; a token that few of its sentences hold says more than one that many hold
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import log
 
 from recall_bench.core.scenario import Item, Scenario
@@ -26,38 +26,50 @@ _PART = re.compile(r"[:;]\s")
 _NO_SESSION = ""
 
 
-class _FirstMentions:
-    """The first day of every value and word of one session; read when they are asked for."""
+class _FirstDays:
+    """The first day of every key that dated lines hold; a day is read when it is asked about."""
 
-    def __init__(self) -> None:
-        self._lines: list[tuple[str, int]] = []
+    def __init__(
+        self, lines: list[tuple[int, str]], read: Callable[[str], Iterable[Hashable]]
+    ) -> None:
+        self._lines = lines
+        self._read = read
+        self._next = 0
+        self._firsts: dict[Hashable, int] = {}
+
+    def is_known(self, key: Hashable, days: int) -> bool:
+        """Whether a line of the first `days` days holds the key."""
+        lines, firsts = self._lines, self._firsts
+        while self._next < len(lines) and lines[self._next][0] <= days:
+            day, line = lines[self._next]
+            for each in self._read(line):
+                firsts.setdefault(each, day)
+            self._next += 1
+        return firsts.get(key, days + 1) <= days
+
+
+class _Mentions:
+    """What one session mentions, and from which day on; its lines come in the order of days."""
+
+    def __init__(self, stems: Stems) -> None:
+        self._lines: list[tuple[int, str]] = []
+        self._words = _FirstDays(self._lines, _read_words)
+        self._stems = _FirstDays(self._lines, lambda line: stems.stem(_read_words(line)))
+        self._values = _FirstDays(self._lines, _read_values)
 
     def add_line(self, line: str, day: int) -> None:
-        """Add a line of a day; days come in order."""
-        self._lines.append((line, day))
+        """Add a line of a day."""
+        self._lines.append((day, line))
 
-    @cached_property
-    def words(self) -> dict[str, int]:
-        """The first day of every word."""
-        firsts: dict[str, int] = {}
-        for line, day in self._lines:
-            for word in split_words(normalise(line)):
-                firsts.setdefault(word, day)
-        return firsts
+    def is_word_known(self, word: str, days: int) -> bool:
+        """Whether the lower-case word occurs by then."""
+        return self._words.is_known(word, days)
 
-    @cached_property
-    def values(self) -> dict[tuple[str, str], int]:
-        """The first day of every value, by its kind and its spellings."""
-        firsts: dict[tuple[str, str], int] = {}
-        for line, day in self._lines:
-            for atom in find_values(normalise(line)):
-                firsts.setdefault((atom.kind, atom.value), day)
-                firsts.setdefault((f"core {atom.kind}", atom.core), day)
-                if atom.measure:
-                    firsts.setdefault((atom.kind, atom.measure), day)
-        return firsts
+    def is_stem_known(self, stem: str, days: int) -> bool:
+        """Whether a word with the stem occurs by then."""
+        return self._stems.is_known(stem, days)
 
-    def is_known(self, atom: ValueAtom, days: int) -> bool:
+    def is_value_known(self, atom: ValueAtom, days: int) -> bool:
         """Whether the value, or a compatible spelling, occurs by then."""
         if self._is_stated(atom, days):
             return True
@@ -65,9 +77,28 @@ class _FirstMentions:
 
     def _is_stated(self, atom: ValueAtom, days: int) -> bool:
         if atom.is_bare:
-            return self.values.get((f"core {atom.kind}", atom.core), days + 1) <= days
+            return self._values.is_known((f"core {atom.kind}", atom.core), days)
         spellings = (atom.value, atom.core, atom.measure)
-        return any(self.values.get((atom.kind, each), days + 1) <= days for each in spellings)
+        return any(self._values.is_known((atom.kind, each), days) for each in spellings)
+
+
+def _read_words(line: str) -> list[str]:
+    return split_words(normalise(line))
+
+
+def _read_values(line: str) -> Iterator[tuple[str, str]]:
+    """The values of a line, by their kinds and their spellings."""
+    for atom in find_values(normalise(line)):
+        yield atom.kind, atom.value
+        yield f"core {atom.kind}", atom.core
+        if atom.measure:
+            yield atom.kind, atom.measure
+
+
+def _read_sentences(line: str) -> Iterator[str]:
+    """A line, its sentences and their parts, levelled."""
+    text = normalise(line)
+    return map(level_text, (text, *split_sentences(text), *_split_parts(text)))
 
 
 class HistoryIndex:
@@ -76,8 +107,9 @@ class HistoryIndex:
     def __init__(self, scenario: Scenario) -> None:
         self._days = [episode.day for episode in scenario.episodes]
         self._dates = [episode.at.date() for episode in scenario.episodes]
-        self._sessions: dict[str, _FirstMentions] = {}
-        self._retold = _FirstMentions()
+        self._stems = Stems(load_lexicon().forms)
+        self._sessions: dict[str, _Mentions] = {}
+        self._retold = _Mentions(self._stems)
         self._first_lines: dict[str, int] = {}
         self._texts = {
             f"{episode.at:%Y-%m-%d}": (episode.day, episode.text)
@@ -90,12 +122,15 @@ class HistoryIndex:
                 if (session, line) not in seen:
                     seen.add((session, line))
                     self._first_lines.setdefault(line, episode.day)
-                    self._sessions.setdefault(session, _FirstMentions()).add_line(line, episode.day)
-        for episode in scenario.retold or ():
+                    if session not in self._sessions:
+                        self._sessions[session] = _Mentions(self._stems)
+                    self._sessions[session].add_line(line, episode.day)
+        for episode in sorted(scenario.retold or (), key=lambda episode: episode.day):
             for _, line in _split_lines(episode.text):
                 self._first_lines[line] = min(episode.day, self._first_lines.get(line, episode.day))
                 self._retold.add_line(line, episode.day)
-        self._stems = Stems(load_lexicon().forms)
+        dated = sorted((day, line) for line, day in self._first_lines.items())
+        self._sentences = _FirstDays(dated, _read_sentences)
 
     def _split_sessions(self, date: str) -> dict[str, str]:
         """The normalised text of each session of one day."""
@@ -122,7 +157,7 @@ class HistoryIndex:
         return frozenset(found)
 
     @property
-    def _all(self) -> tuple[_FirstMentions, ...]:
+    def _all(self) -> tuple[_Mentions, ...]:
         return (*self._sessions.values(), self._retold)
 
     def is_recitation(self, text: str) -> bool:
@@ -143,56 +178,40 @@ class HistoryIndex:
         """Whether the value occurs in the first `days` days, or is the date of one of them."""
         if self._is_story_date(atom, days):
             return True
-        return any(firsts.is_known(atom, days) for firsts in self._all)
+        return any(mentions.is_value_known(atom, days) for mentions in self._all)
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs in the first `days` days."""
-        return any(firsts.words.get(word, days + 1) <= days for firsts in self._all)
+        return any(mentions.is_word_known(word, days) for mentions in self._all)
 
     def is_stem_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs by then in any inflection."""
         if self.is_word_known(word, days):
             return True
         stem = next(iter(self._stems.stem([word])), word)
-        return self._first_stems.get(stem, days + 1) <= days
-
-    @cached_property
-    def _first_stems(self) -> dict[str, int]:
-        firsts: dict[str, int] = {}
-        for mentions in self._all:
-            for word, day in mentions.words.items():
-                stem = next(iter(self._stems.stem([word])), word)
-                firsts[stem] = min(day, firsts.get(stem, day))
-        return firsts
+        return any(mentions.is_stem_known(stem, days) for mentions in self._all)
 
     def is_sentence_known(self, sentence: str, days: int) -> bool:
         """Whether a sentence, or each part of it, occurs in the first `days` days."""
-        firsts = self._first_sentences
-        if firsts.get(level_text(sentence), days + 1) <= days:
-            return True
-        return all(
-            firsts.get(level_text(part), days + 1) <= days for part in _split_parts(sentence)
+        is_known = self._sentences.is_known
+        return is_known(level_text(sentence), days) or all(
+            is_known(level_text(part), days) for part in _split_parts(sentence)
         )
-
-    @cached_property
-    def _first_sentences(self) -> dict[str, int]:
-        firsts: dict[str, int] = {}
-        for line, day in sorted(self._first_lines.items(), key=lambda first: first[1]):
-            text = normalise(line)
-            for part in (text, *split_sentences(text), *_split_parts(text)):
-                firsts.setdefault(level_text(part), day)
-        return firsts
 
     def find_value_sessions(self, atom: ValueAtom, days: int) -> set[str]:
         """The sessions that had mentioned the value by then; text outside any session is `''`."""
-        return {name for name, firsts in self._sessions.items() if firsts.is_known(atom, days)}
+        return {
+            name
+            for name, mentions in self._sessions.items()
+            if mentions.is_value_known(atom, days)
+        }
 
     def find_word_sessions(self, word: str, days: int) -> set[str]:
         """The sessions that had used the word by then."""
         return {
             name
-            for name, firsts in self._sessions.items()
-            if firsts.words.get(word, days + 1) <= days
+            for name, mentions in self._sessions.items()
+            if mentions.is_word_known(word, days)
         }
 
     def _is_story_date(self, atom: ValueAtom, days: int) -> bool:
