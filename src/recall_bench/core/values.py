@@ -315,7 +315,7 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
         yield held
 
 
-_TOKEN = re.compile(r"[$€£@#]|\w+")
+_TOKEN = re.compile(r"[$€£@#]|\w+ ?")
 _VALUE_STARTS = frozenset(
     (
         *_SPELLED_ONES, *_TEN_WORDS, *_GROUP_WORDS, *"a an half quarter noon midnight".split(),
@@ -353,10 +353,12 @@ def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     """The values, each unit by itself; looked for only where one can start."""
     end = 0
     for token in _TOKEN.finditer(text):
-        start, word = token.start(), token[0]
+        if _is_word(token[0]):
+            continue
+        start, word = token.start(), token[0].rstrip()
         if start < end:
             continue
-        past = token.end()
+        past = start + len(word)
         if word.isalpha():
             if word.lower() not in _VALUE_STARTS and (
                 text[past : past + 1] not in _INNER or text[past + 1 : past + 2] in _BLANKS
@@ -365,9 +367,9 @@ def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
         elif word.isdecimal() and _is_plain(text, word, start, past):
             end = past
             atom = _make_plain(word)
-            yield (*_apply_sign(atom, text, start, past), past) if atom.kind == QUANTITY else (
-                atom, start, past,
-            )  # fmt: skip
+            if atom.kind == QUANTITY:
+                atom, start = _apply_sign(atom, text, start, past)
+            yield atom, start, past
             continue
         match = _VALUES.match(text, start)
         if match is not None:
@@ -376,6 +378,13 @@ def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
             if atom.kind == QUANTITY:
                 atom, start = _apply_sign(atom, text, start, end)
             yield atom, start, end
+
+
+@lru_cache(maxsize=32768)
+def _is_word(token: str) -> bool:
+    """Whether it is a word that no value starts with, and a blank."""
+    word = token.removesuffix(" ")
+    return word != token and word.isalpha() and word.lower() not in _VALUE_STARTS
 
 
 def _is_plain(text: str, digits: str, start: int, end: int) -> bool:

@@ -342,11 +342,12 @@ class ExactTruth:
             return wrong
         if is_range_reversed(parts, reference, account.text, reader):
             return "the range reversed"
-        given = [find_roles(text, parts, reader) for text in account.sentences]
-        if self.roles is not None and self.roles in given:
-            return None
-        if self.roles is not None and self.roles[::-1] in given:
-            return "roles reversed"
+        if self.roles is not None:
+            given = [find_roles(text, parts, reader) for text in account.sentences]
+            if self.roles in given:
+                return None
+            if self.roles[::-1] in given:
+                return "roles reversed"
         return find_opposite(reference, question, account.text, reader) or find_opposite_time(
             question, parts, account, reader
         )

@@ -201,17 +201,13 @@ class HistoryIndex:
     def find_value_sessions(self, atom: ValueAtom, days: int) -> set[str]:
         """The sessions that had mentioned the value by then; text outside any session is `''`."""
         return {
-            name
-            for name, mentions in self._sessions.items()
-            if mentions.is_value_known(atom, days)
+            name for name, mentions in self._sessions.items() if mentions.is_value_known(atom, days)
         }
 
     def find_word_sessions(self, word: str, days: int) -> set[str]:
         """The sessions that had used the word by then."""
         return {
-            name
-            for name, mentions in self._sessions.items()
-            if mentions.is_word_known(word, days)
+            name for name, mentions in self._sessions.items() if mentions.is_word_known(word, days)
         }
 
     def _is_story_date(self, atom: ValueAtom, days: int) -> bool:

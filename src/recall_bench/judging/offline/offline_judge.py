@@ -9,7 +9,7 @@ The answer cannot influence its grade by talking about it: that text is not read
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.relative_dates import expand_relative_dates
@@ -110,6 +110,9 @@ LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
 FULL_RECALL = 0.95
 """From this share on, an answer states all of the reference."""
 
+GRADE_CACHE = 4096
+"""Grades kept in memory."""
+
 VERSION = "4"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
@@ -130,6 +133,8 @@ class OfflineJudge:
         self._studied: dict[str, Scenario] = {}
         self._histories: dict[str, HistoryIndex] = {}
         self._cases: dict[tuple[str, str], GradingCase] = {}
+        # Many answers are the same at the next checkpoint, and their grade does not depend on it.
+        self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
 
     @cached_property
     def card(self) -> JudgeCard:
@@ -149,6 +154,7 @@ class OfflineJudge:
             return
         self._studied[scenario.id] = scenario
         self._cases = {key: case for key, case in self._cases.items() if key[0] != scenario.id}
+        self._grade.cache_clear()
         self._histories[scenario.id] = HistoryIndex(scenario)
         self._surveyor.study(scenario)
 
@@ -210,22 +216,33 @@ class OfflineJudge:
         ):
             return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
         text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
-        as_given = account = self._reader.read_answer(remove_echo(text, case.item.text))
+        as_given = self._reader.read_answer(remove_echo(text, case.item.text))
         if case.wants_a_date:
-            expanded = expand_relative_dates(text, exhibit.asked_at.date())
-            account = self._reader.read_answer(remove_echo(expanded, case.item.text))
-        reading = read_answer(case, account)
-        if reading.stance is Stance.SILENT:
+            text = expand_relative_dates(text, exhibit.asked_at.date())
+        graded = self._grade((exhibit.scenario, case.item.id), text)
+        if graded is None:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
+        account, reading, grade = graded
         return _RuleReading(
             case=case,
             account=account,
             reading=reading,
-            grade=grade_answer(case, account, reading),
+            grade=grade,
             grounds=find_extra_claims(case, as_given, history, exhibit.days),
             history=history,
             days=exhibit.days,
         )
+
+    def _grade_text(
+        self, key: tuple[str, str], text: str
+    ) -> tuple[AnswerContents, StanceReading, RuleGrade] | None:
+        """What a text says, and its grade as an answer to a case; None if it says nothing."""
+        case = self._cases[key]
+        account = self._reader.read_answer(remove_echo(text, case.item.text))
+        reading = read_answer(case, account)
+        if reading.stance is Stance.SILENT:
+            return None
+        return account, reading, grade_answer(case, account, reading)
 
     def _extract_features(self, exhibit: Exhibit, read: "_RuleReading") -> dict[str, float]:
         return self._surveyor.extract(exhibit, read.case, read.account, read.reading, read.grade)
@@ -234,6 +251,8 @@ class OfflineJudge:
         key = (exhibit.scenario, exhibit.item.id)
         found = self._cases.get(key)
         if found is None or found.item != exhibit.item:
+            if found is not None:
+                self._grade.cache_clear()
             found = self._cases[key] = prepare_case(exhibit.item, self._reader)
         return found
 
