@@ -31,9 +31,12 @@ def digest_history(leaves: Iterable[DayDigest]) -> str:
 def digest_questions(items: Sequence[Item]) -> str:
     """Digest the questions with their truth.
 
-    Templates are left out: they change no question, only the width of intervals.
+    Templates and kinds are left out: they change no question, only intervals and tables.
     """
-    asked = tuple(item.replace(template=None) if item.template else item for item in items)
+    asked = tuple(
+        item.replace(template=None, kind=None) if item.template or item.kind else item
+        for item in items
+    )
     return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
 
 

@@ -172,6 +172,9 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     template: str | None = None
     """The template it was written from; None if it shares none with another question. Statistics
     count questions of one template as one cluster. It is no part of the questions' digest."""
+    kind: str | None = None
+    """The kind of memory work it asks for, beside its category: `two-hop`, `current-value`. It is
+    no part of the questions' digest."""
 
     def is_open(self, days: int) -> bool:
         """Whether the history up to story day `days` supports the reference answer."""

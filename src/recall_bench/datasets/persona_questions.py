@@ -46,10 +46,11 @@ _KEYS = frozenset(
         "evidence",
         "template",
         "derive",
+        "kind",
     }
 )
-_IGNORED = frozenset({"temporal_scope", "changes_on", "kind"})
-"""Keys that runs do not read: one of the public format, and those of the verification."""
+_IGNORED = frozenset({"temporal_scope", "changes_on"})
+"""Keys that runs do not read: one of the public format, and one of the verification."""
 
 _SLIP = 0.8
 """The similarity from which an unknown key counts as a misspelt one."""
@@ -109,6 +110,7 @@ def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
         session=fields.read_optional_text("query_session"),
         template=fields.read_optional_text("template")
         or infer_template(fields.get("category"), fields.get("derive")),
+        kind=_parse_kind(fields),
     )
     _check_days(fields, relevant, days)
     if relevant and known_until is not None and known_until < item.known_from:
@@ -118,6 +120,12 @@ def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
             "irrelevant_after",
         )
     return item
+
+
+def _parse_kind(fields: Fields) -> str | None:
+    """The kind of memory work; simulated questions name a form of template there instead."""
+    kind = fields.read_optional_text("kind")
+    return None if kind is None or "/" in kind else kind
 
 
 def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:

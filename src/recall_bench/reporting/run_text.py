@@ -457,6 +457,8 @@ def _render_persona(
 ) -> Iterator[str]:
     yield from format_heading(f"{persona.id} · {persona.questions} questions", width=width)
     below = [("difficulty", _describe_difficulties(means, persona.id))]
+    if kinds := _describe_kinds(means, persona.id):
+        below.append(("kind", kinds))
     if persona.disclosures and len(summary.personas) > 1:
         below.append(("disclosure", _describe_disclosures(means, persona.id)))
     yield from _render_section(
@@ -567,6 +569,14 @@ def _describe_difficulties(means: "RunEstimates", persona: str) -> str:
         f"{name} {_format_mean(found[name].points if name in found else None)}"
         for name in list_names(found, DIFFICULTIES)
     )
+
+
+def _describe_kinds(means: "RunEstimates", persona: str) -> str:
+    """The score of each kind of memory work, the lowest first; empty if questions have none."""
+    found = means.estimate_by(lambda item: item.kind, persona)
+    scored = {name: each.points for name, each in found.items() if each.points is not None}
+    ordered = sorted(scored, key=lambda name: (scored[name].value, name))
+    return " · ".join(f"{name} {_format_mean(scored[name])}" for name in ordered)
 
 
 def _describe_disclosures(means: "RunEstimates", persona: str | None = None) -> str:

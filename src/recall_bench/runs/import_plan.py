@@ -126,6 +126,7 @@ def _build_item(name: str, qa: QuestionRow) -> Item:
     return Item(
         id=name,
         text=qa.question,
+        kind=qa.kind,
         truth=Truth(
             reference=reference,
             category=qa.category,

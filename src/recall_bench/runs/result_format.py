@@ -86,6 +86,8 @@ class QuestionRow(_PublicRow, frozen=True, kw_only=True, gc=False, omit_defaults
     """The reference, in logs and reconstructed results."""
     category: Name
     difficulty: str | None = None
+    kind: str | None = None
+    """The kind of memory work, where the dataset says."""
     relevant_days: tuple[Day, ...] | None = None
     requires_synthesis: bool | None = None
     irrelevant_after: int | None = None

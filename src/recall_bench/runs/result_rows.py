@@ -71,6 +71,7 @@ def make_result_question(item: Item) -> QuestionRow:
         answer=truth.reference,
         category=truth.category,
         difficulty=truth.difficulty,
+        kind=item.kind,
         relevant_days=tuple(dict.fromkeys(cited.day for cited in truth.evidence)),
         requires_synthesis=truth.requires_synthesis,
         irrelevant_after=item.known_until,

@@ -1,5 +1,6 @@
 """Written editions: their sources are checked, rendered for a seed, built, and verified."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import Problems, UsageError
+from recall_bench.core.fingerprint import digest_questions
 from recall_bench.datasets.persona import load_persona
 from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.verification.verifier import verify_world
@@ -15,6 +17,7 @@ from recall_bench.generate.worlds import build_world
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.sources import read_written
+from tests.commands import Invoke
 from tests.generate.written.small_edition import write_small_edition
 
 ARCS = "arcs-9d.yaml"
@@ -58,6 +61,22 @@ def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> 
     secret = next(item for item in scenario.items if item.session == "deck")
     assert secret.truth.withheld == ("£2,400", "£2400")
     assert secret.truth.forbidden_sessions == ("pay",)
+
+
+def test_a_run_tells_the_score_of_each_kind_of_memory_work(
+    built: Path, tmp_path: Path, invoke: Invoke
+) -> None:
+    shown = invoke(
+        *("run", "--data", built.parent, "--adapter", "oracle", "--into", tmp_path / "run"),
+        *("--ranges", "full", "--groups-enabled"),
+    )
+    assert shown.code == 0, shown.err
+    lines = (tmp_path / "run" / "questions.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert {"current-value", "value-as-of", "history"} <= {row["qa"]["kind"] for row in rows}
+    assert "current-value 100" in " ".join(shown.out.split())
+    plain = [item.replace(kind=None) for item in load_persona(built, arcs=ARCS).items]
+    assert digest_questions(plain) == digest_questions(load_persona(built, arcs=ARCS).items)
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_values(

@@ -45,6 +45,7 @@ class PageQuestions:
             "reference": [item.truth.reference for _, item in self.items],
             "category": [named[item.truth.category] for _, item in self.items],
             "difficulty": [item.truth.difficulty for _, item in self.items],
+            "kind": [item.kind for _, item in self.items],
             "block": blocks,
         }
 

@@ -122,6 +122,7 @@ const detail = (() => {
     const label = page.checkpoints[columns.checkpoint[row]][0];
     const facts = [page.personas[questions.persona[place]], spelled(page.categories[questions.category[place]])];
     if (questions.difficulty[place]) facts.push(questions.difficulty[place]);
+    if (questions.kind[place]) facts.push(questions.kind[place]);
     facts.push(questions.id[place], `at ${label}`);
     const known = about.until === undefined ? `known from day ${whole(about.from)}` : `known from day ${whole(about.from)} to ${whole(about.until)}`;
     const from = about.session ? `asked from ${about.session} · ` : "";
