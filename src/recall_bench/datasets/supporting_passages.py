@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import log
 
 import msgspec
@@ -82,13 +82,19 @@ def find_evidence_passages(
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _SentenceCandidate:
     passage: Passage
     sentence: Sentence
-    words: frozenset[str]
-    place: frozenset[str]
-    """Its own words and those of its headings."""
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return _collect_words(self.passage.text)
+
+    @cached_property
+    def place(self) -> frozenset[str]:
+        """Its own words and those of its headings."""
+        return self.words | _read_heading_words(self.sentence.session, self.sentence.heading)
 
 
 class _SentenceLibrary:
@@ -144,14 +150,10 @@ class _SentenceLibrary:
 
 
 def _make_candidate(sentence: Sentence, episode: Episode) -> _SentenceCandidate:
-    text = sentence.with_lead
-    words = _collect_words(text)
-    return _SentenceCandidate(
-        passage=Passage(text=text, day=episode.day, source=sentence.session or episode.id),
-        sentence=sentence,
-        words=words,
-        place=words | _read_heading_words(sentence.session, sentence.heading),
+    passage = Passage(
+        text=sentence.with_lead, day=episode.day, source=sentence.session or episode.id
     )
+    return _SentenceCandidate(passage, sentence)
 
 
 def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:

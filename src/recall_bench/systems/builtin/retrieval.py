@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from recall_bench.core.memory import Answer
@@ -169,7 +170,7 @@ class PassageSearch:
 
         if not index.vectors:
             return np.zeros(len(index), np.float32)
-        direction = embed([question.text])[0]
+        direction = _embed_question(question.text)
         return np.concatenate([compute_similarity(block, direction) for block in index.vectors])
 
     def _fuse(
@@ -182,6 +183,13 @@ class PassageSearch:
         if self.fusion == "rank":
             return fuse_by_rank(words, meaning)
         return fuse_by_weight(words, meaning, self.weight)
+
+
+@lru_cache(maxsize=4096)
+def _embed_question(text: str) -> NDArray[np.float32]:
+    """The vector of a question, which is asked at many checkpoints."""
+    vector: NDArray[np.float32] = embed([text])[0]
+    return vector
 
 
 def fuse_by_weight(
@@ -232,9 +240,12 @@ def score_dates(index: PassageIndex, question: Question) -> NDArray[np.float32]:
     """1 for each passage from a date the question names, 0 for the others."""
     import numpy as np
 
+    spans = find_date_spans(question.text, question.asked_at.date())
+    if not spans:
+        return np.zeros(len(index), np.float32)
     dates = index.list_dates()
     named = np.zeros(len(dates), bool)
-    for span in find_date_spans(question.text, question.asked_at.date()):
+    for span in spans:
         named |= (dates >= span.first.toordinal()) & (dates <= span.last.toordinal())
     return named.astype(np.float32)
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import lru_cache
 from itertools import permutations
 
 from recall_bench.core.text import STOPWORDS
@@ -194,7 +195,8 @@ def find_common(sentences: Ranked) -> tuple[str, list[ReadSentence]] | None:
     listed = list(sentences)
     for place, (one, score) in enumerate(listed):
         for other, other_score in listed[place + 1 :]:
-            if one.passage == other.passage:
+            most = score + other_score + 2.0 * len(one.text.split()) ** 0.5 + 2.0
+            if one.passage == other.passage or (best is not None and most <= best[0]):
                 continue
             shared = find_shared_phrase(one.text, other.text)
             if shared:
@@ -211,26 +213,40 @@ def find_common(sentences: Ranked) -> tuple[str, list[ReadSentence]] | None:
 
 def find_shared_phrase(one: str, other: str) -> str:
     """The longest run of words that both texts have: a name, or three words and more."""
-    words = one.split()
-    folded = [_fold(word) for word in words]
-    other_folded = [_fold(word) for word in other.split()]
+    words, folded = one.split(), _fold_words(one)
+    other_folded, places = _fold_words(other), _locate_words(other)
+    if all(word in STOPWORDS for word in places.keys() & set(folded)):
+        return ""
     best = ""
     for start, word in enumerate(folded):
-        for place, other_word in enumerate(other_folded):
-            is_inside = start and place and folded[start - 1] == other_folded[place - 1]
-            if word != other_word or is_inside:
+        for place in places.get(word, ()):
+            if start and place and folded[start - 1] == other_folded[place - 1]:
                 continue
             size = 1
             while (
                 folded[start + size : start + size + 1]
                 == other_folded[place + size : place + size + 1]
-                != []
+                != ()
             ):
                 size += 1
             phrase = _trim(words[start : start + size])
             if _is_telling(phrase) and len(phrase.split()) > len(best.split()):
                 best = phrase
     return best
+
+
+@lru_cache(maxsize=4096)
+def _fold_words(text: str) -> tuple[str, ...]:
+    return tuple(map(_fold, text.split()))
+
+
+@lru_cache(maxsize=4096)
+def _locate_words(text: str) -> dict[str, list[int]]:
+    """Where each word of a text stands."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(_fold_words(text)):
+        places.setdefault(word, []).append(place)
+    return places
 
 
 def _fold(word: str) -> str:

@@ -114,14 +114,15 @@ def is_superseded(text: str, start: int) -> bool:
     )
 
 
-def find_times(sentence: str) -> list[LocatedAmount]:
+@lru_cache(maxsize=20_000)
+def find_times(sentence: str) -> tuple[LocatedAmount, ...]:
     """The times of day in a sentence."""
     text = normalise(sentence)
-    return [
+    return tuple(
         LocatedAmount(atom, text[start:end], start)
         for atom, start, end in locate_values(text)
         if atom.kind == TIME
-    ]
+    )
 
 
 def find_names(sentence: str, known: frozenset[str] = frozenset()) -> list[str]:

@@ -7,9 +7,11 @@ before a colon is its speaker.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.sentences import split_sentences
@@ -38,13 +40,14 @@ def _load_stems() -> Stems:
     return Stems()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadSentence:
+class ReadSentence(Struct, frozen=True, eq=False, kw_only=True):
     """One sentence of a passage, verbatim, and where it stands."""
 
     text: str
     passage: int
     """The place of the passage among those that were given."""
+    source: str
+    """The whole passage, with what stands before it."""
     place: int = 0
     """Its place in the passage."""
     on: date | None = None
@@ -57,6 +60,10 @@ class ReadSentence:
     """Of the sentence and its speaker."""
     context: frozenset[str] = frozenset()
     """Of the whole passage, with its heading."""
+    folded: str = ""
+    """The sentence after its speaker, normalised, in lower case."""
+    folded_place: str = ""
+    """The same of its heading and session."""
 
     @property
     def quote(self) -> str:
@@ -75,11 +82,13 @@ def read_passages(passages: Sequence[Passage]) -> list[ReadSentence]:
     texts = dict.fromkeys(each.text.strip() for each in passages)
     found: list[ReadSentence] = []
     for number, text in enumerate(filter(None, texts)):
-        found += _read_passage(text, number)
+        found += (replace(each, passage=number) for each in _read_passage(text))
     return found
 
 
-def _read_passage(text: str, number: int) -> list[ReadSentence]:
+@lru_cache(maxsize=20_000)
+def _read_passage(text: str) -> tuple[ReadSentence, ...]:
+    """The sentences of one passage; the same one is found for many questions."""
     prefix = _PREFIX.match(text)
     on = parse_date(prefix) if prefix else None
     session = prefix["session"] if prefix and on else None
@@ -90,10 +99,12 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
         headings.append(lines.pop(0).strip("#* "))
     heading = " — ".join(headings)
     context = collect_stems(f"{session or ''} {body}")
-    return [
+    folded_place = normalise(f"{heading} {session or ''}").lower()
+    return tuple(
         ReadSentence(
             text=said,
-            passage=number,
+            passage=0,
+            source=text,
             place=place,
             on=on,
             origin=_cite(prefix[0], on, session) if prefix and on else "",
@@ -102,9 +113,11 @@ def _read_passage(text: str, number: int) -> list[ReadSentence]:
             heading=heading,
             stems=collect_stems(f"{speaker} {said}"),
             context=context,
+            folded=normalise(f"{speaker}: {said}" if speaker else said).lower(),
+            folded_place=folded_place,
         )
         for place, (speaker, said) in enumerate(_split_turns(lines))
-    ]
+    )
 
 
 def _cite(prefix: str, on: date, session: str | None) -> str:

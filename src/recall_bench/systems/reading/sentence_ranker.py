@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from recall_bench.core.text import STOPWORDS, normalise, split_words
@@ -45,14 +46,23 @@ _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|your|you're|you've|yours|yourself|u)\b", re.IGNORECASE)
 
 
+REMEMBERED = 20_000
+"""The number of measured passages, and of vectors, that are kept."""
+
+
 class SentenceRanker:
-    """Scores sentences; the vectors of their words are computed once each."""
+    """Scores sentences.
+
+    A passage is measured once for a question, which is asked at many checkpoints; the vectors of
+    its words are computed once for all.
+    """
 
     def __init__(self) -> None:
         self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._measured: dict[tuple[AskedQuestion, str], NDArray[np.float32]] = {}
 
     def score(self, asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> NDArray[np.float32]:
-        """A score for each sentence; higher is better."""
+        """A score for each sentence of whole passages; higher is better."""
         import numpy as np
 
         weights = EVENT_WEIGHTS if asked.wanted in EVENTS else CONTENT_WEIGHTS
@@ -61,16 +71,38 @@ class SentenceRanker:
     def measure(
         self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
     ) -> NDArray[np.float32]:
-        """The features of each sentence, one row per sentence."""
+        """The features of each sentence of whole passages, one row per sentence."""
         import numpy as np
 
-        rows = [_measure_plain(asked, each) for each in sentences]
-        closeness = self._measure_closeness(asked, sentences)
-        return np.concatenate([np.array(rows, np.float32), closeness[:, None]], axis=1)
+        passages = dict.fromkeys(each.source for each in sentences)
+        known = {source: self._measured.get((asked, source)) for source in passages}
+        fresh = [each for each in sentences if known[each.source] is None]
+        if fresh:
+            known |= self._measure_new(asked, fresh)
+        rows = [known[source] for source in passages]
+        return np.concatenate([each for each in rows if each is not None])
 
     def measure_closeness(self, asked: AskedQuestion, sentence: ReadSentence) -> float:
         """How close the words of a sentence are to those of the question, from 0 to 1."""
         return float(self._measure_closeness(asked, [sentence])[0])
+
+    def _measure_new(
+        self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
+    ) -> dict[str, NDArray[np.float32]]:
+        import numpy as np
+
+        known = frozenset(word for anchor in asked.anchors for word in anchor.split())
+        plain = np.array([_measure_plain(asked, each, known) for each in sentences], np.float32)
+        closeness = self._measure_closeness(asked, sentences)
+        rows = np.concatenate([plain, closeness[:, None]], axis=1)
+        places: dict[str, list[int]] = {}
+        for place, each in enumerate(sentences):
+            places.setdefault(each.source, []).append(place)
+        found = {source: rows[numbers] for source, numbers in places.items()}
+        if len(self._measured) >= REMEMBERED:
+            self._measured.clear()
+        self._measured.update({(asked, source): each for source, each in found.items()})
+        return found
 
     def _measure_closeness(
         self, asked: AskedQuestion, sentences: Sequence[ReadSentence]
@@ -80,22 +112,27 @@ class SentenceRanker:
 
         topic = list_content_words(strip_anchors(asked))
         words = [list_content_words(each.text) for each in sentences]
-        self._embed_new([*topic, *(word for each in words for word in each)])
         found = np.zeros(len(sentences), np.float32)
-        if not topic:
+        places = [place for place, each in enumerate(words) if each]
+        if not topic or not places:
             return found
-        wanted = np.stack([self._vectors[word] for word in topic])
-        for place, each in enumerate(words):
-            if each:
-                held = np.stack([self._vectors[word] for word in each])
-                likeness = np.einsum("ik,jk->ij", wanted, held)
-                found[place] = likeness.max(axis=1).clip(0).mean()
+        distinct = {word: n for n, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
+        likeness = np.einsum("ik,jk->ij", self._embed(topic), self._embed(list(distinct)))
+        columns = [distinct[word] for place in places for word in words[place]]
+        starts = list(accumulate((len(words[place]) for place in places), initial=0))[:-1]
+        nearest = np.maximum.reduceat(likeness[:, columns], starts, axis=1)
+        found[places] = nearest.clip(0).mean(axis=0)
         return found
 
-    def _embed_new(self, words: Sequence[str]) -> None:
-        fresh = [word for word in dict.fromkeys(words) if word not in self._vectors]
+    def _embed(self, words: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        if len(self._vectors) >= REMEMBERED:
+            self._vectors.clear()
+        fresh = [word for word in words if word not in self._vectors]
         if fresh:
             self._vectors.update(zip(fresh, embed(fresh), strict=True))
+        return np.stack([self._vectors[word] for word in words])
 
 
 @lru_cache(maxsize=20_000)
@@ -113,10 +150,11 @@ def strip_anchors(asked: AskedQuestion) -> str:
     return text
 
 
-def _measure_plain(asked: AskedQuestion, sentence: ReadSentence) -> list[float]:
-    topic = asked.stems
-    own = normalise(sentence.quote).lower()
-    place = normalise(f"{sentence.heading} {sentence.session or ''}").lower()
+def _measure_plain(
+    asked: AskedQuestion, sentence: ReadSentence, known: frozenset[str]
+) -> list[float]:
+    """All features but closeness; `known` has the words of the question's names and codes."""
+    topic, own, place = asked.stems, sentence.folded, sentence.folded_place
     anchors = [
         (
             anchor in own,
@@ -130,20 +168,20 @@ def _measure_plain(asked: AskedQuestion, sentence: ReadSentence) -> list[float]:
         len(topic & sentence.context) / (len(topic) or 1),
         sum(held for held, _ in anchors) / count,
         sum(near for _, near in anchors) / count,
-        fits(asked, sentence),
+        fits(asked, sentence, known),
         fits_noun(asked, sentence),
         float(is_on_day(asked, sentence)),
         min(len(sentence.stems - topic), 6) / 6,
         float(sentence.text.rstrip().endswith("?")),
         float(is_other_speaker(asked, sentence)),
         fits_measure(asked, sentence),
-        fits_name(asked, sentence),
+        fits_name(asked, sentence, known),
         float(asked.wants_reason and _REASON.search(sentence.text) is not None),
         float(sentence.place == 0),
     ]
 
 
-def fits(asked: AskedQuestion, sentence: ReadSentence) -> float:
+def fits(asked: AskedQuestion, sentence: ReadSentence, known: frozenset[str]) -> float:
     """Whether the sentence has a value of the kind that is asked for."""
     match asked.wanted:
         case Wanted.AMOUNT | Wanted.COUNT | Wanted.SUM | Wanted.EXTREME:
@@ -156,7 +194,6 @@ def fits(asked: AskedQuestion, sentence: ReadSentence) -> float:
         case Wanted.TIME:
             return float(bool(find_times(sentence.text)))
         case Wanted.PERSON:
-            known = frozenset(word for anchor in asked.anchors for word in anchor.split())
             return _fit_person(find_names(sentence.text, known))
         case Wanted.DATE:
             return float(bool(resolve_dates(sentence.text, sentence.on)))
@@ -202,11 +239,10 @@ def find_measure(unit: str) -> str:
     return "percent" if unit == "%" else "duration" if unit.removesuffix("s") in _TIME_UNITS else ""
 
 
-def fits_name(asked: AskedQuestion, sentence: ReadSentence) -> float:
+def fits_name(asked: AskedQuestion, sentence: ReadSentence, known: frozenset[str]) -> float:
     """Whether the sentence has a name that the question does not, if it asks for one."""
     if not asked.wants_name or asked.wanted not in {Wanted.TEXT, Wanted.COMMON}:
         return 0.0
-    known = frozenset(word for anchor in asked.anchors for word in anchor.split())
     return float(bool(find_names(sentence.text, known)))
 
 
@@ -236,5 +272,5 @@ def is_other_speaker(asked: AskedQuestion, sentence: ReadSentence) -> bool:
         return False
     if _SECOND_PERSON.search(sentence.text) and not speaks_of_self(sentence):
         return False
-    said = split_words(normalise(sentence.quote))
+    said = split_words(sentence.folded)
     return not any(word in said for anchor in asked.anchors for word in anchor.split())
