@@ -184,7 +184,10 @@ def _share_seats(
 
 
 def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:
-    """Divide `seats` in proportion to `sizes` by largest remainder, none above its size."""
+    """Divide `seats` in proportion to `sizes` by largest remainder, none above its size.
+
+    There are no more seats than the sizes add up to, so one round of remainders fills them all.
+    """
     total = sum(sizes)
     shares = [size / total * seats for size in sizes]
     given = [floor(share) for share in shares]
@@ -194,7 +197,4 @@ def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:
         if left > 0 and given[g] < sizes[g]:
             given[g] += 1
             left -= 1
-    while left > 0 and (open_groups := [g for g in range(len(sizes)) if given[g] < sizes[g]]):
-        given[max(open_groups, key=lambda g: (sizes[g], -g))] += 1
-        left -= 1
     return given

@@ -4,18 +4,18 @@ from recall_bench.core.record import ComputedRecord, Record
 
 
 class PlanProgress(Record, frozen=True, kw_only=True):
-    """What is owed here, and what of it there is."""
+    """The trials that a folder owes, and how many are left."""
 
     part: str | None
-    """The part of the plan; None if all of it."""
+    """The part of the plan; None for all of it."""
     shards: int | None
-    """Those of the part."""
+    """The shards of the part."""
     owed: int
     """Trials."""
     left: int
     """Trials that are still to be asked or judged."""
     is_begun: bool
-    """Whether the folder holds anything of it."""
+    """Whether the folder holds any of it."""
     is_done: bool
     """Whether it holds all of it."""
 
@@ -25,26 +25,26 @@ class CheckpointLine(Record, frozen=True, kw_only=True):
 
     label: str
     day: int
-    """The last story day that is fed."""
+    """The last story day that is ingested."""
     trials: int
-    """Repeats counted."""
+    """Repeats included."""
 
 
 class PersonaLine(Record, frozen=True, kw_only=True):
-    """One persona and what it is asked."""
+    """One persona and its questions."""
 
     id: str
     days: int
     questions: int
     checkpoints: tuple[CheckpointLine, ...]
-    """Those at which anything is asked."""
+    """The checkpoints at which anything is asked."""
 
 
 class Outline(Record, frozen=True, kw_only=True):
-    """All of it."""
+    """A plan in numbers."""
 
     plan: str
-    """Its digest, by which two runs are known to be of one plan."""
+    """The digest of the plan, which identifies it."""
     folder: str
     system: str
     judge: str
@@ -58,39 +58,39 @@ class Outline(Record, frozen=True, kw_only=True):
     personas: tuple[PersonaLine, ...]
     trials: int
     questions: int
-    """Different ones."""
+    """Different questions."""
     ingest_calls: int
     settle_calls: int
     shards: int
     executor: str
     workers: int
-    """Shards that are worked on at a time."""
+    """Concurrent shards."""
     parallelism: int
-    """Questions and verdicts at a time, in each of them."""
+    """Concurrent questions, and concurrent verdicts, in each shard."""
     begun: PlanProgress
-    """What is owed in this folder, and what of it is left."""
+    """The progress in this folder."""
 
 
 class StepTime(ComputedRecord, frozen=True, kw_only=True):
-    """How long one step takes, and how that is known."""
+    """The time of one step, and where it comes from."""
 
     step: str
     first_s: float
     """On the first day of the story."""
     last_s: float
-    """On its last."""
+    """On its last day."""
     times: int
-    """How many were measured; 0 where it was stated."""
+    """The number of measurements; 0 if the time was stated."""
     is_beyond: bool
-    """Whether the story goes on after the last day that was measured."""
+    """Whether the story is longer than what was measured."""
     count: int
-    """How often one process does it."""
+    """How often one process executes it."""
     total_s: float
-    """What that takes, one after another."""
+    """The total, one after another."""
 
 
 class RoleSpending(ComputedRecord, frozen=True, kw_only=True):
-    """What one role takes in all."""
+    """The usage of one role in all."""
 
     role: str
     who: str
@@ -103,7 +103,7 @@ class RoleSpending(ComputedRecord, frozen=True, kw_only=True):
 
 
 class Precision(ComputedRecord, frozen=True, kw_only=True):
-    """What a plan can show, in points of six; None where so few questions show nothing."""
+    """The precision of a plan, in points of six; None if there are too few questions."""
 
     overall: float | None
     """Half of the 95 % interval of the mean of all trials."""
@@ -126,30 +126,30 @@ class HoursEstimate(ComputedRecord, frozen=True, kw_only=True):
     expected: float
     low: float | None
     high: float | None
-    """If every step were as in the fast, or the slow, tenth of what was measured; None where the
-    story goes on after that, and the error is unknown."""
+    """With every step at the fast, or the slow, tenth of what was measured; None if the story is
+    longer than that, and the error unknown."""
     measured_days: int | None
-    """The last story day that was measured, where the story goes on after it."""
+    """The last measured story day, if the story is longer."""
     verdict_second: float | None
-    """What each second of a verdict adds, if verdicts were never timed."""
+    """Hours that each second of a verdict adds, if verdicts were never timed."""
     longest: str
     """The shard that takes longest."""
     longest_hours: float
     enough: int
-    """More workers than these save nothing."""
+    """More workers save nothing."""
     spread: tuple[HoursWith, ...]
-    """One worker, two, four, and so on to what is enough."""
+    """With one worker, two, four, and so on up to `enough`."""
 
 
 class UnmeasuredHours(ComputedRecord, frozen=True, kw_only=True):
-    """What the hours would be for each second that a step takes."""
+    """The hours for each second that a step takes."""
 
     answering: float
     feeding: float
 
 
 class SmallerRun(ComputedRecord, frozen=True, kw_only=True):
-    """A smaller run, and what it saves and shows."""
+    """A smaller run, its cost and its precision."""
 
     change: str
     trials: int
@@ -160,23 +160,23 @@ class SmallerRun(ComputedRecord, frozen=True, kw_only=True):
 
 
 class Forecast(ComputedRecord, frozen=True, kw_only=True):
-    """Everything that is known before anything is spent."""
+    """A plan with its estimates of time, money and precision."""
 
     outline: Outline
     sources: tuple[str, ...]
-    """The runs it is from."""
+    """The earlier runs that it is computed from."""
     other_systems: tuple[str, ...]
-    """The systems whose times these are, where they are of others than the one planned."""
+    """The systems of the earlier runs, if they are not the planned one."""
     stages: tuple[StepTime, ...]
     untimed: tuple[str, ...]
-    """Steps that were never timed, and that the hours leave out."""
+    """Steps that were never timed, which the hours leave out."""
     hours: HoursEstimate | None
-    """None if neither an earlier run nor the user says how long answers or days take."""
+    """None if neither an earlier run nor the user gives the time of answers or days."""
     unmeasured: UnmeasuredHours | None
     spending: tuple[RoleSpending, ...]
     cost_usd: float | None
     """None if a price is unknown."""
     is_variance_measured: bool
-    """Whether how far marks vary is from an earlier run; else the worst case is taken."""
+    """Whether the variance of marks comes from an earlier run; else it is the worst case."""
     less: tuple[SmallerRun, ...]
-    """As planned first."""
+    """The plan itself first."""

@@ -38,17 +38,17 @@ _STEPS = {
     "rest": "all else of a trial",
 }
 _ROWS = 8
-"""How many personas are listed; the others are counted."""
+"""The most personas that are listed; the others are counted."""
 
 
 def render_outline(outline: Outline) -> str:
-    """What a run would do."""
+    """Render what a run would do."""
     title = format_heading("Recall Bench · plan", rule="═", width=WIDTH)
     return "\n".join([*title, *_render_components(outline), "", *_render_trials(outline)])
 
 
 def render_estimate(found: Forecast) -> str:
-    """What it would do, take and show."""
+    """Render what a run would do, cost and show."""
     title = format_heading("Recall Bench · plan and estimate", rule="═", width=WIDTH)
     return "\n".join(
         [
@@ -272,12 +272,12 @@ def _format_hours(hours: float) -> str:
 
 
 def format_seconds(count: float) -> str:
-    """To two figures, in s or ms."""
+    """Write a time to two digits, in s or ms."""
     if count >= 0.9995:
         return f"{count:.1f} s" if count < 9.95 else f"{count:,.0f} s"
     return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{1000 * count:.0f} ms"
 
 
 def format_count(count: int) -> str:
-    """`1.2 million` from a million on."""
+    """Write a count, as `1.2 million` from a million on."""
     return f"{count / 1e6:,.1f} million" if count >= 1_000_000 else f"{count:,}"

@@ -270,14 +270,14 @@ class _Estimator:
         job = self._job
         plan, runs = job.plan, self._earlier.of_system
         first = self._stories[0]
-        specimens = [
-            each for run in runs for each in run.specimens if each.trial.scenario == first.scenario
+        sample = [
+            each for run in runs for each in run.sample if each.trial.scenario == first.scenario
         ]
         pays = not plan.judge.computes or (plan.reader and plan.reader.model)
         if not pays and (plan.appellate is None or plan.appellate.computes):
             return find_rates(plan, job.settings, self._earlier, _NO_ANSWERS)
         scenario = job.components.load(first.scenario)
-        sampled = sample_answers(scenario, first, plan, specimens)
+        sampled = sample_answers(scenario, first, plan, sample)
         return find_rates(plan, job.settings, self._earlier, sampled)
 
     def _find_variance(self) -> KnownVariance:

@@ -1,13 +1,15 @@
 """What earlier runs show: how long each step took, what it cost, and how marks vary.
 
-A journal has a time for every step but opening a memory, and older ones none for verdicts. An
-opening is timed from the line before the first day that is fed, and in an older journal a judge
-that computes from the line before its verdict: but only where one process wrote both. Where workers
-did the work, or several processes must have, the line before is another's, and times nothing; how
-long workers took to begin is the time until the first step of any. In an older journal a judge that
-is waited for took up each answer as soon as one of its places was free: there are taken to have
-been as many places as questions were seen before the system at a time. An answer that could not be
-judged kept a place, and gives no time.
+A journal states the seconds of every step except opening a memory; older journals state none for
+verdicts either. What is missing is computed:
+
+* Opening a memory: from the event before the first ingested day, if one process wrote both.
+* Start of the workers: from the start of the run to the first step of any worker.
+* Verdicts of a judge that computes (older journals): from the event before the verdict, if one
+  process wrote both.
+* Verdicts of a judge that is waited for (older journals): each answer is taken as soon as a place
+  is free, with as many places as questions were asked concurrently. An answer that could not be
+  judged occupies a place and gives no time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,41 +41,41 @@ from recall_bench.runs.journal import JOURNAL, read_events
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 
-SPECIMENS = 256
+MAX_SAMPLE = 256
 """The most answers kept, evenly spread, to build prompts from."""
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgedAnswer:
-    """An answer that left the judge."""
+    """An answer with a verdict, or one that could not be judged."""
 
     trial: Trial
     at: float
     took: float | None
-    """Since the line before; None if there is no verdict."""
+    """Seconds since the event before; None if there is no verdict."""
     stated: float | None
-    """As the journal has it; None if it does not say."""
+    """Seconds as the journal states them; None if it does not."""
 
 
 @dataclass(slots=True)
 class MeasuredProcess:
-    """One process of a run: what was in the air at a time is only known within it."""
+    """One process of a run: which calls were concurrent is known only within a process."""
 
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
-    arrived: dict[Trial, tuple[float, int]] = field(default_factory=dict)
-    """Of each answer when it came, and at which story day; in the order they came."""
-    left: dict[Trial, _JudgedAnswer] = field(default_factory=dict)
-    """Answers of this process that were judged, or could not be, in that order."""
+    answers_at: dict[Trial, tuple[float, int]] = field(default_factory=dict)
+    """Time and story day of each answer, in the order of the answers."""
+    judgements: dict[Trial, _JudgedAnswer] = field(default_factory=dict)
+    """The verdicts, or failures to judge, on answers of this process, in their order."""
     openings: dict[str, float] = field(default_factory=dict)
     started: float | None = None
-    begun: float | None = None
-    """When it started, and when the first step of any began."""
+    first_step: float | None = None
+    """When the process started, and when its first step did."""
     by_workers: bool = False
-    solitude: SingleProcessCheck = field(default_factory=SingleProcessCheck)
+    single_process: SingleProcessCheck = field(default_factory=SingleProcessCheck)
 
-    def count_at_a_time(self) -> int:
-        """The most questions that were before the system and its reader at once."""
+    def count_concurrency(self) -> int:
+        """The most questions that the system and its reader had at the same time."""
         changes = sorted([(at, 1) for at in self.starts] + [(at, -1) for at in self.ends])
         most = now = 0
         for _, change in changes:
@@ -84,13 +86,13 @@ class MeasuredProcess:
 
 @dataclass(slots=True)
 class MeasuredRun:
-    """A fold over one journal. Feed it every event, and tell it when there are no more."""
+    """A fold over one journal: call `note` with every event, then `end`."""
 
     name: str
     plan: Plan
     timings: dict[str, Timings] = field(default_factory=dict)
     marks: dict[Trial, float] = field(default_factory=dict)
-    """Points of six; no answer is none."""
+    """Points of six; 0 without an answer."""
     failures: int = 0
     verdicts: int = 0
     judging: Usage = field(default_factory=Usage)
@@ -98,24 +100,24 @@ class MeasuredRun:
     reading: Usage = field(default_factory=Usage)
     answers: int = 0
     feeding: Usage = field(default_factory=Usage)
-    """What the system spent at our endpoint while it was fed."""
+    """Usage of the system at our endpoint during ingestion."""
     asking: Usage = field(default_factory=Usage)
-    """What it spent, there or as it says, on answers."""
+    """Usage of the system for answers, metered or reported."""
     days_fed: int = 0
-    specimens: list[Answered] = field(default_factory=list)
+    sample: list[Answered] = field(default_factory=list)
     wall_s: float = 0.0
-    """How long its processes lived, pauses between them left out."""
-    at_a_time: int = 1
+    """The run time of its processes, without the pauses between them."""
+    concurrency: int = 1
     is_finished: bool = False
     is_shared: bool = False
-    """Whether several processes were at work at a time."""
-    manners: set[tuple[str | None, int | None]] = field(default_factory=set)
-    """The executors it ran with, None for one process, and the number of workers asked for."""
+    """Whether several processes worked at the same time."""
+    executors: set[tuple[str | None, int | None]] = field(default_factory=set)
+    """Every executor it ran with (None for one process) and the number of workers requested."""
     starts_s: list[float] = field(default_factory=list)
-    """How long workers took until the first step of any."""
+    """Seconds from each start with workers to the first step of a worker."""
     declared: dict[str, Declared] = field(default_factory=dict)
     openings: dict[str, float] = field(default_factory=dict)
-    """How long each scenario took to load and to open, before its first day was fed."""
+    """Seconds to load each scenario and open its memory, before its first day is ingested."""
     _step: int = 1
     _days: dict[tuple[str, str], int] = field(default_factory=dict)
     _before: datetime | None = None
@@ -136,17 +138,17 @@ class MeasuredRun:
             case Ingested():
                 self._note_fed(event)
             case Settled(seconds=seconds):
-                self._note_begun(event)
+                self._note_first_step(event)
                 day = self._days[event.scenario, event.checkpoint]
                 self._time(SETTLE, event.scenario, event.checkpoint, day, seconds)
             case Metered():
                 self._note_metered(event)
             case Answered() | NotAnswered():
-                self._note_put(event)
+                self._note_reply(event)
             case Judged():
                 self._note_verdict(event)
             case NotJudged(trial=trial):
-                self._note_left(trial, event.at, has_verdict=False)
+                self._note_judgement(trial, event.at, has_verdict=False)
             case RunEnded():
                 self.is_finished = True
             case _:
@@ -155,28 +157,28 @@ class MeasuredRun:
         self._before = event.at if self._before is None else max(self._before, event.at)
 
     def end(self) -> None:
-        """Nothing more comes from this process: work out how long its verdicts took."""
+        """End the current process and compute the times of its verdicts."""
         process, self._process = self._process, MeasuredProcess()
         self._before = None
-        places = process.count_at_a_time()
-        self.at_a_time = max(self.at_a_time, places)
-        is_shared = process.by_workers or process.solitude.is_broken
+        places = process.count_concurrency()
+        self.concurrency = max(self.concurrency, places)
+        is_shared = process.by_workers or process.single_process.is_broken
         self.is_shared |= is_shared
         if not is_shared:
             for scenario, took in process.openings.items():
                 self.openings.setdefault(scenario, took)
-        if process.by_workers and process.started is not None and process.begun is not None:
-            self.starts_s.append(max(0.0, process.begun - process.started))
+        if process.by_workers and process.started is not None and process.first_step is not None:
+            self.starts_s.append(max(0.0, process.first_step - process.started))
         computes = self.plan.judge.computes
-        left = list(process.left.values())
-        came_in_turn = (trial for trial in process.arrived if trial in process.left)
-        for number, trial in enumerate(came_in_turn):
-            verdict = process.left[trial]
+        judgements = list(process.judgements.values())
+        in_order = (trial for trial in process.answers_at if trial in process.judgements)
+        for number, trial in enumerate(in_order):
+            verdict = process.judgements[trial]
             if verdict.took is None:
                 continue
-            came, day = process.arrived[trial]
-            free = left[number - places].at if number >= places else came
-            took = verdict.took if computes else verdict.at - max(came, free)
+            answered_at, day = process.answers_at[trial]
+            free = judgements[number - places].at if number >= places else answered_at
+            took = verdict.took if computes else verdict.at - max(answered_at, free)
             if verdict.stated is not None:
                 took = verdict.stated
             elif computes and is_shared:
@@ -193,7 +195,7 @@ class MeasuredRun:
     def _note_start(self, event: RunStarted | RunResumed) -> None:
         self._process.started = event.at.timestamp()
         self._process.by_workers = event.executor is not None
-        self.manners.add((event.executor, event.workers))
+        self.executors.add((event.executor, event.workers))
 
     def _note_metered(self, event: Metered) -> None:
         if event.stage == INGEST:
@@ -201,10 +203,10 @@ class MeasuredRun:
         else:
             self.asking += event.usage
 
-    def _note_begun(self, event: Ingested | Settled | Answered | NotAnswered) -> None:
+    def _note_first_step(self, event: Ingested | Settled | Answered | NotAnswered) -> None:
         process, began = self._process, event.at.timestamp() - event.seconds
-        process.solitude.note(event)
-        process.begun = began if process.begun is None else min(process.begun, began)
+        process.single_process.note(event)
+        process.first_step = began if process.first_step is None else min(process.first_step, began)
 
     def _note_declared(self, event: Declared) -> None:
         self.declared[event.scenario] = event
@@ -215,24 +217,24 @@ class MeasuredRun:
     def _note_fed(self, event: Ingested) -> None:
         self._time(FEED, event.scenario, event.checkpoint, event.day, event.seconds)
         self.days_fed += 1
-        self._note_begun(event)
+        self._note_first_step(event)
         openings = self._process.openings
         if event.scenario not in openings and self._before is not None:
             took = (event.at - self._before).total_seconds() - event.seconds
             openings[event.scenario] = max(0.0, took)
 
-    def _note_put(self, event: Answered | NotAnswered) -> None:
+    def _note_reply(self, event: Answered | NotAnswered) -> None:
         trial, ended = event.trial, event.at.timestamp()
         day = self._days[trial.scenario, trial.checkpoint]
         self._time(ASK, trial.scenario, trial.checkpoint, day, event.seconds)
         took = event.seconds
-        self._note_begun(event)
+        self._note_first_step(event)
         if isinstance(event, NotAnswered):
             self.marks[trial] = 0.0
         else:
             took += event.reading_s or 0.0
             self._note_answer(event, day)
-            self._process.arrived[trial] = (ended, day)
+            self._process.answers_at[trial] = (ended, day)
         self._process.starts.append(ended - took)
         self._process.ends.append(ended)
 
@@ -243,9 +245,9 @@ class MeasuredRun:
         self.reading += event.reading_usage or Usage()
         self.asking += event.answer.usage or Usage()
         if self.answers % self._step == 0:
-            self.specimens.append(event)
-            if len(self.specimens) > SPECIMENS:
-                self.specimens = self.specimens[::2]
+            self.sample.append(event)
+            if len(self.sample) > MAX_SAMPLE:
+                self.sample = self.sample[::2]
                 self._step *= 2
         self.answers += 1
 
@@ -261,21 +263,21 @@ class MeasuredRun:
         self._judged.add(trial)
         self.verdicts += 1
         self.failures += (event.primary or verdict).is_failure
-        self._note_left(trial, event.at, has_verdict=True, stated=event.seconds)
+        self._note_judgement(trial, event.at, has_verdict=True, stated=event.seconds)
 
-    def _note_left(
+    def _note_judgement(
         self, trial: Trial, at: datetime, *, has_verdict: bool, stated: float | None = None
     ) -> None:
-        """Note that an answer was judged; the start is unknown if an earlier process asked it."""
-        if trial in self._process.left or trial not in self._process.arrived:
+        """Note a verdict or a failure to judge; ignored if another process asked the question."""
+        if trial in self._process.judgements or trial not in self._process.answers_at:
             return
         before = self._before or at
         took = (at - before).total_seconds() if has_verdict else None
-        self._process.left[trial] = _JudgedAnswer(trial, at.timestamp(), took, stated)
+        self._process.judgements[trial] = _JudgedAnswer(trial, at.timestamp(), took, stated)
 
 
 def measure_run(folder: Path) -> MeasuredRun:
-    """What the run in the folder tells, finished or not."""
+    """Measure the run in the folder, finished or not."""
     journal = folder / JOURNAL
     try:
         events = iter(read_events(journal))
@@ -298,20 +300,20 @@ def measure_run(folder: Path) -> MeasuredRun:
 
 
 def merge_timings(runs: Iterable[MeasuredRun], step: str) -> Timings:
-    """The times of one step in all of these runs."""
-    all_of_them = Timings()
+    """The times of one step in all runs."""
+    merged = Timings()
     for run in runs:
-        all_of_them.add(run.get_timing(step))
-    return all_of_them
+        merged.add(run.get_timing(step))
+    return merged
 
 
 MAX_EARLIER_RUNS = 3
-"""How many of the newest runs of a system are read: older ones may be of other machines."""
+"""The number of newest runs of a system that are read: older ones may come from other machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierRuns:
-    """Runs that were read."""
+    """Runs to estimate from."""
 
     of_system: tuple[MeasuredRun, ...] = ()
     of_judge: tuple[MeasuredRun, ...] = ()
@@ -320,8 +322,8 @@ class EarlierRuns:
 def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> EarlierRuns:
     """The runs named, or those of the same system, and of the same judge, near the run's folder.
 
-    A run that is named is taken to tell of the system whatever its name; of the judge only if it
-    had the same.
+    A named run counts for the system whatever system it ran, but for the judge only if the judge
+    is the same.
     """
     if named:
         runs = tuple(measure_run(path) for path in named)
@@ -339,7 +341,7 @@ def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> E
 
 
 def is_same_judge(one: Plan, other: Plan) -> bool:
-    """Whether both are judged by the same model, or by the same computation."""
+    """Whether both have the same judge, with the same model if it has one."""
     ours, theirs = one.judge, other.judge
     return not one.unjudged and (ours.name, ours.model) == (theirs.name, theirs.model)
 

@@ -1,8 +1,8 @@
-"""Tokens and money that models will take: as measured before, else estimated from prompts.
+"""Tokens and money of a plan: as measured before, else estimated from prompts.
 
 A prompt is built as the judge or the reader builds it, for a sample of the answers of an earlier
-run, or for the reference answers where there is none. Replies that were never seen are taken to be
-as long as they may be.
+run, or for the reference answers if there is none. Replies that were never measured count with
+their greatest length.
 """
 
 import json
@@ -31,14 +31,14 @@ from recall_bench.running.plan_schedule import ScenarioWork, Workload
 T = TypeVar("T")
 
 _SAMPLE_SIZE = 24
-"""Prompts that are built to see how long they are: enough for a mean, and built in a moment."""
+"""The number of prompts that are built to measure their length: enough for a mean."""
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 _REASON = 400
-"""The characters that the schema of a verdict leaves for its reason."""
+"""The most characters of a reason, by the schema of a verdict."""
 
 
 class RoleRate(Record, frozen=True, kw_only=True):
-    """What one role takes for each trial, and for each day that is fed."""
+    """Usage of one role for each trial and for each ingested day."""
 
     role: str
     who: str
@@ -51,7 +51,7 @@ class RoleRate(Record, frozen=True, kw_only=True):
     day_tokens: float = 0.0
     day_cost_usd: float | None = 0.0
     is_limit: bool = False
-    """Whether it is the most it can be, and not what to expect."""
+    """Whether it is an upper bound, not an expectation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +60,11 @@ class SampledAnswers:
 
     exhibits: tuple[Exhibit, ...]
     are_real: bool
-    """Whether a system gave them; else they are the reference answers."""
+    """Whether they come from a system; else they are the reference answers."""
 
 
 def compute_spending(rate: RoleRate, work: Workload) -> RoleSpending:
-    """Compute what a role takes for this workload."""
+    """Compute the usage of a role for a workload."""
     costs = (rate.cost_usd, rate.day_cost_usd)
     known = None
     if costs[0] is not None and costs[1] is not None:
@@ -84,7 +84,7 @@ def compute_spending(rate: RoleRate, work: Workload) -> RoleSpending:
 def find_rates(
     plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
 ) -> list[RoleRate]:
-    """Everybody who may take money, with what they take."""
+    """The rates of all roles that may cost money."""
     found = [
         _find_judge_rate(plan, settings, earlier, sampled),
         _find_second_rate(plan, settings, earlier, sampled),
@@ -174,7 +174,7 @@ def _find_reader_rate(
 
 
 def _find_system_rate(plan: Plan, earlier: EarlierRuns) -> RoleRate | None:
-    """What the system itself was seen to spend; a system that never ran here is not guessed at."""
+    """The usage of the system in earlier runs; None if there is none, never a guess."""
     runs = earlier.of_system
     asking, feeding = Usage(), Usage()
     for each in runs:
@@ -256,7 +256,7 @@ def _price_rate(
 def sample_answers(
     scenario: Scenario, story: ScenarioWork, plan: Plan, answered: Sequence[Answered]
 ) -> SampledAnswers:
-    """Some answers to the scenario's questions, as this plan would put them before a judge."""
+    """Some answers to the scenario's questions, as a judge would see them under this plan."""
     asked = {
         story.items[place].id: point.checkpoint.label
         for point in story.points

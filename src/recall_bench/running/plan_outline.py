@@ -23,7 +23,7 @@ from recall_bench.runs.journal import read_events
 
 
 def read_progress(job: Job) -> PlanProgress:
-    """As the journal in the job's folder has it; nothing is written."""
+    """Read the progress from the journal in the job's folder; nothing is written."""
     states = TrialStates(job.plan)
     events = read_events(job.journal) if job.journal.exists() else iter(())
     is_begun = next(events, None) is not None
@@ -94,9 +94,9 @@ def build_outline(
 def count_workers(
     settings: Settings, *, shards: int, cores: int, max_shards: int | None = None
 ) -> int:
-    """Count the work units at a time: one in one process, else as set or one a core.
+    """Count the concurrent work units: one in one process, else as set or one for each core.
 
-    Never more than there are, or than the system says it can stand.
+    Never more than there are, or than the system accepts.
     """
     if settings.executor is Executor.LOCAL:
         return 1
@@ -131,7 +131,7 @@ START, OPEN = "start", "opening"
 def list_steps(
     paces: Mapping[str, StepPace | None], stories: Sequence[ScenarioWork], plan: Plan
 ) -> Iterator[StepTime]:
-    """Those that are timed, in the order given."""
+    """The steps with a known pace, in the order of `paces`."""
     last = max(point.cutoff for story in stories for point in story.points)
     for step, pace in paces.items():
         if pace is None:
@@ -149,7 +149,7 @@ def list_steps(
 
 
 def _list_days(step: str, stories: Sequence[ScenarioWork], plan: Plan) -> Iterator[int]:
-    """The story day of every time that the step is done."""
+    """The story day of every execution of the step."""
     if step == START:
         yield 0
         return

@@ -1,9 +1,9 @@
 """How well a score will be known, before it is measured.
 
-A mark is taken to be made of three parts that vary: the persona, the question, and the one time it
-is asked. A question asked at ten checkpoints has its own part ten times, so re-asks make sure of
-the third part alone. What an earlier run shows of each is carried over to the questions that the
-plan asks, each as often as it is asked.
+The variance of a mark has three parts: the persona, the question, and the single trial. A question
+asked at ten checkpoints contributes the same question part ten times, so re-asks reduce the third
+part alone. The parts are measured in an earlier run and applied to the questions of the plan, each
+as often as it is asked.
 """
 
 import math
@@ -30,8 +30,8 @@ class VarianceParts(Record, frozen=True, kw_only=True):
 
 
 WORST = VarianceParts(persona=0.0, question=(FULL_MARKS / 2) ** 2, trial=0.0)
-"""Half of the questions with full marks and half with none, the same each time they are asked: no
-marks can vary further from question to question."""
+"""Half of the questions with full marks and half with none, the same at every trial: the largest
+variance between questions."""
 
 
 class KnownVariance(Record, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class KnownVariance(Record, frozen=True, kw_only=True):
 
 
 def make_worst_case() -> KnownVariance:
-    """The worst case, where no run tells better."""
+    """The worst case, for plans without an earlier run."""
     return KnownVariance(overall=WORST, cell=WORST, is_measured=False)
 
 
@@ -73,7 +73,7 @@ def estimate_variance(
 def split_variance(marks: Mapping[Trial, float]) -> VarianceParts | None:
     """The parts by analysis of variance; None for fewer than two questions, or no variance.
 
-    Where no question was put twice, what varies is the question: re-asks are taken to add nothing.
+    If no question was asked twice, all variance counts as the question's: re-asks add nothing.
     """
     from recall_bench.metrics.power import measure_spread
 
@@ -96,33 +96,33 @@ def split_variance(marks: Mapping[Trial, float]) -> VarianceParts | None:
     return VarianceParts(persona=max(0.0, among - by_chance), question=question, trial=trial_part)
 
 
-def compute_half_width(put: AskCounts, parts: VarianceParts) -> float | None:
+def compute_half_width(asked: AskCounts, parts: VarianceParts) -> float | None:
     """Half of the 95 % interval of a mean over these questions, as the reports will have it."""
     from recall_bench.metrics.power import compute_margin_of_error
 
-    width = compute_margin_of_error(*_compute_error(put, parts))
+    width = compute_margin_of_error(*_compute_error(asked, parts))
     return None if width is None or width >= FULL_MARKS / 2 else width
 
 
-def compute_detectable(put: AskCounts, parts: VarianceParts) -> float | None:
+def compute_detectable(asked: AskCounts, parts: VarianceParts) -> float | None:
     """The smallest difference between two systems that would be noticed four times in five.
 
-    Both are taken to vary as one does, on questions that have nothing to do with each other, which
-    asks for more than it takes. What personas have of their own cancels out.
+    Both systems are assumed to have this variance and independent questions, which overstates the
+    difference needed. The persona part cancels out.
     """
     from recall_bench.metrics.power import find_detectable
 
-    if len(put) < 2:
+    if len(asked) < 2:
         return None
-    within = _compute_within(put.values(), parts.question, parts.trial)
-    found = find_detectable(math.sqrt(2 * within), len(put))
+    within = _compute_within(asked.values(), parts.question, parts.trial)
+    found = find_detectable(math.sqrt(2 * within), len(asked))
     return found if found <= FULL_MARKS else None
 
 
 def estimate_precision(
     stories: Sequence[ScenarioWork], plan: Plan, known: KnownVariance
 ) -> Precision:
-    """Estimate what the questions of a plan can show."""
+    """Estimate the precision of a plan."""
     every = _count_asked(stories, plan)
     cells = _count_cells(stories, plan)
     widths = [
@@ -136,11 +136,11 @@ def estimate_precision(
 
 
 def _count_asked(stories: Iterable[ScenarioWork], plan: Plan) -> Counter[tuple[str, str]]:
-    put: Counter[tuple[str, str]] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
     for story in stories:
         for point in story.points:
-            put.update((story.scenario, story.items[place].id) for place in point.asked)
-    return Counter({question: plan.repeats * times for question, times in put.items()})
+            asked.update((story.scenario, story.items[place].id) for place in point.asked)
+    return Counter({question: plan.repeats * times for question, times in asked.items()})
 
 
 def _count_cells(stories: Iterable[ScenarioWork], plan: Plan) -> list[AskCounts]:
@@ -154,23 +154,23 @@ def _count_cells(stories: Iterable[ScenarioWork], plan: Plan) -> list[AskCounts]
     return list(cells.values())
 
 
-def _compute_error(put: AskCounts, parts: VarianceParts) -> tuple[float, int]:
+def _compute_error(asked: AskCounts, parts: VarianceParts) -> tuple[float, int]:
     """Compute the standard error of the mean, and the number of clusters that are resampled."""
     from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 
-    within = _compute_within(put.values(), parts.question, parts.trial)
+    within = _compute_within(asked.values(), parts.question, parts.trial)
     personas = Counter[str]()
-    for (persona, _), times in put.items():
+    for (persona, _), times in asked.items():
         personas[persona] += times
     if len(personas) < ENOUGH_PERSONAS:
-        return math.sqrt(within), len(put)
+        return math.sqrt(within), len(asked)
     total = sum(personas.values())
     between = parts.persona * sum((times / total) ** 2 for times in personas.values())
     return math.sqrt(within + between), len(personas)
 
 
 def _compute_within(times: Iterable[int], question: float, trial: float) -> float:
-    """The variance of a mean over questions of one persona, each put so often."""
-    often = list(times)
-    total = sum(often)
-    return (question * sum(each * each for each in often) + trial * total) / total**2
+    """The variance of a mean over questions of one persona, each asked `times` times."""
+    counts = list(times)
+    total = sum(counts)
+    return (question * sum(each * each for each in counts) + trial * total) / total**2

@@ -22,12 +22,12 @@ class ScenarioWork:
     scenario: str
     items: tuple[Item, ...]
     days: tuple[int, ...]
-    """The days there are to feed."""
+    """The days that exist."""
     points: tuple[CheckpointPlan, ...]
     """In story order, without those that ask nothing."""
 
     def list_days(self, after: int, until: int) -> tuple[int, ...]:
-        """The days that a memory which has lived `after` is fed to have lived `until`."""
+        """The days after `after`, up to and including `until`."""
         return tuple(day for day in self.days if after < day <= until)
 
 
@@ -60,22 +60,22 @@ def list_scenario_work(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Sc
 
 
 def compute_workload(stories: tuple[ScenarioWork, ...], plan: Plan) -> Workload:
-    """What all of it comes to, by the plan's lifecycle."""
+    """Count the calls of all scenarios, by the plan's lifecycle."""
     asked = [(story.scenario, point.asked) for story in stories for point in story.points]
-    lives = [life for story in stories for life in list_memories(story, plan)]
+    memories = [life for story in stories for life in list_memories(story, plan)]
     return Workload(
         trials=plan.repeats * sum(len(each) for _, each in asked),
         questions=len({(scenario, item) for scenario, each in asked for item in each}),
-        ingests=sum(len(days) for days, _ in lives),
-        settles=sum(settles for _, settles in lives),
+        ingests=sum(len(days) for days, _ in memories),
+        settles=sum(settles for _, settles in memories),
     )
 
 
 def list_memories(story: ScenarioWork, plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The days that each memory of the story is fed, and how often it is let settle.
+    """The days that each memory of a scenario ingests, and how often it settles.
 
-    `fresh` begins a memory for every checkpoint and repeat; the others live the story once.
-    `growing` settles before each repeat, and `forked` once a checkpoint, before it is copied.
+    `fresh` opens a memory for every checkpoint and repeat; the others ingest the story once.
+    `growing` settles before each repeat, `forked` once a checkpoint, before it is copied.
     """
     if not story.points:
         return
@@ -91,12 +91,12 @@ def list_memories(story: ScenarioWork, plan: Plan) -> Iterator[tuple[tuple[int, 
 NOTHING = StepPace(base_s=0.0)
 
 ABOUT = 1.005
-"""Hours within half of a hundredth of each other are the same hours."""
+"""Durations within half a per cent of each other count as equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPaces:
-    """What each step takes."""
+    """The pace of each step."""
 
     feed: StepPace = NOTHING
     settle: StepPace = NOTHING
@@ -104,15 +104,15 @@ class StepPaces:
     read: StepPace = NOTHING
     judge: StepPace = NOTHING
     rest: StepPace = NOTHING
-    """All else of a trial: tracing, writing down; done in its turn, like computing."""
+    """The rest of a trial, such as tracing and writing; not concurrent with anything."""
     opening: StepPace = NOTHING
-    """Loading a scenario and opening a memory for it, once a worker that has to do with it."""
+    """Loading a scenario and opening a memory, once for each worker that needs it."""
     start: StepPace = NOTHING
-    """Until a worker can do anything, once a worker."""
+    """Starting a worker, once for each."""
 
     @property
     def fast(self) -> "StepPaces":
-        """All in the fast tenth at once."""
+        """Every step at its fast tenth."""
         return StepPaces(
             feed=self.feed.fast,
             settle=self.settle.fast,
@@ -126,7 +126,7 @@ class StepPaces:
 
     @property
     def slow(self) -> "StepPaces":
-        """All in the slow tenth at once."""
+        """Every step at its slow tenth."""
         return StepPaces(
             feed=self.feed.slow,
             settle=self.settle.slow,
@@ -141,42 +141,42 @@ class StepPaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTask:
-    """A shard with its duration, or the pass of feeding that several shards wait for."""
+    """A shard with its duration, or the feeding that several shards wait for."""
 
     name: str
     seconds: float
     calls_s: float
-    """How long its calls take one after another: what a limit of calls at a time counts."""
+    """Seconds of its calls one after another, which a limit on concurrent calls counts."""
     after: str | None = None
-    """The pass it waits for."""
+    """The feeding task that it waits for."""
     offset_s: float = 0.0
-    """So long after the pass began it can begin."""
+    """Seconds from the start of that task until it can start."""
     scenario: str = ""
     opening_s: float = 0.0
-    """What it takes beforehand where its worker had nothing to do with the scenario yet."""
+    """Extra seconds on a worker that has not opened the scenario yet."""
     start_s: float = 0.0
-    """What it takes beforehand where it is the first of its worker."""
+    """Extra seconds if it is the first task of its worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionModel:
-    """How a worker goes about a shard."""
+    """How a worker executes a shard."""
 
     plan: Plan
     paces: StepPaces
     parallelism: int = 1
     portable: bool = False
-    """Whether shards of one scenario can be on several workers though its memory is copied."""
+    """Whether a memory can be copied to other workers, so that they can share a scenario."""
 
     @property
-    def at_a_time(self) -> int:
-        """The questions that are before a memory at once; one that computes takes them in turn."""
+    def concurrency(self) -> int:
+        """The questions that a memory has concurrently: one, if it computes."""
         card = self.plan.system
         return 1 if card.computes else min(self.parallelism, card.max_concurrency)
 
 
 def list_tasks(story: ScenarioWork, model: ExecutionModel) -> Iterator[PlannedTask]:
-    """What workers are handed for one scenario."""
+    """The tasks of one scenario."""
     opening, start = model.paces.opening.estimate_at(0), model.paces.start.estimate_at(0)
     for task in _list_tasks(story, model):
         yield replace(task, scenario=story.scenario, opening_s=opening, start_s=start)
@@ -234,7 +234,7 @@ def _list_forked_tasks(
 
 
 def _make_whole_task(story: ScenarioWork, model: ExecutionModel, shard: WorkUnit) -> PlannedTask:
-    """Make the task of a scenario that stays with one worker; verdicts come meanwhile."""
+    """Make the task of a scenario that stays on one worker; verdicts run beside the asking."""
     plan, points = model.plan, story.points
     starts = [0, *(point.cutoff for point in points)]
     feeding = [
@@ -265,23 +265,23 @@ def _estimate_feeding(
 
 
 def _estimate_asking(model: ExecutionModel, point: CheckpointPlan) -> tuple[float, float, float]:
-    """Seconds until all of a point is answered, seconds of judging beside it, and of all calls."""
+    """Seconds of answering at a checkpoint, of judging beside it, and of all calls."""
     paces, day, asked = model.paces, point.cutoff, len(point.asked)
-    put, verdict = (
+    answer_s, verdict_s = (
         paces.ask.estimate_at(day) + paces.read.estimate_at(day),
         paces.judge.estimate_at(day),
     )
-    asking = put * max(1.0, asked / model.at_a_time) + asked * paces.rest.estimate_at(day)
+    asking = answer_s * max(1.0, asked / model.concurrency) + asked * paces.rest.estimate_at(day)
     if model.plan.judge.computes:
-        # Beside a system that waits it computes meanwhile; beside one that computes, in its turn.
-        is_alone = model.plan.system.computes
+        # The judge computes while a system waits, but not while another computation runs.
+        takes_turns = model.plan.system.computes
         return (
-            asking + asked * verdict if is_alone else asking,
-            0.0 if is_alone else asked * verdict,
-            asked * put,
+            asking + asked * verdict_s if takes_turns else asking,
+            0.0 if takes_turns else asked * verdict_s,
+            asked * answer_s,
         )
-    judging = verdict * max(1.0, asked / model.parallelism)
-    return asking, judging, asked * (put + verdict)
+    judging = verdict_s * max(1.0, asked / model.parallelism)
+    return asking, judging, asked * (answer_s + verdict_s)
 
 
 def compute_makespan(
@@ -289,7 +289,7 @@ def compute_makespan(
 ) -> float:
     """Compute the seconds until the last task is done: a free worker takes the longest task.
 
-    No order is quicker than the calls that a limit lets be made at a time.
+    With a limit on concurrent calls, it is at least the time that all calls take under the limit.
     """
     longest: dict[str, float] = {}
     held: dict[str, list[PlannedTask]] = {}
@@ -311,52 +311,52 @@ def compute_makespan(
 
 @dataclass(order=True, slots=True)
 class _SimulatedWorker:
-    """A worker, by when it is free."""
+    """A worker, ordered by the time it is free."""
 
     free: float
     number: int
-    knows: set[str] = field(default_factory=set, compare=False)
+    opened: set[str] = field(default_factory=set, compare=False)
 
     def prepare(self, task: PlannedTask) -> float:
-        """The seconds until it can set about the task; from now on it knows the scenario."""
-        start = 0.0 if self.knows else task.start_s
-        opening = 0.0 if task.scenario in self.knows else task.opening_s
-        self.knows.add(task.scenario)
+        """The seconds before the task can start; the scenario is open from now on."""
+        start = 0.0 if self.opened else task.start_s
+        opening = 0.0 if task.scenario in self.opened else task.opening_s
+        self.opened.add(task.scenario)
         return start + opening
 
 
 def _simulate(
     ready: list[tuple[float, str, PlannedTask]], held: dict[str, list[PlannedTask]], workers: int
 ) -> float:
-    hands = [_SimulatedWorker(0.0, number) for number in range(workers)]
+    pool = [_SimulatedWorker(0.0, number) for number in range(workers)]
     waiting: list[tuple[float, str, PlannedTask]] = []
     ended = 0.0
     while ready or waiting:
-        hand = heappop(hands)
-        now = hand.free if ready else max(hand.free, waiting[0][0])
+        worker = heappop(pool)
+        now = worker.free if ready else max(worker.free, waiting[0][0])
         while waiting and waiting[0][0] <= now:
             _, _, task = heappop(waiting)
             heappush(ready, (-task.seconds, task.name, task))
         _, _, task = heappop(ready)
-        now += hand.prepare(task)
+        now += worker.prepare(task)
         for each in held.get(task.name, ()):
             heappush(waiting, (now + each.offset_s, each.name, each))
-        hand.free = now + task.seconds
-        heappush(hands, hand)
-        ended = max(ended, hand.free)
+        worker.free = now + task.seconds
+        heappush(pool, worker)
+        ended = max(ended, worker.free)
     return ended
 
 
 def find_critical(tasks: Sequence[PlannedTask]) -> tuple[str, float]:
-    """What takes longest however many workers there are, and how long."""
+    """The task that takes longest with any number of workers, and its seconds."""
     found = max(tasks, key=lambda task: (task.offset_s + task.seconds, task.name))
-    # The worker that feeds begins first, and then the one that asks what was fed.
+    # The feeding worker starts first, then the one that asks.
     before = (1 if found.after is None else 2) * (found.start_s + found.opening_s)
     return found.name, before + found.offset_s + found.seconds
 
 
 def find_useful_workers(tasks: Sequence[PlannedTask], *, max_calls: int | None = None) -> int:
-    """The workers beyond which more save nothing."""
+    """The number of workers beyond which more save nothing."""
     best = ABOUT * compute_makespan(tasks, len(tasks), max_calls=max_calls)
     low, high = 0, 1
     while compute_makespan(tasks, high, max_calls=max_calls) > best:
@@ -369,17 +369,17 @@ def find_useful_workers(tasks: Sequence[PlannedTask], *, max_calls: int | None =
 
 
 _HALVINGS = 40
-"""So often is what a trial takes halved in: to a billionth of the run."""
+"""Steps of the bisection: enough for a billionth of the run."""
 
 
 def average_opening(runs: Sequence[MeasuredRun]) -> StepPace | None:
-    """What a scenario takes to load and to open; None if no single process fed one."""
+    """Average the seconds to load and open a scenario; None if no run measured it."""
     took = [each for run in runs for each in run.openings.values()]
     return make_fixed_pace(fmean(took)).replace(times=len(took)) if took else None
 
 
 def average_start(runs: Sequence[MeasuredRun]) -> StepPace | None:
-    """What workers took until the first step of any; None if no run had any."""
+    """Average the seconds that workers took to start; None if no run had workers."""
     took = [each for run in runs for each in run.starts_s]
     return make_fixed_pace(fmean(took)).replace(times=len(took)) if took else None
 
@@ -387,7 +387,7 @@ def average_start(runs: Sequence[MeasuredRun]) -> StepPace | None:
 def explain_run(
     run: MeasuredRun, rest: StepPace = NOTHING, *, cores: int = 1, portable: bool
 ) -> float:
-    """Compute the seconds that the run should have taken, by its own steps."""
+    """Compute the seconds of a run from the paces of its own steps."""
     paces = StepPaces(
         opening=average_opening([run]) or NOTHING,
         start=average_start([run]) or NOTHING,
@@ -398,12 +398,12 @@ def explain_run(
         judge=run.get_timing(JUDGE).fit_pace() or NOTHING,
         rest=rest,
     )
-    by_workers, asked_for = next(iter(run.manners), (None, None))
+    by_workers, asked_for = next(iter(run.executors), (None, None))
     workers = 1 if by_workers is None else asked_for or cores
     model = ExecutionModel(
         plan=run.plan,
         paces=paces,
-        parallelism=math.ceil(run.at_a_time / workers),
+        parallelism=math.ceil(run.concurrency / workers),
         portable=portable and by_workers is not None,
     )
     stories = list_scenario_work(run.plan, run.declared)
@@ -415,10 +415,10 @@ def explain_run(
 def estimate_rest(
     runs: Sequence[MeasuredRun], *, cores: int = 1, portable: bool = False
 ) -> StepPace | None:
-    """What a trial took beyond its steps, in finished runs: tracing, writing down, waiting.
+    """Estimate the time of a trial beyond its steps: tracing, writing, waiting.
 
-    It is what lets the steps of a run come to the time the run took, by one process or by workers.
-    None if no finished run used the same executor throughout.
+    With it, the simulated time of each finished run equals its real time. None if no finished run
+    used one executor throughout.
     """
     done = [run for run in runs if run.is_finished and run.marks and _is_uniform(run)]
     if not done:
@@ -432,19 +432,19 @@ def estimate_rest(
 
 
 def _is_uniform(run: MeasuredRun) -> bool:
-    """Whether it is known who carried it out: not of parts that were merged."""
-    by_workers = any(executor is not None for executor, _ in run.manners)
-    return len(run.manners) <= 1 and by_workers >= run.is_shared
+    """Whether one executor did the whole run, which is unknown for merged parts."""
+    by_workers = any(executor is not None for executor, _ in run.executors)
+    return len(run.executors) <= 1 and by_workers >= run.is_shared
 
 
 def _solve_trial_rest(run: MeasuredRun, *, cores: int, portable: bool) -> float:
-    """What each trial has to take beyond its steps for the run to take as long as it did.
+    """Solve for the rest of a trial that makes the simulated time equal to the real one.
 
-    It is less than nothing where more went on at a time than the rule knows of, though never so
-    much less that answers would take no time.
+    It is negative where more ran concurrently than the model assumes, but an answer never takes
+    less than no time.
     """
     answer = run.get_timing(ASK).fit_pace() or NOTHING
-    low, high = -answer.least_s / run.at_a_time, run.wall_s
+    low, high = -answer.least_s / run.concurrency, run.wall_s
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         took = explain_run(run, make_fixed_pace(middle), cores=cores, portable=portable)

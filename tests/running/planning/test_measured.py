@@ -68,7 +68,7 @@ def test_a_verdict_that_had_to_wait_for_another_is_not_charged_the_wait(
     events = [answered(n, 1 + n, 1) for n in range(3)]
     found = told(plan, scenario, [*events, judged(0, 5), judged(1, 9), judged(2, 13)])
 
-    assert found.at_a_time == 1
+    assert found.concurrency == 1
     assert times(found, JUDGE) == [4, 4, 4]
 
 
@@ -84,7 +84,7 @@ def test_places_are_as_many_as_questions_were_asked_at_a_time(
     verdicts = [judged(0, 7), judged(1, 7), judged(2, 12), judged(3, 12)]
     found = told(plan, scenario, [*events, *verdicts])
 
-    assert found.at_a_time == 2
+    assert found.concurrency == 2
     assert times(found, ASK) == [2, 2, 2, 2]
     assert times(found, JUDGE) == [5, 5, 5, 5]
 
