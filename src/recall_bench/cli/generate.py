@@ -18,16 +18,17 @@ from recall_bench.cli.options import (
     option,
     select_given,
 )
+from recall_bench.core.errors import ReplyPending
 
 if TYPE_CHECKING:
     from recall_bench.generate.pass_request import PassRequest
-    from recall_bench.generate.pass_run import PassResult
+    from recall_bench.generate.pass_run import PassResult, PassStop
 
 
 MODEL = option(
     "--model",
-    help="offline, provider:model, a base URL, file.py[:name], command:PROGRAM, claude, codex or "
-    "copilot [offline].",
+    help="offline, provider:model, a base URL, file.py[:name], command:PROGRAM, folder:DIR, "
+    "claude, codex or copilot [offline].",
 )
 LIMITS = (
     option(
@@ -120,6 +121,12 @@ def list_next_commands(request: "PassRequest", *commands: str) -> list[str]:
     return [f"recall-bench {command} {shlex.join(words)}" for command in commands]
 
 
+def _print_stop(stopped: "PassStop") -> None:
+    # A reply that comes later is no error.
+    prefix = "" if stopped.exit_code == ReplyPending.exit_code else "error: "
+    click.echo(f"{prefix}{stopped.reason}", err=True)
+
+
 def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[str] = ()) -> int:
     """Print the result and, if complete, the next commands; the exit code."""
     click.echo(format_json(generated) if as_json else generated.in_words)
@@ -127,7 +134,7 @@ def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[
         for command in then:
             click.echo(f"next: {command}")
     if generated.stopped is not None:
-        click.echo(f"error: {generated.stopped.reason}", err=True)
+        _print_stop(generated.stopped)
     return generated.exit_code
 
 
@@ -257,5 +264,5 @@ def verify_qa_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one
     verified = verify_questions(request, print_progress)
     click.echo(format_json(verified) if as_json else verified.in_words)
     if verified.stopped is not None:
-        click.echo(f"error: {verified.stopped.reason}", err=True)
+        _print_stop(verified.stopped)
     return verified.exit_code

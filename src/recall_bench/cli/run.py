@@ -25,6 +25,7 @@ from recall_bench.cli.options import (
     resolve_file_settings,
     setting_options,
 )
+from recall_bench.core.errors import ReplyPending
 from recall_bench.core.plan import Ingest
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def print_conclusion(finished: "RunResult", problem: str | None) -> None:
             err=True,
         )
     if problem is not None:
-        click.echo(f"error: {problem}", err=True)
+        # A reply that comes later is no error.
+        prefix = "" if finished.exit_code == ReplyPending.exit_code else "error: "
+        click.echo(f"{prefix}{problem}", err=True)
 
 
 def find_problem(finished: "RunResult") -> str | None:

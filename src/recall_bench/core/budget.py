@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 
 import anyio
 
-from recall_bench.core.errors import BudgetSpent, JudgeGone
+from recall_bench.core.errors import BudgetSpent, JudgeGone, ReplyPending
 from recall_bench.core.usage import Usage, explain_missing_price, explain_missing_tokens
 
 SYSTEM = "system"
@@ -57,6 +57,8 @@ class Budget:
         self._elsewhere = elsewhere
         self._work = "reading and judging have" if pays_reader else "judging has"
         self.stop_reason: BudgetSpent | JudgeGone | None = None
+        self.pending: ReplyPending | None = None
+        """The last reply that comes later; it stops nothing."""
 
     @asynccontextmanager
     async def hold_slot(self) -> AsyncIterator[None]:

@@ -21,14 +21,17 @@ BenchError
 │   └── NotAnAnswer        it returned something that cannot be judged
 ├── ModelFault             a language model gave no usable reply      its caller decides
 │   ├── ModelBusy          it asked us to come back, or could not be reached
-│   └── ModelGone          no call can succeed: a key, a model or an address is wrong
+│   ├── ModelGone          no call can succeed: a key, a model or an address is wrong
+│   └── ModelPending       its reply comes as a file later; the same command goes on   exit 13
 ├── ReaderFault            we failed to answer from a system's passages; ends the run  exit 6
+│   └── ReaderPending      the reader's reply comes as a file later                    exit 13
 ├── BudgetSpent            --max-cost or --max-tokens is spent; a higher one continues exit 8
 └── JudgeFault             we failed to grade an answer         recorded as not judged
                            (exit 6 if the judge cannot even prepare)
     ├── JudgeTimeout
     ├── JudgeBusy          retried, then recorded
     ├── JudgeGone          no answer can be judged: ends the run, records nothing
+    ├── JudgePending       the judge's reply comes as a file later                     exit 13
     └── UnreadableVerdict
 
 A run that ends without one of these still has an exit code that says how it went:
@@ -44,6 +47,7 @@ A run that ends without one of these still has an exit code that says how it wen
    10  some of what was to be generated is missing; the command that is printed fills it
    11  `gate`: a rule was broken, or the run is invalid
    12  `gate`: undecided, because a run is unfinished, unlike its baseline, or not measured
+   13  requests to a model wait in files for their replies; the same command takes them
   130  interrupted (143 by SIGTERM, 129 by SIGHUP); the same command continues
 
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
@@ -143,6 +147,12 @@ class RetryLater(Exception):
         """How long to wait, if it says so."""
 
 
+class ReplyPending(Exception):
+    """What the three errors have in common whose reply comes as a file later."""
+
+    exit_code = 13
+
+
 class SystemGone(BenchError):
     """The system under test cannot be reached; nothing is recorded against it."""
 
@@ -183,10 +193,18 @@ class ModelGone(ModelFault):
     exit_code = 6
 
 
+class ModelPending(ReplyPending, ModelFault):
+    """The request is in a file, and its reply is not there yet."""
+
+
 class ReaderFault(BenchError):
     """The reader failed; nothing is recorded against the system."""
 
     exit_code = 6
+
+
+class ReaderPending(ReplyPending, ReaderFault):
+    """The reader's request is in a file, and its reply is not there yet."""
 
 
 class BudgetSpent(BenchError):
@@ -211,6 +229,10 @@ class JudgeBusy(RetryLater, JudgeFault):
 
 class JudgeGone(JudgeFault):
     """The judge cannot judge anything; no answer is recorded as not judged because of it."""
+
+
+class JudgePending(ReplyPending, JudgeFault):
+    """The judge's request is in a file, and its reply is not there yet."""
 
 
 class UnreadableVerdict(JudgeFault):

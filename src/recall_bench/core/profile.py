@@ -1,6 +1,7 @@
 """Settings from a YAML profile."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -184,10 +185,16 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+_FOLDER_OF_MODEL = re.compile(r"(?:^folder:|;\s*batch\s*=)\s*([^;~\s][^;]*)")
+"""The folder in the spec of a model whose replies come as files."""
+
+
 def resolve_code_path(target: str | None, base: Path) -> str | None:
     """Resolve a relative path against the profile; leave names and addresses unchanged."""
     if target is None:
         return None
+    if place := _FOLDER_OF_MODEL.search(target):
+        return f"{target[: place.start(1)]}{base / place[1]}{target[place.end(1) :]}"
     file = target.split(".py", 1)[0] + ".py" if ".py" in target else ""
     if target.endswith((".yaml", ".yml")):
         file = target

@@ -82,6 +82,16 @@ def make_postponement(trial: Trial, busy: RetryLater) -> Postponed:
     return Postponed(at=datetime.now(UTC), trial=trial, fault=kind, message=str(busy))
 
 
+WAIT_MARGIN_S = 30.0
+"""Added to the time that a callee waits, so that it ends its waiting itself."""
+
+
+def extend_limit(seconds: float, callee: object) -> float:
+    """Return a time limit in which the callee can wait for its reply, if its `wait_s` says so."""
+    wait_s: float = getattr(callee, "wait_s", 0.0)
+    return max(seconds, wait_s + WAIT_MARGIN_S) if wait_s else seconds
+
+
 async def limit_time(seconds: float, call: Awaitable[T], overrun: Exception) -> T:
     """Return the result of the call; cancel it and raise `overrun` when it takes longer."""
     # anyio.fail_after takes half again as long, and a run pays for it twice a trial.

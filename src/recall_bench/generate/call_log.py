@@ -132,6 +132,10 @@ class CallLog(EntryLog[CallLogEntry]):
         parts = (model, prompt.system, prompt.user, str(attempt), str(self._round))
         return sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
+    def name_variant(self, attempt: int) -> str:
+        """The variant of a prompt, for models that keep their replies themselves."""
+        return f"round {self._round}, attempt {attempt}" if self._round or attempt else ""
+
     def __len__(self) -> int:
         """The number of logged replies."""
         return len(self._replies)

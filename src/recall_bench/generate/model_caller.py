@@ -1,18 +1,25 @@
 """Calls to a pass's model: limited in number, time and cost, and never paid for twice."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import anyio
 
-from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone, UsageError
-from recall_bench.core.retry import limit_time, retry
+from recall_bench.core.errors import (
+    BudgetSpent,
+    ModelFault,
+    ModelGone,
+    ModelPending,
+    UsageError,
+)
+from recall_bench.core.retry import extend_limit, limit_time, retry
 from recall_bench.core.usage import Usage
 from recall_bench.core.words import estimate_tokens
 from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.generate.pass_request import PassRequest
 from recall_bench.generate.pass_run import format_count
-from recall_bench.models.model import Model, Prompt, Reply
+from recall_bench.models.model import Model, Prompt, Reply, report_rejection
 
 MIN_FAILED_CALLS = 6
 """Failures in a row from which a model counts as gone; more with many concurrent calls."""
@@ -33,7 +40,7 @@ class ModelCaller:
         self.model = model
         self._log = log
         self._limit = anyio.CapacityLimiter(concurrency)
-        self._timeout_s = timeout_s
+        self._timeout_s = extend_limit(timeout_s, model)
         self._max_cost_usd = max_cost_usd
         self._pending = 0
         self._call_ended = anyio.Event()
@@ -62,8 +69,8 @@ class ModelCaller:
     async def ask(self, prompt: Prompt, unit: str, attempt: int = 0) -> tuple[Reply, bool]:
         """The reply, and whether it is new.
 
-        Raises ModelFault if this call fails, ModelGone if the model is unavailable, and BudgetSpent
-        if the call could exceed the budget.
+        Raises ModelFault if this call fails, ModelGone if the model is unavailable, ModelPending if
+        the reply comes later, and BudgetSpent if the call could exceed the budget.
         """
         key = self._log.make_key(self.model.name, prompt, attempt)
         known = self._log.find_reply(key)
@@ -72,7 +79,7 @@ class ModelCaller:
             return known, False
         async with self._limit:
             await self._wait_for_budget()
-            reply = await self._ask_once(prompt)
+            reply = await self._ask_once(self._add_variant(prompt, attempt))
             self._log.record_call(
                 ModelCall(
                     at=datetime.now(UTC),
@@ -86,6 +93,13 @@ class ModelCaller:
             )
         self.usage += reply.usage
         return reply, True
+
+    def report_rejection(self, prompt: Prompt, attempt: int, problems: Sequence[str]) -> None:
+        """Tell the model that its reply to this attempt was rejected."""
+        report_rejection(self.model, self._add_variant(prompt, attempt), problems)
+
+    def _add_variant(self, prompt: Prompt, attempt: int) -> Prompt:
+        return replace(prompt, variant=self._log.name_variant(attempt))
 
     def note_usable_reply(self) -> None:
         """Note that a reply could be used."""
@@ -120,7 +134,7 @@ class ModelCaller:
             reply = await retry(
                 lambda: limit_time(self._timeout_s, self.model.complete(prompt), timeout)
             )
-        except ModelGone:
+        except (ModelGone, ModelPending):
             raise
         except ModelFault as fault:
             self._failed += 1
@@ -185,7 +199,7 @@ def open_model(request: PassRequest, *, usual_temperature: float = 0.7) -> "Mode
         # The value is not quoted: it may be an API key in the wrong place.
         raise UsageError(
             "--model: unknown model; say offline, provider:model, a base URL, file.py, "
-            "command:PROGRAM, claude, codex or copilot"
+            "command:PROGRAM, folder:DIR, claude, codex or copilot"
         )
     return model
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from recall_bench.core.errors import BenchError, ModelFault, ModelGone
+from recall_bench.core.errors import BenchError, ModelFault, ModelGone, ModelPending
 from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.models.model import Finish, Prompt, Reply, fence_blocks
 
@@ -57,18 +57,19 @@ async def ask_until_usable(
     while spent < attempts:
         try:
             reply, is_new = await caller.ask(asking, unit, number)
-        except ModelGone:
+        except (ModelGone, ModelPending):
             raise
         except ModelFault as fault:
             spent += 1
             reason = str(fault)
             continue
         spent += is_new
-        number += 1
         found = _read_reply(reply, read, reads_cut=reads_cut)
         if not isinstance(found, RejectedReply):
             caller.note_usable_reply()
             return found
+        caller.report_rejection(asking, number, found.problems)
+        number += 1
         reason, last = "; ".join(found.problems), reply
         asking = build_retry_prompt(prompt, reply.text, found)
     caller.note_unusable_replies(reason)

@@ -12,6 +12,7 @@ from recall_bench.core.errors import (
     Interrupted,
     JournalLost,
     ModelGone,
+    ModelPending,
     UsageError,
 )
 from recall_bench.core.record import Record
@@ -130,7 +131,7 @@ def _format_spending(usage: Usage) -> str:
     return f"{calls}, {tokens}, {cost}"
 
 
-_STOPPING_ERRORS = (BudgetSpent, Interrupted, JournalLost, ModelGone, UsageError)
+_STOPPING_ERRORS = (BudgetSpent, Interrupted, JournalLost, ModelGone, ModelPending, UsageError)
 """Errors that stop a pass in good order. UsageError is here a file that cannot be written."""
 
 
@@ -139,8 +140,8 @@ def run_pass(
 ) -> PassStop | None:
     """Run the work, then close the model, if given; the reason of an early stop, or None.
 
-    A signal, an exhausted budget, an unavailable model and a full disk stop a pass in good order:
-    the same command continues it. Other errors are raised.
+    A signal, an exhausted budget, an unavailable model, a reply that comes later and a full disk
+    stop a pass in good order: the same command continues it. Other errors are raised.
     """
     try:
         anyio.run(_run_and_close, work, owned_model)
@@ -199,14 +200,18 @@ async def run_units(
     """Make all units concurrently, started in their order.
 
     With a lag, a unit starts when all units at least that many places before it are done, so what
-    it can see of them does not depend on the concurrency. An error of `make` ends all.
+    it can see of them does not depend on the concurrency. An error of `make` ends all, except
+    ModelPending: it is raised when every unit that does not depend on a pending one is done.
     """
     done = [anyio.Event() for _ in units]
     limit = anyio.CapacityLimiter(concurrency)
+    pending: dict[int, ModelPending] = {}
 
     async def run_one(index: int) -> None:
         try:
             await make(units[index])
+        except ModelPending as fault:
+            pending[index] = fault
         finally:
             done[index].set()
             limit.release_on_behalf_of(index)
@@ -215,5 +220,15 @@ async def run_units(
         for index in range(len(units)):
             if lag is not None and index >= lag:
                 await done[index - lag].wait()
+                if any(other <= index - lag for other in pending):
+                    break
             await limit.acquire_on_behalf_of(index)
             tasks.start_soon(run_one, index)
+    if pending:
+        # The last one raised counts all requests.
+        raise list(pending.values())[-1]
+
+
+async def run_parts(parts: Sequence[Unit], make: Callable[[Unit], Awaitable[None]]) -> None:
+    """Make all parts of a unit concurrently; ModelPending is raised when all others are done."""
+    await run_units(parts, make, concurrency=max(1, len(parts)))

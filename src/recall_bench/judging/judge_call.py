@@ -13,13 +13,15 @@ from recall_bench.core.errors import (
     JudgeBusy,
     JudgeFault,
     JudgeGone,
+    JudgePending,
     JudgeTimeout,
     ModelBusy,
     ModelFault,
     ModelGone,
+    ModelPending,
     RetryLater,
 )
-from recall_bench.core.retry import limit_time, retry
+from recall_bench.core.retry import extend_limit, limit_time, retry
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
 from recall_bench.models.model import Model, Prompt, Reply
@@ -60,7 +62,8 @@ class JudgeCall:
     @classmethod
     def make(cls, judge: Judge, timeout_s: float, budget: Budget) -> Self:
         """A call with this time limit; computing judges have none."""
-        return cls(judge, None if judge.card.computes else timeout_s, budget)
+        limit_s = None if judge.card.computes else extend_limit(timeout_s, judge)
+        return cls(judge, limit_s, budget)
 
     async def judge_exhibit(
         self, exhibit: Exhibit, on_busy: Callable[[RetryLater], None] = lambda _: None
@@ -96,6 +99,8 @@ async def ask_model(model: Model, prompt: Prompt) -> Reply:
         raise JudgeBusy(str(error), error.retry_after_s) from error
     except ModelGone as error:
         raise JudgeGone(str(error)) from error
+    except ModelPending as error:
+        raise JudgePending(str(error)) from error
     except ModelFault as error:
         raise JudgeFault(str(error)) from error
 

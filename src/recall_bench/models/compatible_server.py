@@ -74,6 +74,8 @@ def resolve_server(
     spec: ModelSpec, environ: Mapping[str, str] | None = None
 ) -> CompatibleServer | None:
     """Return the server of a spec; None if it is not compatible, UsageError without its key."""
+    if spec.batch is not None:
+        raise UsageError(f"{spec.name}: a batch cannot answer at once; leave batch= out")
     facts = PROVIDERS.get(spec.provider)
     base_url = spec.base_url or (facts.usual_url if facts else None)
     if spec.provider not in COMPATIBLE or facts is None or base_url is None:

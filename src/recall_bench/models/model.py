@@ -1,10 +1,11 @@
 """A language model: a prompt in, a reply and its price out. Text of others is fenced in prompts."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from recall_bench.core.usage import Usage
 
@@ -17,6 +18,8 @@ class Prompt:
     user: str
     schema: Mapping[str, object] | None = None
     """The JSON schema of the reply, for models that support one."""
+    variant: str = ""
+    """Tells requests with the same text apart: another variant wants another reply."""
 
 
 class Finish(StrEnum):
@@ -54,6 +57,26 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+@runtime_checkable
+class RejectionRecorder(Protocol):
+    """A model that records which of its replies were rejected."""
+
+    def record_rejection(self, prompt: Prompt, problems: Sequence[str]) -> None:
+        """Note that the reply to this prompt cannot be used, and why."""
+
+
+def report_rejection(model: Model, prompt: Prompt, problems: Sequence[str]) -> None:
+    """Tell the model that its reply was rejected, if it wants to know."""
+    if isinstance(model, RejectionRecorder):
+        model.record_rejection(prompt, problems)
+
+
+def make_request_key(prompt: Prompt) -> str:
+    """The digest of a request: the same request has the same key in every run."""
+    content = [prompt.system, prompt.user, prompt.schema, prompt.variant]
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

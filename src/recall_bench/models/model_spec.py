@@ -6,12 +6,17 @@
     openai:qwen3;http://127.0.0.1:8000/v1;price=0/0
     anthropic:claude-sonnet-5;key-env=TEAM_KEY;max-tokens=4096
     claude:opus
+    folder:replies;wait=600
+    openai:gpt-5.1;batch=batches
 
 Options follow the model, separated by `;`, in any order: a base URL, `price=IN/OUT` in US dollars
 per million tokens, `key-env=NAME` of the environment variable with the key, `temperature=`,
 `max-tokens=`, and for Azure `api-version=`. A user and password in the URL replace the key. The
 provider's usual key is also sent to a base URL, but over plain http to another machine only with
 `key-env=`.
+
+`folder:DIR` takes requests and replies as files. `batch=DIR` writes requests to files for the
+provider's batch service. Both take `wait=SECONDS`.
 
 `openai:` alone calls OpenAI's Responses API, which serves all of its models. With a base URL, in
 the spec or in OPENAI_BASE_URL, it calls Chat Completions, as compatible servers expect.
@@ -24,13 +29,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from pathlib import PurePath
 from urllib.parse import SplitResult, urlsplit
 
 from recall_bench.core.errors import UsageError
-from recall_bench.models.provider_catalogue import AGENTS, PROVIDERS, UNUSABLE, Provider
+from recall_bench.models.provider_catalogue import (
+    AGENTS,
+    BATCHING,
+    FOLDER,
+    PROVIDERS,
+    UNUSABLE,
+    Provider,
+)
 
 _URL = re.compile(r"https?:", re.IGNORECASE)
-_KEYS = ("price", "key-env", "temperature", "max-tokens", "api-version")
+_KEYS = ("price", "key-env", "temperature", "max-tokens", "api-version", "batch", "wait")
+_FILE_KEYS = ("batch", "wait")
+_KNOWN = frozenset({*PROVIDERS, *AGENTS, FOLDER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +61,9 @@ class ModelSpec:
     """A model, its address and its settings."""
 
     provider: str
-    """A provider of the catalogue, or a command-line agent."""
+    """A provider of the catalogue, a command-line agent, or `folder`."""
     model: str | None
-    """The provider's name of the model; None lets a command-line agent choose."""
+    """The provider's name of the model, or the path of the folder; None lets an agent choose."""
     base_url: str | None = None
     """Without a user name or password; None is the provider's own."""
     userinfo: str | None = field(default=None, repr=False)
@@ -58,6 +73,15 @@ class ModelSpec:
     temperature: float | None = None
     max_tokens: int | None = None
     api_version: str | None = None
+    batch: str | None = None
+    """The folder for files of the provider's batch service."""
+    wait: float | None = None
+    """Seconds to wait for a reply that comes as a file."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of requests and replies."""
+        return self.provider == FOLDER
 
     @property
     def is_agent(self) -> bool:
@@ -73,7 +97,7 @@ class ModelSpec:
     def name(self) -> str:
         """The canonical spelling, without secrets.
 
-        Price and key variable are left out: they change no reply.
+        Price, key variable, batch and wait are left out: they change no reply.
         """
         options = {
             "api-version": self.api_version,
@@ -85,8 +109,8 @@ class ModelSpec:
         return ";".join(parts)
 
     def apply_tuning(self, *, temperature: float | None, max_tokens: int | None) -> "ModelSpec":
-        """Return the spec with these settings, unless they are None; agents take neither."""
-        if self.is_agent:
+        """Return the spec with these settings, unless None; agents and folders take neither."""
+        if self.is_agent or self.is_folder:
             return self
         return replace(
             self,
@@ -104,12 +128,16 @@ def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec
     head, *parts = (part.strip() for part in text.split(";"))
     provider, colon, model = (word.strip() for word in head.partition(":"))
     provider = provider.lower()
-    if provider not in PROVIDERS and provider not in AGENTS and provider not in UNUSABLE:
+    if provider == "batch":
+        raise UsageError("batch: names no model; write openai:MODEL;batch=DIR")
+    if provider not in _KNOWN and provider not in UNUSABLE:
         if any(_is_ours(part) for part in parts):
             raise UsageError(_describe_unknown(provider))
         return None
     if provider in UNUSABLE:
         raise UsageError(f"{provider}: it {UNUSABLE[provider]}; name a model of another provider")
+    if provider == FOLDER:
+        return _parse_folder(model, parts)
     if not model and (colon or provider not in AGENTS):
         raise UsageError(f"{provider}: names no model; write {provider}:MODEL")
     spec = ModelSpec(provider=provider, model=model or None)
@@ -119,7 +147,31 @@ def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec
         return spec
     for part in parts:
         spec = _add_part(spec, part)
+    if spec.wait is not None and spec.batch is None:
+        raise UsageError(f"{spec.head}: wait= is for batch= and folder:; leave it out")
     return _resolve_address(spec, os.environ if environ is None else environ)
+
+
+def _parse_folder(path: str, parts: list[str]) -> ModelSpec:
+    if not path:
+        raise UsageError(f"{FOLDER}: names no folder; write {FOLDER}:DIR")
+    spec = ModelSpec(provider=FOLDER, model=_parse_path(FOLDER, path))
+    for part in parts:
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or key.lower() != "wait":
+            raise UsageError(
+                f"{spec.head}: a folder takes only wait=SECONDS after ';', and its path has no ';'"
+            )
+        _check_once(spec.head, "wait", spec.wait)
+        spec = _add_file_option(spec, "wait", value)
+    return spec
+
+
+def _parse_path(owner: str, text: str) -> str:
+    """Return the path of a folder in one spelling."""
+    if not text.isprintable():
+        raise UsageError(f"{owner}: the path holds a control character; name another folder")
+    return str(PurePath(text))
 
 
 def _is_ours(part: str) -> bool:
@@ -130,13 +182,13 @@ def _is_ours(part: str) -> bool:
 
 def suggest_provider(name: str) -> str | None:
     """Return the provider or agent most similar to an unknown name."""
-    close = get_close_matches(name.lower(), sorted({*PROVIDERS, *AGENTS}), n=1)
+    close = get_close_matches(name.lower(), sorted(_KNOWN), n=1)
     return close[0] if close else None
 
 
 def _describe_unknown(provider: str) -> str:
     near = suggest_provider(provider)
-    known = ", ".join(sorted({*PROVIDERS, *AGENTS}))
+    known = ", ".join(sorted(_KNOWN))
     instead = f"did you mean {near}?" if near else f"known are {known}"
     return f"{provider[:40]!r} is no provider of models; {instead}"
 
@@ -159,7 +211,7 @@ def _add_part(spec: ModelSpec, part: str) -> ModelSpec:
             + ", ".join(f"{known}=" for known in _KEYS)
         )
     _check_once(owner, key, getattr(spec, key.replace("-", "_")))
-    return _add_option(spec, key, value)
+    return (_add_file_option if key in _FILE_KEYS else _add_option)(spec, key, value)
 
 
 def _check_once(owner: str, what: str, current: object) -> None:
@@ -196,6 +248,24 @@ def _add_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
                 return replace(spec, api_version=text)
             wanted = "a version as in 2025-04-01-preview"
     raise UsageError(f"{owner}: {key} takes {wanted}")
+
+
+def _add_file_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
+    """Add an option of a model whose requests and replies are files."""
+    owner = spec.head
+    if key == "batch":
+        if spec.provider not in BATCHING:
+            able = ", ".join(f"{name}:" for name in sorted(BATCHING))
+            raise UsageError(
+                f"{owner}: batch= writes OpenAI's format and works with {able}; leave it out"
+            )
+        if text:
+            return replace(spec, batch=_parse_path(f"{owner}: batch=", text))
+        raise UsageError(f"{owner}: batch takes a folder, as in batch=my-batches")
+    seconds = _parse_number(text)
+    if seconds is None:
+        raise UsageError(f"{owner}: wait takes a number of seconds, as in wait=600")
+    return replace(spec, wait=seconds)
 
 
 def _parse_price(text: str) -> Price | None:

@@ -33,10 +33,27 @@ def resolve_model(
         model = _open_target(target, tuning) if not own_code else _open_any_target(target, tuning)
     except UsageError as error:
         raise UsageError(f"{flag}: {error}") from error
-    if model is not None and settings.max_cost_usd is not None and not model.is_priced:
+    if model is None or settings.max_cost_usd is None:
+        return model
+    if is_sent_later(target):
+        raise UsageError(
+            "--max-cost: a batch is paid for when you send it, so no limit can be kept; leave it "
+            "out, and read the estimate first"
+        )
+    if not model.is_priced:
         remedy = _suggest_remedy(target, model, flag)
         raise UsageError(f"--max-cost: the price of {model.name} is unknown; {remedy}")
     return model
+
+
+def is_sent_later(target: str) -> bool:
+    """Whether the target writes its requests to files for a batch service."""
+    from recall_bench.models.model_spec import parse_spec
+
+    with suppress(UsageError):
+        spec = parse_spec(target)
+        return spec is not None and spec.batch is not None
+    return False
 
 
 def resolve_without_keys() -> AbstractContextManager[None]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage
 
 _BY_SUBSCRIPTION = frozenset({"github-copilot", "openai-codex"})
+BATCH_SHARE = 0.5
+"""What OpenAI and Groq charge for a batch, as a share of the listed price."""
 _LISTED_AS = {"azure-responses": "azure"}
 
 
@@ -21,7 +23,7 @@ def is_price_known(spec: ModelSpec) -> bool:
     """Whether the price of a call is known in advance."""
     if spec.price is not None:
         return True
-    if spec.is_agent:
+    if spec.is_agent or spec.is_folder:
         return False
     from genai_prices import Usage as Counted
 
@@ -56,7 +58,7 @@ def estimate_cost(
     price = spec.price
     if price is not None:
         return (input_tokens * price.input + output_tokens * price.output) / 1_000_000
-    if spec.is_agent:
+    if spec.is_agent or spec.is_folder:
         return None
     try:
         from genai_prices import Usage as Counted
@@ -86,7 +88,7 @@ def _compute_cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) ->
 def _look_up_price(spec: ModelSpec, model: str, counted: object) -> float | None:
     from genai_prices import calc_price
 
-    if spec.provider in _BY_SUBSCRIPTION:
+    if spec.provider in _BY_SUBSCRIPTION or (spec.batch and spec.base_url):
         return None
     provider = _LISTED_AS.get(spec.provider, spec.provider)
     try:
@@ -96,4 +98,4 @@ def _look_up_price(spec: ModelSpec, model: str, counted: object) -> float | None
             found = calc_price(counted, model, provider_id=provider)
     except (LookupError, ValueError):
         return None
-    return float(found.total_price)
+    return float(found.total_price) * (BATCH_SHARE if spec.batch else 1)

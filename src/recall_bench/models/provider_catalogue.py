@@ -11,6 +11,12 @@ from types import MappingProxyType
 AGENTS = frozenset({"claude", "codex", "copilot"})
 """Command-line agents that answer a prompt as a model does."""
 
+FOLDER = "folder"
+"""A folder of request and reply files, in the place of a provider."""
+
+BATCHING = frozenset({"openai", "openai-chat", "groq"})
+"""Providers whose batch service reads OpenAI's format; `openai` covers compatible servers."""
+
 _DECIDES = "only decides between options"
 _EMBEDS = "only embeds text"
 

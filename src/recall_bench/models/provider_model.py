@@ -20,7 +20,9 @@ from anyio.lowlevel import current_token
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import BenchError, ModelBusy, ModelFault, UsageError
 from recall_bench.core.usage import Usage
+from recall_bench.models.batch_model import BatchModel
 from recall_bench.models.faults import is_filtered, read_refusal, translate_error, truncate_line
+from recall_bench.models.folder_model import FolderModel
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.models.model_spec import ModelSpec
 from recall_bench.models.prices import is_price_known, price_usage
@@ -139,8 +141,8 @@ class ProviderModel:
         from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 
         await self._open()
-        settings = self._build_settings()
-        parameters = self._build_parameters(prompt)
+        settings = self.build_settings()
+        parameters = self.build_parameters(prompt)
         sent = {*settings, *(["schema"] if parameters.output_object else [])}
         request = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
         outcome: Reply | ModelFault
@@ -161,7 +163,8 @@ class ProviderModel:
             raise outcome
         return outcome
 
-    def _build_settings(self) -> "ModelSettings":
+    def build_settings(self) -> "ModelSettings":
+        """The settings of the next call."""
         spec, conceded = self._spec, self._concessions
         wanted: dict[str, object] = {
             "max_tokens": spec.max_tokens or (None if "max_tokens" in conceded else MAX_TOKENS),
@@ -188,7 +191,8 @@ class ProviderModel:
     def _is_foreign_kind(self, kind: str) -> bool:
         return any(base.__name__ == kind for base in type(self._foreign).__mro__)
 
-    def _build_parameters(self, prompt: Prompt) -> "ModelRequestParameters":
+    def build_parameters(self, prompt: Prompt) -> "ModelRequestParameters":
+        """The parameters of the next call: the schema, if the model supports one."""
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
@@ -201,6 +205,15 @@ class ProviderModel:
                 json_schema=deepcopy(dict(prompt.schema)), name="reply", strict=True
             ),
         )
+
+    def concede(self, refusal: str, sent: set[str]) -> str | None:
+        """Return the setting of those sent that the refusal names, to be left out from now on.
+
+        Settings of the user stay.
+        """
+        asked_for = {"temperature": self._spec.temperature, "max_tokens": self._spec.max_tokens}
+        ours = sent - {name for name, value in asked_for.items() if value is not None}
+        return self._concessions.yield_to(refusal, ours)
 
     def _read_reply(self, response: "ModelResponse") -> Reply | ModelFault:
         if response.finish_reason == "error":
@@ -215,9 +228,7 @@ class ProviderModel:
         if is_filtered(error):
             return Reply(text="", usage=Usage(calls=1), finish=Finish.FILTERED)
         refusal = read_refusal(error)
-        asked_for = {"temperature": self._spec.temperature, "max_tokens": self._spec.max_tokens}
-        ours = sent - {name for name, value in asked_for.items() if value is not None}
-        if refusal and (left_out := self._concessions.yield_to(refusal, ours)):
+        if refusal and (left_out := self.concede(refusal, sent)):
             message = truncate_line(self._redact(refusal))
             return ModelBusy(
                 f"{self.name}: it takes no {left_out}; the next call has none: {message}"
@@ -260,7 +271,18 @@ def open_model(
     environ = os.environ if environ is None else environ
     if spec.is_agent:
         return open_agent(spec, environ)
+    if spec.is_folder:
+        return FolderModel(spec)
+    if spec.batch is not None:
+        # Its files are sent by somebody else, who has the key.
+        return BatchModel(spec, _open_provider(spec, None, environ, usual_temperature))
     key = find_key(spec, PROVIDERS[spec.provider], environ)
+    return _open_provider(spec, key, environ, usual_temperature)
+
+
+def _open_provider(
+    spec: ModelSpec, key: str | None, environ: Mapping[str, str], usual_temperature: float
+) -> ProviderModel:
     secrets = (*([key] if key else []), *list_userinfo_secrets(spec.userinfo))
     redact = Redactor((*secrets, *list_environment_secrets(environ)))
     filter_logs(secrets)

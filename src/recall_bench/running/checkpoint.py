@@ -11,6 +11,7 @@ from anyio.lowlevel import checkpoint as yield_turn
 from recall_bench.core.errors import (
     BudgetSpent,
     ReaderFault,
+    ReaderPending,
     RetryLater,
     SystemFault,
     SystemGone,
@@ -115,6 +116,9 @@ class _CheckpointAsker:
                 if others is not None:
                     others.cancel()
                 return
+            except ReaderPending as pending:
+                run.pending.append(pending)
+                continue
             except (ReaderFault, BudgetSpent) as fault:
                 # The other tasks may finish: their reading is paid for.
                 self.failures.append(fault)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import anyio
 
-from recall_bench.core.errors import BenchError, BudgetSpent, Interrupted
+from recall_bench.core.errors import BenchError, BudgetSpent, Interrupted, ReplyPending
 from recall_bench.core.event import Event
 from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
@@ -242,8 +242,9 @@ class Experiment:
         for cell in waiting:
             outcome = await self._run_cell(cell, make_runner)
             self._finish_cell(outcome)
-            if outcome.stopped_by is not None and not self.goes_on:
-                self._end = outcome.stopped_by
+            end = outcome.stopped_by
+            if end is not None and not isinstance(end, ReplyPending) and not self.goes_on:
+                self._end = end
                 return
 
     async def _run_cell(

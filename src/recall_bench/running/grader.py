@@ -8,7 +8,7 @@ import anyio
 from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.budget import AnswerCost, Budget
-from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, RetryLater
+from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgePending, RetryLater
 from recall_bench.core.event import Answered, Judged, NotJudged, Paid
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.retry import make_postponement
@@ -105,6 +105,8 @@ class Grader:
             self._record_paid(trial, cost.total)
             return None
         except JudgeFault as fault:
+            if isinstance(fault, JudgePending):
+                self._budget.pending = fault
             return NotJudged(
                 at=datetime.now(UTC),
                 trial=trial,
@@ -141,6 +143,8 @@ class Grader:
             self._record_paid(trial, cost.total, cost.total)
             return None
         except JudgeFault as fault:
+            if isinstance(fault, JudgePending):
+                self._budget.pending = fault
             outcome: dict[str, object] = {"review_fault": f"{type(fault).__name__}: {fault}"}
         except BaseException:
             self._record_paid(trial, cost.total, cost.total)

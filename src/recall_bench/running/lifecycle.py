@@ -38,7 +38,7 @@ async def run_lifecycle(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
     """Feed memories and ask these trials, in the way of the plan's lifecycle.
 
     If a memory cannot be fed, that is recorded and its remaining trials stay open; the trials of
-    other memories are asked.
+    other memories are asked. ReaderPending is raised when everything was asked.
     """
     if not rounds:
         return
@@ -51,6 +51,13 @@ async def run_lifecycle(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
         await ask_rounds(run, rounds)
     except FeedFault as fault:
         run.record(fault.event)
+    _raise_pending(run)
+
+
+def _raise_pending(run: ScenarioRun) -> None:
+    """Raise the last of the reader's replies that come later, if there are any."""
+    if run.pending:
+        raise run.pending[-1]
 
 
 def list_open_trials(trials: ScenarioStates) -> Iterator[OpenTrials]:
@@ -290,3 +297,4 @@ async def ask_snapshot(run: ScenarioRun, rounds: Sequence[OpenTrials], place: Pa
         await _ask_copies(run, rounds, snapshots, token)
     except FeedFault as fault:
         run.record(fault.event)
+    _raise_pending(run)

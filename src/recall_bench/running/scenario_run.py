@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import anyio
 
 from recall_bench.core.budget import Budget
+from recall_bench.core.errors import ReaderPending
 from recall_bench.core.event import Answered, Event, Metered
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Plan
@@ -97,6 +98,8 @@ class ScenarioRun:
     parallelism: int = 1
     skip_catchup: bool = False
     """Trust a system that attests which days it still holds, instead of feeding it again."""
+    pending: list[ReaderPending] = field(default_factory=list)
+    """Answers that the reader gives later; their trials stay open."""
     inspected: set[str] = field(default_factory=set)
     """Labels of the checkpoints at which no memory is inspected any more."""
 

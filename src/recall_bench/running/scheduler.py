@@ -11,7 +11,7 @@ from typing import Protocol
 import anyio
 from anyio.abc import TaskGroup
 
-from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone
+from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, ReplyPending
 from recall_bench.core.event import Answered, RunEnded
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.trial_states import TrialStates
@@ -129,6 +129,8 @@ class Scheduler:
             await call()
         except (BudgetSpent, JudgeGone) as reason:
             self.stop(reason)
+        except ReplyPending as pending:
+            self.budget.pending = pending
         except BenchError as error:
             self.failure = self.failure or error
 
@@ -139,7 +141,7 @@ class Scheduler:
 
     def finish(self, engine: Engine) -> None:
         """Record that the run has ended, or raise why it has not."""
-        reason = self.failure or self.budget.stop_reason or self.given_up
+        reason = self.failure or self.budget.stop_reason or self.given_up or self.budget.pending
         if reason is not None:
             was_last = engine.sees_costs_late and isinstance(reason, BudgetSpent)
             if not was_last or self._is_anything_left():

@@ -12,6 +12,7 @@ from recall_bench.core.errors import (
     JudgeFault,
     JudgeGone,
     ReaderFault,
+    ReaderPending,
     SystemGone,
     UsageError,
 )
@@ -153,6 +154,7 @@ _KINDS: dict[str, type[BenchError]] = {
         JudgeGone,
         NotShared,
         ReaderFault,
+        ReaderPending,
         SystemGone,
         UsageError,
     )

@@ -17,7 +17,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 
-from recall_bench.core.errors import ModelBusy, ModelFault, ReaderFault, UsageError
+from recall_bench.core.errors import (
+    ModelBusy,
+    ModelFault,
+    ModelPending,
+    ReaderFault,
+    ReaderPending,
+    UsageError,
+)
 from recall_bench.core.memory import Answer, Passage, Reader, ReaderCard, SystemCard
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.settings import Settings
@@ -218,10 +225,16 @@ class ModelReader:
             config={"prompt": digest_prompt(), "choosing": digest_choice_prompt()},
         )
 
+    @property
+    def wait_s(self) -> float:
+        """How long the model waits for a reply that comes as a file."""
+        return float(getattr(self._model, "wait_s", 0.0))
+
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
         """The model's answer and its cost; without passages there is no record and no call.
 
-        ModelBusy is passed on for a retry; any other failure is a ReaderFault.
+        ModelBusy is passed on for a retry, a reply that comes later is ReaderPending, and any other
+        failure is a ReaderFault.
         """
         if not passages:
             return Answer(text=NO_RECORD)
@@ -244,6 +257,8 @@ class ModelReader:
             return await self._model.complete(prompt)
         except ModelBusy:
             raise
+        except ModelPending as pending:
+            raise ReaderPending(f"--reader: {pending}") from pending
         except ModelFault as fault:
             raise ReaderFault(f"--reader: {fault}") from fault
 

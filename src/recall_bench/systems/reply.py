@@ -9,7 +9,7 @@ from recall_bench.core.errors import ModelBusy, ReaderFault
 from recall_bench.core.memory import Answer, Delivery, Passage, Reader, RetrievalReply
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
-from recall_bench.core.retry import OnBusy, ignore_busy, limit_time, retry
+from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
 from recall_bench.core.scenario import Question
 from recall_bench.core.usage import Usage
 from recall_bench.core.words import CHARACTERS_A_TOKEN, estimate_tokens
@@ -117,6 +117,7 @@ async def read_passages(
 ) -> Answer:
     """Let the reader answer from the passages, and charge the budget; ReaderFault if it cannot."""
     provider = name_provider(reader.card.model or reader.card.name)
+    timeout_s = extend_limit(timeout_s, reader)
 
     async def read_once() -> Answer:
         overrun = ModelBusy(f"no answer within {timeout_s:g} s")

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import anyio
-
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_story import Persona, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
@@ -33,6 +31,7 @@ from recall_bench.generate.pass_run import (
     OnProgress,
     PassResult,
     PassStop,
+    run_parts,
     run_pass,
     run_units,
 )
@@ -210,9 +209,7 @@ class _ModelDaysPass:
             except NoUsableReply as failure:
                 failures[session_plan.session.id] = str(failure)
 
-        async with anyio.create_task_group() as tasks:
-            for session_plan in planned.session_plans:
-                tasks.start_soon(write_session, session_plan)
+        await run_parts(planned.session_plans, write_session)
         order = [session_plan.session.id for session_plan in planned.session_plans]
         if failures:
             self._skip(planned, {name: failures[name] for name in order if name in failures})

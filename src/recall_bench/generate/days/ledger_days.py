@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import anyio
-
 from recall_bench.core.atomic_file import remove_leftovers, replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import compute_story_date
@@ -21,7 +19,14 @@ from recall_bench.generate.days.entry_check import extract_entry
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import DaysRequest
-from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassResult, run_pass, run_units
+from recall_bench.generate.pass_run import (
+    MissingUnit,
+    OnProgress,
+    PassResult,
+    run_parts,
+    run_pass,
+    run_units,
+)
 from recall_bench.generate.prompt_text import build_task_prompt
 from recall_bench.generate.world.day_text import DayBlock, LogPage
 from recall_bench.generate.world.fact_values import Dates, list_spellings
@@ -316,9 +321,7 @@ class _LedgerDaysPass:
             except NoUsableReply as fault:
                 problems.append(f"{notes.session}: {fault}")
 
-        async with anyio.create_task_group() as tasks:
-            for notes in self._collect_notes(page):
-                tasks.start_soon(write_session, notes)
+        await run_parts(self._collect_notes(page), write_session)
         if problems:
             reason = "; ".join(sorted(problems))
             self.missing.append(MissingUnit(unit=f"day {day}", reason=reason, day=day))

@@ -10,7 +10,8 @@ from recall_bench.generate.checks.check_result import ProblemKind, QuestionProbl
 from recall_bench.generate.day_log import StoryDay
 from recall_bench.generate.json_schema import TEXT, TEXTS, make_nullable, make_object
 from recall_bench.generate.model_caller import ModelCaller
-from recall_bench.generate.model_reply import ask_until_usable
+from recall_bench.generate.model_reply import NoUsableReply, ask_until_usable
+from recall_bench.generate.pass_run import run_parts
 from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.generate.questions.candidates import (
     QuestionCandidate,
@@ -266,18 +267,31 @@ class BoundaryQuestionWriter:
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About `amount` candidates per isolated session; NoUsableReply if one fails."""
-        candidates: list[QuestionCandidate] = []
-        for probing in self._list_probes(window):
-            found = await ask_until_usable(
-                self._caller,
-                probing.unit,
-                build_secrets_prompt(self._view, probing, _count_secrets(amount)),
-                read_questions,
-                reads_cut=True,
-            )
-            for place, raw in enumerate(found):
-                candidates += self._make_candidates(raw, probing, place)
-        return candidates
+        probes = self._list_probes(window)
+        found: dict[str, Sequence[Raw]] = {}
+        failures: list[NoUsableReply] = []
+
+        async def ask(probing: SecretProbe) -> None:
+            try:
+                found[probing.unit] = await ask_until_usable(
+                    self._caller,
+                    probing.unit,
+                    build_secrets_prompt(self._view, probing, _count_secrets(amount)),
+                    read_questions,
+                    reads_cut=True,
+                )
+            except NoUsableReply as failure:
+                failures.append(failure)
+
+        await run_parts(probes, ask)
+        if failures:
+            raise failures[0]
+        return [
+            candidate
+            for probing in probes
+            for place, raw in enumerate(found[probing.unit])
+            for candidate in self._make_candidates(raw, probing, place)
+        ]
 
     def _list_probes(self, window: QuestionWindow) -> list[SecretProbe]:
         found = []

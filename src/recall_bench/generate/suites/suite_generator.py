@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
-from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone, UsageError
+from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone, ModelPending, UsageError
 from recall_bench.datasets.selection.bench_file import BenchTest, Pairs, make_headers
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.generate.suites.batch import (
@@ -154,7 +154,7 @@ class _SuiteGeneration:
                 # The offline writer never waits: without this it could not be interrupted.
                 await anyio.lowlevel.checkpoint()
                 await self._generate_sample(sample)
-        except (ModelGone, BudgetSpent) as end:
+        except (ModelGone, ModelPending, BudgetSpent) as end:
             stopped = BatchStop(reason=str(end), exit_code=end.exit_code)
         return GeneratedSuite(
             folder=str(self.request.out),
@@ -180,7 +180,7 @@ class _SuiteGeneration:
             drawn = self._draw_sample(sample, attempt, chance)
             try:
                 draft = await self._write_draft(drawn, chance)
-            except (ModelGone, BudgetSpent):
+            except (ModelGone, ModelPending, BudgetSpent):
                 raise
             except ModelFault as fault:
                 self._fail(sample, str(fault))

@@ -8,7 +8,7 @@ another code is taken if a content happens to hold it: no content can close its 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
@@ -143,10 +143,10 @@ def build_case(exhibit: Exhibit, options: RubricOptions) -> RubricCase:
     return RubricCase(rubric, Prompt(system=rubric.text, user=user, schema=SCHEMA))
 
 
-def repeat_prompt(prompt: Prompt, advice: str) -> Prompt:
+def repeat_prompt(prompt: Prompt, advice: str, variant: str = "") -> Prompt:
     """The same case after an unusable reply, with advice for the model."""
     user = f"{prompt.user}\n\nYour last reply to this case could not be used: {advice}"
-    return Prompt(system=prompt.system, user=user, schema=prompt.schema)
+    return replace(prompt, user=user, variant=variant)
 
 
 def find_disclosure(truth: Truth) -> Disclosure | None:

@@ -29,7 +29,7 @@ from recall_bench.judging.rubric.prompt import (
     repeat_prompt,
 )
 from recall_bench.judging.verdicts import VerdictCache, make_cache_key
-from recall_bench.models.model import Model, Prompt
+from recall_bench.models.model import Model, Prompt, report_rejection
 
 VERSION = "3"
 """Raised whenever the same reply of a model could become another verdict, or a prompt changes.
@@ -74,6 +74,11 @@ class RubricJudge:
             rubrics=tuple(rubric.card for rubric in load_rubrics().values()),
         )
 
+    @property
+    def wait_s(self) -> float:
+        """How long the model waits for a reply that comes as a file."""
+        return float(getattr(self._model, "wait_s", 0.0))
+
     def study(self, scenario: Scenario) -> None:
         """Index the scenario's secrets, if it has any."""
         if any(find_disclosure(item.truth) is not None for item in scenario.items):
@@ -110,7 +115,7 @@ class RubricJudge:
     async def _ask(self, prompt: Prompt, exhibit: Exhibit, key: str | None) -> Verdict:
         asking = prompt
         problem = ""
-        for _ in range(ATTEMPTS):
+        for attempt in range(1, ATTEMPTS + 1):
             reply = await ask_model(self._model, asking)
             try:
                 read = parse_verdict(reply)
@@ -122,7 +127,8 @@ class RubricJudge:
                 # After the verdict is stored: billing may raise BudgetSpent.
                 exhibit.bill(reply.usage)
             problem = read.problem
-            asking = repeat_prompt(prompt, read.advice)
+            report_rejection(self._model, asking, (problem,))
+            asking = repeat_prompt(prompt, read.advice, variant=f"attempt {attempt}")
         raise UnreadableVerdict(
             f"{self._model.name} gave no verdict in {ATTEMPTS} attempts: {problem}"
         )
