@@ -32,7 +32,7 @@ def test_a_shared_file_makes_its_folder_and_leaves_nothing_else(tmp_path: Path) 
     assert [each.name for each in path.parent.iterdir()] == ["entry.json"]
 
 
-def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_files_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:
     for name in (
         ".result.json.12.part",
         ".other.json.12.part",
@@ -47,7 +47,7 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path: Path) 
     assert kept == {".other.json.12.part", ".result.json.x.part", "result.json"}
 
 
-def test_what_another_process_removes_meanwhile_is_no_fault(
+def test_a_file_that_another_process_removes_meanwhile_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "glob", lambda folder, _: iter([folder / ".result.json.12.part"]))

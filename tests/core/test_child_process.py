@@ -92,7 +92,7 @@ async def test_what_a_child_left_behind_ends_too(tmp_path: Path) -> None:
     wait_until_gone([deserted])
 
 
-async def test_a_child_that_heeds_the_request_ends_by_itself(tmp_path: Path) -> None:
+async def test_a_child_that_handles_sigterm_ends_by_itself(tmp_path: Path) -> None:
     polite = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
     command = (sys.executable, "-c", f"{polite}; print('up', flush=True); signal.pause()")
     child = await start_process(command, folder=tmp_path, environ={})

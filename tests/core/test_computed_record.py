@@ -34,7 +34,7 @@ def test_numpy_scalars_become_python_numbers() -> None:
     )
 
 
-def test_so_do_those_of_a_changed_copy() -> None:
+def test_numpy_scalars_of_a_changed_copy_become_python_numbers() -> None:
     assert type(Figures(value=0.5).replace(value=np.float64(1.5)).value) is float
 
 

@@ -59,7 +59,7 @@ def test_the_other_project_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "recall-bench 0.2.1 is installed beside agent-recall-bench" in warning
 
 
-def test_nothing_is_said_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_warning_if_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(name: str) -> str:
         raise PackageNotFoundError(name)
 

@@ -68,7 +68,7 @@ def test_a_review_that_changes_a_verdict_changes_no_draw(plan: Plan) -> None:
     assert due(plan, *three_failures(), *reviewed) == {"q1", "q2"} | (drawn() - {lowered})
 
 
-def test_a_review_that_failed_is_not_due_again_and_counts_all_the_same(plan: Plan) -> None:
+def test_a_failed_review_is_not_due_again_and_still_counts(plan: Plan) -> None:
     fault = judged(0, WRONG, review_fault="JudgeTimeout: late")
 
     assert due(plan, *three_failures(), fault) == {"q1", "q2"} | drawn()

@@ -71,7 +71,7 @@ def test_the_text_decides_against_a_claim(passage: Passage) -> None:
     assert day_of(tracer, passage) == 2
 
 
-def test_a_claim_is_believed_where_the_text_stands_nowhere() -> None:
+def test_a_claim_counts_if_the_text_is_found_nowhere() -> None:
     """Summaries and extracted facts are in nobody's words but the system's."""
     tracer = story(KITCHEN, HARBOUR)
 
@@ -100,7 +100,7 @@ def test_a_text_that_was_fed_only_after_the_checkpoint_is_not_found() -> None:
     assert (before, after) == (None, 3)
 
 
-def test_what_was_found_at_a_late_checkpoint_is_forgotten_at_an_early_one() -> None:
+def test_a_find_of_a_late_checkpoint_is_not_reused_at_an_early_one() -> None:
     tracer = story(KITCHEN, RAIN, HARBOUR)
     passage = Passage(text=HARBOUR)
 
@@ -109,7 +109,7 @@ def test_what_was_found_at_a_late_checkpoint_is_forgotten_at_an_early_one() -> N
     assert (late, early) == (3, None)
 
 
-def test_of_two_days_with_the_same_text_the_first_is_meant() -> None:
+def test_of_two_days_with_the_same_text_the_first_is_returned() -> None:
     tracer = story(RAIN, HARBOUR, KITCHEN, HARBOUR)
 
     days = [day_of(tracer, Passage(text=HARBOUR), until=until) for until in (2, 3, 4)]
@@ -204,7 +204,7 @@ def chat() -> PassageTracer:
         ),
     ],
 )
-def test_the_turn_is_told_where_the_passage_is_of_one(text: str, turn: int | None) -> None:
+def test_the_turn_is_reported_if_the_passage_is_from_one(text: str, turn: int | None) -> None:
     found = chat().trace(Passage(text=text), 2)
 
     assert (found.day, found.turn) == (2, turn)
@@ -219,7 +219,7 @@ def test_a_passage_of_several_turns_is_of_all_it_holds_whole() -> None:
     assert tracer.trace(Passage(text=BO.text), 2).turns == ()
 
 
-def test_a_word_said_in_passing_does_not_tear_a_row_of_turns_apart() -> None:
+def test_a_short_turn_does_not_split_a_sequence_of_turns() -> None:
     told = [Turn(speaker="Ada", text=text) for text in ("Yes.", "Rain.", "Is it? Yes.", "So so.")]
     tracer = PassageTracer([episode(1, "\n".join(f"Ada: {turn.text}" for turn in told), *told)])
 

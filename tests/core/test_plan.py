@@ -21,7 +21,9 @@ def test_an_import_is_named_by_its_files() -> None:
     assert str(CARD) == "result.json of public harness"
 
 
-def test_what_was_asked_is_declared_only_where_the_plan_does_not_say(scenario: Scenario) -> None:
+def test_asked_questions_are_declared_only_if_the_plan_does_not_determine_them(
+    scenario: Scenario,
+) -> None:
     usual = Declared(at=NOW, scenario="ada", items=scenario.items)
     imported = Declared(at=NOW, scenario="ada", items=scenario.items, asked={"2d": ("old-name",)})
 

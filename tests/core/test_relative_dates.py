@@ -29,5 +29,5 @@ def test_one_day_is_written_out(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["three months ago", "some days ago", "for 4 days", "on Monday"])
-def test_what_names_no_single_day_is_left_alone(text: str) -> None:
+def test_a_phrase_that_names_no_single_day_is_unchanged(text: str) -> None:
     assert expand_relative_dates(text, THURSDAY) == text

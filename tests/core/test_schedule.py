@@ -63,7 +63,7 @@ def test_every_new_question_is_asked_and_old_ones_up_to_the_sample(plan: Plan) -
     assert (second.new, second.older, len(second.asked)) == (6, 20, 10)
 
 
-def test_an_unsampled_question_is_old_news_next_time_whether_or_not_it_was_asked(
+def test_an_unsampled_question_counts_as_older_at_the_next_checkpoint(
     plan: Plan,
 ) -> None:
     items = [item(f"q{n}", 1) for n in range(10)]
@@ -81,7 +81,7 @@ def test_a_dry_run_visits_the_first_checkpoint_only(plan: Plan) -> None:
     assert [sheet.checkpoint.label for sheet in owed] == ["1d"]
 
 
-def test_what_was_asked_is_owed_whatever_the_plan_would_have_drawn(plan: Plan) -> None:
+def test_imported_questions_are_owed_whatever_the_plan_would_draw(plan: Plan) -> None:
     items = [item("a", 1), item("b", 1), item("c", 4), item("early", 9)]
     put = {"2d": ("b",), "5d": ("early", "a", "c")}
 
@@ -112,7 +112,7 @@ def test_a_checkpoint_at_which_nothing_was_asked_owes_nothing(plan: Plan) -> Non
         ({"2d": ("z",)}, "'z' is asked at '2d' and is not among the questions"),
     ],
 )
-def test_what_was_asked_has_to_be_of_the_run(
+def test_an_imported_question_must_belong_to_the_run(
     plan: Plan, put: dict[str, tuple[str, ...]], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):

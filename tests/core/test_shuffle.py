@@ -32,5 +32,5 @@ def test_ten_things_in_seeded_order(seed: int, order: str) -> None:
 
 
 @pytest.mark.parametrize("things", [[], ["only"]])
-def test_nothing_to_shuffle_is_left_alone(things: list[str]) -> None:
+def test_a_list_of_one_or_none_stays_as_it_is(things: list[str]) -> None:
     assert shuffle(things, 42) == things

@@ -106,7 +106,7 @@ def test_seconds_are_kept_by_checkpoint(standings: TrialStates) -> None:
 CALL = Usage(calls=1, cost_usd=0.5)
 
 
-def test_what_was_paid_adds_up_whatever_came_of_it(standings: TrialStates) -> None:
+def test_costs_add_up_for_every_outcome(standings: TrialStates) -> None:
     reviewed = judged(3, 2, 1).replace(usage=CALL + CALL, review_usage=CALL)
     for event in (
         ANSWERED,

@@ -118,7 +118,7 @@ def test_an_alias_is_the_value_of_its_anchor() -> None:
         pytest.param("a: 1\nb: \x07\n", 2, "control character", id="control character"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_line(source: str, line: int, words: str) -> None:
+def test_a_syntax_error_names_its_line(source: str, line: int, words: str) -> None:
     with pytest.raises(Malformed) as caught:
         parsed(source)
 

@@ -132,7 +132,7 @@ async def test_a_program_that_is_not_there_is_named(shelf: Path) -> None:
         opened("codex", shelf)
 
 
-async def test_a_failure_is_told_without_the_keys_around_it(shelf: Path) -> None:
+async def test_a_failure_is_reported_without_keys_of_the_environment(shelf: Path) -> None:
     install(
         shelf,
         "codex",
@@ -180,7 +180,9 @@ async def test_much_output_does_not_block_it(shelf: Path) -> None:
     assert (await opened("codex", shelf).complete(PROMPT)).text == "done"
 
 
-async def test_giving_up_ends_the_stubborn_and_what_they_started(shelf: Path) -> None:
+async def test_cancellation_kills_a_program_that_ignores_sigterm_and_its_children(
+    shelf: Path,
+) -> None:
     program = install(shelf, "claude", STUBBORN)
     started = Path(f"{program}.started")
 
@@ -195,7 +197,7 @@ async def test_giving_up_ends_the_stubborn_and_what_they_started(shelf: Path) ->
     await until_gone(*pids)
 
 
-async def test_what_it_leaves_behind_neither_delays_the_answer_for_long_nor_lives_on(
+async def test_a_child_left_behind_is_ended_and_delays_the_answer_only_briefly(
     shelf: Path,
 ) -> None:
     program = install(shelf, "claude", DESERTING)
@@ -207,7 +209,7 @@ async def test_what_it_leaves_behind_neither_delays_the_answer_for_long_nor_live
     await until_gone(int(Path(f"{program}.started").read_text()))
 
 
-async def test_it_is_given_our_environment_and_no_more(shelf: Path) -> None:
+async def test_it_gets_the_given_environment_and_no_more(shelf: Path) -> None:
     install(shelf, "codex", "import os\nprint(sorted(k for k in os.environ if k != 'LC_CTYPE'))")
 
     reply = await opened("codex", shelf, HOME="/nowhere").complete(PROMPT)

@@ -68,7 +68,7 @@ async def test_a_reply_is_one_call_of_unknown_price() -> None:
     assert not model.is_priced
 
 
-async def test_temperature_and_length_are_appended_if_somebody_asked_for_them() -> None:
+async def test_temperature_and_length_are_appended_if_they_are_set() -> None:
     asked = open_command(f"command:{PYTHON} mine.py", Tuning(temperature=0.5, max_tokens=100_000))
     free = open_command(f"command:{PYTHON} mine.py", Tuning(usual_temperature=0.7))
 
@@ -108,12 +108,12 @@ async def test_a_name_means_the_search_path_and_then_this_folder(here: Path) -> 
         ("command:echo 'a", "cannot be split into words"),
     ],
 )
-def test_what_is_wrong_with_it_is_told_before_it_is_asked(target: str, told: str) -> None:
+def test_a_wrong_target_is_refused_before_the_first_call(target: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         open_command(target)
 
 
-async def test_a_failure_is_told_by_its_last_words_without_the_keys(here: Path) -> None:
+async def test_a_failure_quotes_the_end_of_stderr_without_keys(here: Path) -> None:
     (here / "failing.py").write_text(
         "import os, sys\n"
         "print('progress ' * 200, file=sys.stderr)\n"
@@ -140,7 +140,7 @@ def test_a_changed_script_is_another_model(here: Path) -> None:
     assert open_command(f"command:{PYTHON} mine.py").name != before
 
 
-def test_so_is_a_changed_program_but_a_log_may_grow(here: Path) -> None:
+def test_a_changed_program_is_another_model_but_a_growing_log_is_not(here: Path) -> None:
     install(here, "writer", "print(1)")
     (here / "log").write_text("one call")
     before = open_command("command:./writer --log log").name

@@ -71,7 +71,7 @@ def entries(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_what_is_kept_is_found_to_the_bit(tmp_path: Path) -> None:
+def test_a_cached_vector_is_found_bit_for_bit(tmp_path: Path) -> None:
     EmbeddingCache(tmp_path / "new" / "folder").keep(KEY, KEPT)
 
     found = EmbeddingCache(tmp_path / "new" / "folder").find(KEY)
@@ -128,7 +128,7 @@ def test_only_what_is_missing_is_made_and_order_is_kept(tmp_path: Path) -> None:
     assert found.tokens == (3, 2, 1, 1, 3)
 
 
-def test_usage_is_what_was_really_spent_and_the_rest_is_told_apart(tmp_path: Path) -> None:
+def test_usage_counts_real_calls_and_cached_ones_apart(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path)
     cold = CachedEmbedder(Counting(), cache).embed(["a", "bb"])
     warm = CachedEmbedder(Counting(), cache).embed(["a", "bb", "ccc"])
@@ -184,13 +184,13 @@ def test_identity_changes_with_model_address_price_and_provider(another: str) ->
     assert open_embedder(another.format(url=url), {}).identity != usual.identity
 
 
-def test_identity_tells_no_password() -> None:
+def test_identity_contains_no_password() -> None:
     opened = open_embedder("openai:e;http://me:hush@127.0.0.1:9/v1", {})
 
     assert "hush" not in opened.identity
 
 
-def test_a_full_disk_costs_no_vector_and_is_told_once(
+def test_a_full_disk_loses_no_vector_and_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, content: bytes) -> None:

@@ -30,7 +30,7 @@ def test_the_spec_s_own_price_counts() -> None:
     assert usage == Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000, cost_usd=7.0)
 
 
-def test_otherwise_the_list_s_does() -> None:
+def test_without_a_price_in_the_spec_the_list_s_counts() -> None:
     """Published in 2024: 2.50 dollars for a million tokens in, 10 for a million out."""
     assert bill("openai:gpt-4o", (100_000, 10_000)).cost_usd == pytest.approx(0.35)
     assert bill("azure:gpt-4o;https://corp/openai/v1", (1000, 1000)).unpriced == 0
@@ -52,7 +52,7 @@ def test_a_provider_may_know_better_which_model_answered() -> None:
         "vllm:gpt-4o;http://127.0.0.1:8000/v1",
     ],
 )
-def test_an_unknown_price_is_said_to_be_unknown(text: str) -> None:
+def test_an_unknown_price_is_reported_as_unknown(text: str) -> None:
     assert not is_price_known(spec(text))
     assert bill(text, (10, 10)) == Usage(calls=1, input_tokens=10, output_tokens=10, unpriced=1)
 
@@ -68,13 +68,13 @@ def test_an_agent_has_no_price() -> None:
     assert not is_price_known(spec("claude"))
 
 
-def test_tokens_that_nobody_counted_are_not_free() -> None:
+def test_uncounted_tokens_are_not_free() -> None:
     assert bill("openai:gpt-4o", (0, 0)).unpriced == 1
     assert bill("openai:gpt-4o;price=1/1", (0, 0)).unpriced == 1
     assert bill("openai:gpt-4o;price=0/0", (0, 0)).unpriced == 0
 
 
-def test_the_list_is_the_one_we_carry(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_price_list_is_the_bundled_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def dialled(*_: object) -> None:
         raise AssertionError("a price was looked up on the network")
 

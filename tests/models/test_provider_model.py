@@ -82,7 +82,7 @@ async def test_a_temperature_for_a_model_that_reasons_is_refused_at_once() -> No
         await ask("openai:gpt-5;http://127.0.0.1:9/v1;temperature=1")
 
 
-async def test_thoughts_are_no_part_of_the_reply() -> None:
+async def test_reasoning_is_not_part_of_the_reply() -> None:
     assert (await asked(scripted.ok("<think>hm</think>3"))).text == "3"
     assert (await asked(scripted.ok("3", reasoning_content="hm"))).text == "3"
 
@@ -156,28 +156,28 @@ async def test_a_failure_has_its_kind_and_is_not_retried(
     assert "\n" not in str(raised.value)
 
 
-async def test_a_failure_told_in_half_letters_can_be_written_down() -> None:
+async def test_an_error_message_with_surrogates_can_be_written() -> None:
     with pytest.raises(ModelFault) as raised:
         await asked(scripted.error(400, "half a \ud83d face"))
 
     assert str(raised.value).encode().endswith(rb"half a \ud83d face")
 
 
-async def test_a_quota_that_is_used_up_is_not_worth_waiting_for() -> None:
+async def test_an_exhausted_quota_is_not_retried() -> None:
     body = {"error": {"message": "no credit", "code": "insufficient_quota"}}
 
     with pytest.raises(ModelGone, match="no money or quota"):
         await asked(Response(status=429, body=json.dumps(body).encode()))
 
 
-async def test_how_long_to_wait_is_passed_on() -> None:
+async def test_the_retry_delay_is_passed_on() -> None:
     with pytest.raises(ModelBusy, match="wait 7 s") as raised:
         await asked(scripted.busy(7))
 
     assert raised.value.retry_after_s == 7
 
 
-async def test_nobody_listening_is_busy_and_says_why() -> None:
+async def test_a_refused_connection_counts_as_busy_with_the_reason() -> None:
     with OpenAIServer([]) as server:
         deserted = server.base_url
 
@@ -185,7 +185,7 @@ async def test_nobody_listening_is_busy_and_says_why() -> None:
         await ask(f"openai:m;{deserted}")
 
 
-async def test_the_caller_can_stop_waiting() -> None:
+async def test_a_call_can_be_cancelled() -> None:
     with OpenAIServer([scripted.hang()]) as server:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask, f"openai:m;{server.base_url}")
@@ -268,7 +268,7 @@ async def test_what_the_user_asked_for_is_not_left_out() -> None:
     assert type(raised.value) is ModelFault
 
 
-async def test_openai_itself_is_asked_through_responses_and_told_to_keep_nothing() -> None:
+async def test_openai_is_called_through_the_responses_api_without_storage() -> None:
     """`openai:` without an address does so; the address here lets us listen."""
     message = {
         "type": "message",
@@ -308,7 +308,7 @@ async def test_openai_itself_is_asked_through_responses_and_told_to_keep_nothing
     assert sent.json["text"]["format"]["schema"] == SCHEMA
 
 
-async def test_anthropic_speaks_its_own_language() -> None:
+async def test_anthropic_is_called_by_its_own_api() -> None:
     body = {
         "id": "msg",
         "type": "message",

@@ -96,7 +96,7 @@ async def test_temperature_and_length_are_passed_where_they_are_taken(
     assert ("max-tokens=1234567" in model.name) == ("max_tokens" in heard)
 
 
-async def test_what_nobody_asked_for_is_left_to_the_function() -> None:
+async def test_unset_options_are_left_to_the_function() -> None:
     source = "def model(prompt, temperature, max_tokens=9): return f'{temperature} {max_tokens}'"
 
     assert await said(source, tuning=Tuning(usual_temperature=0.7)) == "None 9"
@@ -144,7 +144,7 @@ async def test_a_slow_function_does_not_stop_the_others(monkeypatch: pytest.Monk
     assert replies == ["met", "met"]
 
 
-async def test_giving_up_does_not_wait_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancellation_does_not_wait_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
     monkeypatch.setattr(threading, "release_of_a_test", release, raising=False)
     model = loaded("import threading\ndef model(prompt): threading.release_of_a_test.wait(20)")
@@ -193,7 +193,7 @@ async def test_a_failure_in_it_is_a_fault_with_its_message(
     assert raised.value.__context__ is None
 
 
-async def test_a_cancelled_coroutine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_coroutine_receives_its_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = asyncio.Event()
     monkeypatch.setattr(asyncio, "heard_in_a_test", heard, raising=False)
     model = loaded(
@@ -221,7 +221,7 @@ def test_a_changed_file_is_another_model_and_its_folder_is_not(here: Path) -> No
     assert loaded("def model(prompt): return '2'").name != before
 
 
-def test_what_it_calls_itself_is_in_its_name() -> None:
+def test_its_declared_name_is_in_its_model_name() -> None:
     source = "class Mine:\n name = 'tiny-7b'\n def complete(self, prompt): return ''"
 
     assert loaded(source, "Mine").name.startswith("mine.py:Mine;digest=")
@@ -229,7 +229,7 @@ def test_what_it_calls_itself_is_in_its_name() -> None:
 
 
 @pytest.mark.parametrize("form", ["def", "async def"])
-async def test_it_is_closed_if_it_wants_to_be(form: str) -> None:
+async def test_a_model_with_a_close_method_is_closed(form: str) -> None:
     model = loaded(
         "class Mine:\n"
         " closed = 0\n"
@@ -264,7 +264,7 @@ async def test_it_is_closed_if_it_wants_to_be(form: str) -> None:
         ("", "no_such_module_anywhere:ask", "there is no module 'no_such_module_anywhere'"),
     ],
 )
-def test_what_is_wrong_with_it_is_told_before_it_is_asked(
+def test_a_wrong_target_is_refused_before_the_first_call(
     source: str, target: str, told: str
 ) -> None:
     written(source)

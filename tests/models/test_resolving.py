@@ -51,12 +51,12 @@ def refusal(target: str, *, max_cost_usd: float | None = None) -> str:
         f"command:{sys.executable} model_of_mine.py",
     ],
 )
-def test_the_user_s_own_code_is_nobody_unless_the_command_takes_it(target: str) -> None:
+def test_python_code_is_no_model_unless_the_command_allows_it(target: str) -> None:
     assert resolve_model(target, "--judge", Settings()) is None
     assert resolved(target).name.partition(";digest=")[0] == target
 
 
-def test_an_address_alone_is_nobody_unless_the_command_takes_it() -> None:
+def test_an_address_alone_is_no_model_unless_the_command_allows_it() -> None:
     assert resolve_model("http://127.0.0.1:9/v1", "--judge", Settings()) is None
 
 
@@ -86,7 +86,7 @@ async def test_a_command_may_hold_what_looks_like_a_spec() -> None:
     assert (await model.complete(PROMPT)).text == "one;http://h two;price=1"
 
 
-def test_what_nobody_knows_is_none() -> None:
+def test_an_unknown_target_is_none() -> None:
     assert resolve_model("gpt-5", "--model", Settings(), own_code=True) is None
 
 
@@ -152,7 +152,7 @@ def test_a_cost_is_expected_by_the_spec_s_own_price_or_the_list() -> None:
         *("model_of_mine.py", "module:name", "command:echo x;price=1/1", "gpt-5"),
     ],
 )
-def test_nobody_knows_what_others_cost(target: str) -> None:
+def test_the_cost_of_other_targets_is_unknown(target: str) -> None:
     assert cost(target) is None
 
 
@@ -167,6 +167,6 @@ def test_many_short_calls_are_not_one_long_one() -> None:
     assert once > often
 
 
-def test_a_wrong_spec_is_told() -> None:
+def test_a_wrong_spec_is_refused() -> None:
     with pytest.raises(UsageError, match="names no model"):
         cost("openai:")

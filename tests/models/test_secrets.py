@@ -66,7 +66,7 @@ async def test_an_echoed_key_is_in_no_error(provider: str, status: int) -> None:
 
 
 @pytest.mark.anyio
-async def test_an_error_stands_alone() -> None:
+async def test_an_error_has_no_cause_or_context() -> None:
     """What caused it holds the provider's headers."""
     with OpenAIServer([scripted.echo()]) as server:
         error = await failure(opened(f"openai:m;{server.base_url}", OPENAI_API_KEY=KEY))
@@ -211,7 +211,7 @@ def test_a_key_with_odd_characters_is_found_in_every_spelling(text: str) -> None
         ("the key sk-abc***********xyz is wrong", f"the key {REDACTED} is wrong"),
     ],
 )
-def test_what_looks_like_a_key_is_taken_out_unknown(text: str, told: str) -> None:
+def test_text_that_looks_like_a_key_is_redacted(text: str, told: str) -> None:
     assert Redactor(())(text) == told
 
 
@@ -227,11 +227,11 @@ def test_other_words_stay(text: str) -> None:
     assert Redactor([KEY])(text) == text
 
 
-def test_a_short_key_is_taken_out_as_a_word() -> None:
+def test_a_short_key_is_redacted_as_a_whole_word() -> None:
     assert Redactor(["abc"])("abc abcd, abc.") == f"{REDACTED} abcd, {REDACTED}."
 
 
-def test_secrets_of_the_environment_are_told_by_their_names() -> None:
+def test_secrets_of_the_environment_are_recognised_by_their_names() -> None:
     environ = {
         "TEAM_KEY": "0123456789",
         "HF_TOKEN": "hf-0123456789",

@@ -24,7 +24,7 @@ def refusal(target: str, **environ: str) -> str:
     return str(raised.value)
 
 
-def test_the_only_model_is_meant() -> None:
+def test_the_only_model_of_a_server_is_chosen() -> None:
     with OpenAIServer([scripted.models("qwen3:8b")]) as server:
         spec = find_served_model(server.base_url, {})
 
@@ -41,7 +41,7 @@ def test_options_after_the_address_count() -> None:
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_of_several_the_user_has_to_choose() -> None:
+def test_several_models_are_listed_for_the_user_to_choose() -> None:
     with OpenAIServer([scripted.models(*(f"model-{number}" for number in range(15)))]) as server:
         told = refusal(server.base_url)
 
@@ -63,7 +63,7 @@ def test_of_several_the_user_has_to_choose() -> None:
         (scripted.truncated(), "something that is no list of models"),
     ],
 )
-def test_a_server_that_does_not_list_is_told_once(response: Response, told: str) -> None:
+def test_a_server_without_a_model_list_is_reported_once(response: Response, told: str) -> None:
     with OpenAIServer([response]) as server:
         said = refusal(server.base_url)
 
@@ -72,7 +72,7 @@ def test_a_server_that_does_not_list_is_told_once(response: Response, told: str)
     assert len(server.requests) == 1
 
 
-def test_an_address_where_nobody_listens_is_told() -> None:
+def test_an_address_without_a_server_is_reported() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         told = refusal(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
@@ -81,7 +81,7 @@ def test_an_address_where_nobody_listens_is_told() -> None:
     assert "'openai:NAME;http://127.0.0.1:" in told
 
 
-def test_a_server_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recall_bench.models.compatible_server._TIMEOUT_S", 0.1)
     with OpenAIServer([scripted.hang()]) as server:
         assert "no reply within 0.1 s" in refusal(server.base_url)
@@ -116,7 +116,7 @@ def test_the_usual_key_is_for_this_machine_alone() -> None:
     assert elsewhere.headers == {}
 
 
-def test_a_password_in_the_address_is_sent_and_not_told() -> None:
+def test_a_password_in_the_address_is_sent_and_not_shown() -> None:
     with OpenAIServer([scripted.echo(403)]) as server:
         told = refusal(server.base_url.replace("://", "://ada:sesame@"))
 
@@ -126,11 +126,11 @@ def test_a_password_in_the_address_is_sent_and_not_told() -> None:
 
 
 @pytest.mark.parametrize("target", ["http:", "http://h/v1?key=x", "https://h/v1;depth=3"])
-def test_a_wrong_address_is_told_and_nobody_is_asked(target: str) -> None:
+def test_a_wrong_address_is_refused_without_a_request(target: str) -> None:
     assert "openai:MODEL: " in refusal(target)
 
 
-def test_what_is_an_address() -> None:
+def test_addresses_are_recognised() -> None:
     assert is_address("HTTP://127.0.0.1:8000/v1;price=0/0")
     assert not is_address("openai:m;http://127.0.0.1:8000/v1")
     assert not is_address("httpie.py")

@@ -21,7 +21,7 @@ def test_provider_and_model_are_enough() -> None:
     assert spec.name == "anthropic:claude-sonnet-4-5"
 
 
-def test_a_provider_may_be_shouted_but_a_model_is_as_written() -> None:
+def test_a_provider_ignores_case_and_a_model_does_not() -> None:
     assert parsed("OpenAI:Qwen3;http://HOST:8000/V1/").name == "openai:Qwen3;http://host:8000/V1"
 
 
@@ -30,7 +30,7 @@ def test_a_model_may_hold_colons_and_slashes() -> None:
     assert parsed("openrouter:meta/llama:free").model == "meta/llama:free"
 
 
-def test_everything_that_can_be_said() -> None:
+def test_every_option_of_a_spec_is_read() -> None:
     spec = parsed(
         "openai:m; https://host/v1 ;price=2.5/10;key-env=TEAM_KEY;temperature=0.5;max-tokens=100"
     )
@@ -79,7 +79,7 @@ def test_agents_are_named_alone_or_with_a_model(agent: str) -> None:
 @pytest.mark.parametrize(
     "text", ["offline", "stub", "judge.py", "judge.py:Mine", "my.judges:Mine", "", ":x", "a;b=c"]
 )
-def test_other_things_are_not_models(text: str) -> None:
+def test_other_strings_are_not_specs(text: str) -> None:
     assert parse_spec(text, {}) is None
 
 
@@ -119,7 +119,7 @@ def test_other_things_are_not_models(text: str) -> None:
         *((f"{name}:m", "another provider") for name in UNUSABLE),
     ],
 )
-def test_a_fault_is_told_in_one_sentence(text: str, about: str) -> None:
+def test_a_wrong_spec_is_refused_in_one_sentence(text: str, about: str) -> None:
     with pytest.raises(UsageError, match=about) as told:
         parse_spec(text, {})
 
@@ -162,7 +162,7 @@ def test_an_address_in_the_environment_belongs_to_the_name() -> None:
     assert spec.userinfo == "ada:word"
 
 
-def test_the_usual_address_does_not() -> None:
+def test_the_default_address_is_not_part_of_the_name() -> None:
     assert parsed("openai:m", OPENAI_BASE_URL="https://api.openai.com/v1/").name == "openai:m"
     assert parsed("ollama:m", OLLAMA_BASE_URL="http://127.0.0.1:11434").name == "ollama:m"
 
@@ -183,7 +183,7 @@ def test_azure_takes_its_address_and_version_from_the_environment() -> None:
     assert spec.name == "azure:judge;https://r.openai.azure.com;api-version=2025-04-01-preview"
 
 
-def test_azure_wants_no_version_where_the_address_ends_in_one() -> None:
+def test_azure_needs_no_version_if_the_address_ends_in_one() -> None:
     spec = parsed("azure:judge;https://r.openai.azure.com/openai/v1", OPENAI_API_VERSION="2024")
 
     assert spec.api_version is None

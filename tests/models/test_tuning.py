@@ -79,7 +79,7 @@ async def test_a_usual_temperature_is_given_up_where_a_model_takes_none(
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "copilot"])
-async def test_command_line_agents_are_told_neither(
+async def test_command_line_agents_get_neither(
     agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / agent
@@ -97,7 +97,7 @@ async def test_command_line_agents_are_told_neither(
 
 
 @pytest.mark.parametrize("temperature", [-0.1, 2.1, float("nan"), float("inf")])
-def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
+def test_an_invalid_temperature_is_refused(temperature: float) -> None:
     with pytest.raises(UsageError, match="--temperature: takes a number from 0 to 2"):
         Tuning(temperature=temperature)
     with pytest.raises(UsageError, match="--temperature"):

@@ -88,7 +88,7 @@ def test_every_setting_is_explained_in_the_guide() -> None:
     assert all(f"`{name}`" in guide for name in RecencyOptions.__struct_fields__)
 
 
-def test_the_threshold_is_that_of_what_is_switched_on_unless_it_is_said() -> None:
+def test_the_default_threshold_is_that_of_the_enabled_parts() -> None:
     def threshold(**config: object) -> object:
         return baselines.build_hybrid(config).card.config["threshold"]
 
@@ -193,7 +193,7 @@ async def test_a_lexical_boost_lifts_what_the_question_says_word_for_word(
         ("", set()),
     ],
 )
-def test_quotations_names_numbers_and_codes_are_meant_word_for_word(
+def test_quotations_names_numbers_and_codes_match_word_for_word(
     question: str, exact: set[str]
 ) -> None:
     assert set(find_exact_words(question)) == exact
@@ -342,7 +342,7 @@ async def test_forked_and_fresh_agree_with_everything_switched_on(
             assert await answered(copy, question) == await answered(fresh, question)
 
 
-async def test_only_days_that_were_lived_are_reported() -> None:
+async def test_only_ingested_days_are_reported() -> None:
     memory = await lived(
         baselines.build_hybrid({**ALL_ON, "threshold": 0, "k": 99}), *fortnight()[:9]
     )

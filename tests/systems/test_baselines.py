@@ -173,7 +173,7 @@ async def test_scenarios_know_nothing_of_each_other(name: str) -> None:
 
 
 @every_system
-async def test_passages_come_from_days_that_were_lived(name: str) -> None:
+async def test_passages_come_from_ingested_days(name: str) -> None:
     memory = await lived(system_of(name), 5)
 
     for reply in await replies(memory, 5):
@@ -226,7 +226,7 @@ def test_an_unknown_setting_is_refused(name: str) -> None:
         system_of(name, wieght=1)
 
 
-def test_the_setting_that_was_meant_is_named() -> None:
+def test_a_misspelt_setting_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="did you mean 'weight'"):
         system_of("hybrid", wieght=1)
 

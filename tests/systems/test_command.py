@@ -125,7 +125,7 @@ async def test_a_day_of_megabytes_and_every_script_arrives_whole() -> None:
     assert answer.text == day * 3
 
 
-async def test_it_lives_in_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+async def test_it_runs_in_a_folder_of_its_own_that_is_removed_with_it(tmp_path: Path) -> None:
     noted = tmp_path / "folders"
     told = (
         "import os, sys\n"
@@ -242,7 +242,7 @@ async def test_a_question_that_overruns_leaves_the_others_alone() -> None:
         assert (await answered(memory, Q)).text == "The cat is in the garden."
 
 
-async def test_a_reply_that_comes_too_late_is_nobodys() -> None:
+async def test_a_reply_after_the_timeout_is_dropped() -> None:
     async with started("late:1") as system:
         memory = await opened(system)
         await memory.ingest(episode(2, "The otter is out."))
@@ -314,7 +314,7 @@ async def test_a_cancelled_run_ends_them_too(pids: Callable[[], list[int]]) -> N
         wait_until_gone(pids())
 
 
-async def test_what_a_dead_child_left_behind_holds_nobody_up(pids: Callable[[], list[int]]) -> None:
+async def test_a_process_left_by_a_dead_child_delays_nothing(pids: Callable[[], list[int]]) -> None:
     """The grandchild has the pipes; their end would never come."""
     async with started("spawn", "die:1") as system:
         memory = await opened(system)
@@ -334,7 +334,7 @@ async def test_what_a_dead_child_left_behind_holds_nobody_up(pids: Callable[[], 
         ("command:python 'x", "cannot be split into words"),
     ],
 )
-async def test_a_program_that_is_not_there_is_said_at_once(target: str, message: str) -> None:
+async def test_a_missing_program_is_refused_at_once(target: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         await start_command_system(target, {})
 
@@ -344,7 +344,7 @@ async def test_settings_it_could_not_be_given_are_refused() -> None:
         await start_command_system(f"command:{CHILD}", {"depth": 3})
 
 
-async def test_a_program_of_another_kind_is_told_apart() -> None:
+async def test_a_program_of_another_kind_is_recognised() -> None:
     with pytest.raises(SystemGone, match="echo wrote to its standard output what is not a reply"):
         await start_command_system("command:echo hello", {})
     with pytest.raises(SystemGone, match="true ended with exit code 0"):

@@ -95,7 +95,7 @@ print(json.dumps({"hits": [{"path": "x.md", "snippet": json.dumps(sys.argv[1:])}
     ],
     ids=["the usual flags", "words before them", "places of one's own"],
 )
-async def test_the_program_is_told_what_its_words_ask_for(
+async def test_placeholders_of_the_command_are_filled(
     write: Write, words: str, expected: list[str]
 ) -> None:
     memory = await write(TELL, words).open("ada")
@@ -107,7 +107,7 @@ async def test_the_program_is_told_what_its_words_ask_for(
     assert (passage.day, passage.id, passage.source) == (None, None, "x.md")
 
 
-async def test_it_may_look_for_as_many_as_are_looked_at(write: Write) -> None:
+async def test_the_number_of_passages_is_passed_on(write: Write) -> None:
     memory = await opened(write())
     asked = question("The cat")
 
@@ -116,7 +116,7 @@ async def test_it_may_look_for_as_many_as_are_looked_at(write: Write) -> None:
     assert len(reply.passages) == 1
 
 
-async def test_its_card_says_that_it_finds_and_whether_it_knows_who_asks(write: Write) -> None:
+async def test_its_card_says_that_it_retrieves_and_whether_it_sees_the_asker(write: Write) -> None:
     plain, told = write().card, write(GREP, "{session}").card
 
     assert not plain.answers
@@ -201,7 +201,7 @@ async def test_every_failure_is_a_fault_of_its_own(
     assert type(caught.value) is kind
 
 
-async def test_a_program_that_overruns_is_ended_with_all_it_started(tmp_path: Path) -> None:
+async def test_a_program_that_times_out_is_ended_with_its_children(tmp_path: Path) -> None:
     path = tmp_path / "slow"
     path.write_text(
         f"#!/bin/sh\nsleep 600 &\necho $$ $! > {tmp_path}/pids\necho slow >&2\nsleep 600\n"
@@ -217,7 +217,7 @@ async def test_a_program_that_overruns_is_ended_with_all_it_started(tmp_path: Pa
     await system.close()
 
 
-async def test_a_run_that_gives_up_ends_them_too(write: Write, tmp_path: Path) -> None:
+async def test_a_cancelled_run_ends_them_too(write: Write, tmp_path: Path) -> None:
     text = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNING_SCRIPT}"
     memory = await write(text).open("ada")
 
@@ -229,9 +229,7 @@ async def test_a_run_that_gives_up_ends_them_too(write: Write, tmp_path: Path) -
     wait_until_gone(pids)
 
 
-async def test_what_it_started_and_left_behind_holds_nobody_up(
-    write: Write, tmp_path: Path
-) -> None:
+async def test_a_process_left_behind_delays_no_answer(write: Write, tmp_path: Path) -> None:
     text = (
         f"{GREP}\nimport subprocess\nsys.stdout.flush()\n"
         "left = subprocess.Popen(['sleep', '600']).pid\n"
@@ -277,7 +275,7 @@ async def test_a_program_that_cannot_be_started_any_more_is_gone(tmp_path: Path)
     await system.close()
 
 
-async def test_a_program_that_is_not_there_is_said_at_once() -> None:
+async def test_a_missing_program_is_refused_at_once() -> None:
     with pytest.raises(UsageError, match="there is no program 'no-such-program'"):
         build_once_system("once:no-such-program", {})
 
@@ -288,6 +286,6 @@ async def test_settings_that_mean_nothing_are_refused(config: dict[str, object])
         build_once_system("once:true", config)
 
 
-async def test_it_stands_as_many_questions_at_once_as_it_says() -> None:
+async def test_its_declared_concurrency_is_used() -> None:
     assert build_once_system("once:true", {}).card.max_concurrency == 1
     assert build_once_system("once:true", {"max_concurrency": 8}).card.max_concurrency == 8

@@ -20,7 +20,7 @@ async def summaries(days: int, **config: object) -> list[tuple[int | None, str |
     return sorted({(passage.day, passage.source) for passage in answer.passages}, key=str)
 
 
-async def test_a_week_is_summed_up_once_its_last_day_was_lived_and_dated_by_it() -> None:
+async def test_a_week_is_summarised_after_its_last_day_and_dated_by_it() -> None:
     before, after = await summaries(6), await summaries(7)
 
     assert not any("week" in str(source) for _, source in before)
@@ -28,7 +28,7 @@ async def test_a_week_is_summed_up_once_its_last_day_was_lived_and_dated_by_it()
     assert (7, "family, week summary") in after
 
 
-async def test_a_month_is_summed_up_from_the_weeks_that_ended_in_it() -> None:
+async def test_a_month_is_summarised_from_the_weeks_that_ended_in_it() -> None:
     episodes = [episode(day, f"The boiler was set to {day} degrees.") for day in range(1, 31)]
     memory = await lived(baselines.build_hybrid({"consolidate": "only", "k": 99}), *episodes)
 
@@ -101,7 +101,7 @@ async def test_summaries_keep_to_their_session() -> None:
     assert not any("boiler" in passage.text for passage in answer.passages)
 
 
-async def test_recency_sums_up_no_day_it_has_forgotten() -> None:
+async def test_recency_summarises_no_day_outside_its_window() -> None:
     system = baselines.build_recency({"days": 3, "consolidate": "beside", "threshold": 0, "k": 99})
     memory = await lived(system, *fortnight())
 

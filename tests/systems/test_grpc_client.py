@@ -306,7 +306,7 @@ async def test_a_day_too_big_for_the_server_is_a_fault_that_says_its_size() -> N
         "gRPC message exceeds maximum size 4194304: 5000043",
     ],
 )
-async def test_size_is_told_from_busyness_in_every_dialect(details: str) -> None:
+async def test_too_large_is_not_busy_in_any_wording(details: str) -> None:
     async with opened(Diary(IngestDay=failing("RESOURCE_EXHAUSTED", details))) as memory:
         with pytest.raises(SystemFault, match="the request had") as fault:
             await memory.ingest(DAY)

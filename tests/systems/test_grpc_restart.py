@@ -78,7 +78,7 @@ async def test_a_memory_that_was_lost_refuses_every_further_call(call: str) -> N
     assert restarted.calls == []
 
 
-async def test_a_lost_memory_is_closed_without_a_word_to_the_new_server() -> None:
+async def test_a_lost_memory_is_closed_without_a_call_to_the_new_server() -> None:
     restarted = Diary()
 
     async with fed(Diary()) as (_, memory, handle, port):
@@ -89,7 +89,7 @@ async def test_a_lost_memory_is_closed_without_a_word_to_the_new_server() -> Non
     assert restarted.calls == []
 
 
-async def test_a_memory_opened_after_the_restart_is_fed_anew() -> None:
+async def test_a_memory_opened_after_the_restart_is_fed_again() -> None:
     async with fed(Diary()) as (system, memory, handle, port):
         await handle.stop(None)
         async with serving(Diary(), port=port):
@@ -152,7 +152,7 @@ async def test_a_server_that_says_unavailable_is_gone_even_if_connected() -> Non
     assert server.calls.count("Query") == 1
 
 
-async def test_a_server_that_shuts_down_at_teardown_is_closed_in_peace() -> None:
+async def test_a_server_that_shuts_down_at_teardown_is_closed_without_error() -> None:
     server = Diary()
 
     stopping = []

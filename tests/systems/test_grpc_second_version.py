@@ -116,7 +116,7 @@ async def test_an_answer_comes_with_passages_tool_calls_and_usage() -> None:
     )
 
 
-async def test_what_was_only_found_is_no_empty_answer() -> None:
+async def test_passages_without_an_answer_are_not_an_empty_answer() -> None:
     found = RetrievalReply(passages=(Passage(text="Fig"),))
 
     async with greeted(Cabinet(answer=always(found))) as system:
@@ -333,7 +333,7 @@ async def test_a_server_may_be_opened_without_being_greeted_first() -> None:
     assert system.card.name == "cabinet"
 
 
-async def test_a_server_met_with_another_version_is_another_system() -> None:
+async def test_a_server_with_another_version_is_another_system() -> None:
     async with hosting(Cabinet()) as port:
         system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         await system.fetch_card()
@@ -364,7 +364,7 @@ async def test_a_server_restarted_between_two_calls_is_noticed(call: str) -> Non
     assert not restarted.asked
 
 
-async def test_after_closing_the_system_a_restarted_server_is_met_anew() -> None:
+async def test_after_closing_the_system_a_restarted_server_is_contacted_again() -> None:
     restarted = Cabinet()
     async with hosting(Cabinet()) as port:
         system = build_grpc_system(f"grpc://127.0.0.1:{port}")

@@ -162,7 +162,9 @@ async def test_questions_may_be_asked_together() -> None:
     ],
     ids=lambda each: "-".join(each) if isinstance(each, list) else "",
 )
-async def test_what_comes_out_of_turn_is_told_what_is_missing(calls: list[str], said: str) -> None:
+async def test_a_call_out_of_order_is_refused_with_what_is_missing(
+    calls: list[str], said: str
+) -> None:
     async with harness(Cabinet()) as public:
         for name in calls[:-1]:
             await public.call(name)
@@ -225,7 +227,7 @@ class Echo:
         pass
 
 
-async def test_what_was_only_found_is_refused_where_nobody_reads_it() -> None:
+async def test_passages_without_an_answer_are_refused_without_a_reader() -> None:
     async with harness(Cabinet(answer=finds)) as public:
         await public.call("Setup")
         await public.ingest(1, "Rain.")
@@ -234,7 +236,7 @@ async def test_what_was_only_found_is_refused_where_nobody_reads_it() -> None:
             await public.ask("What?")
 
 
-async def test_what_was_only_found_is_answered_by_the_reader_there_is() -> None:
+async def test_passages_without_an_answer_are_answered_by_the_reader() -> None:
     async with harness(Cabinet(answer=finds), reader=Echo()) as public:
         await public.call("Setup")
         await public.ingest(1, "Rain.")

@@ -54,7 +54,7 @@ async def visiting(
         await writer.wait_closed()
 
 
-async def test_bytes_pass_both_ways_even_those_sent_before_anybody_came() -> None:
+async def test_bytes_pass_both_ways_even_before_the_client_connects() -> None:
     async with connected(echo) as connection, visiting(connection) as (reader, writer):
         sent = bytes(range(256)) * 40_000
         writer.write(sent)
@@ -65,7 +65,7 @@ async def test_bytes_pass_both_ways_even_those_sent_before_anybody_came() -> Non
         assert not connection.is_lost
 
 
-async def test_a_second_comer_is_turned_away_and_the_first_goes_on() -> None:
+async def test_a_second_connection_is_refused_and_the_first_goes_on() -> None:
     async with connected(echo) as connection, visiting(connection) as (reader, writer):
         await reader.readexactly(5)
 
@@ -76,7 +76,7 @@ async def test_a_second_comer_is_turned_away_and_the_first_goes_on() -> None:
         assert await reader.readexactly(11) == b"still there"
 
 
-async def test_when_the_server_hangs_up_the_last_words_arrive_and_it_is_lost() -> None:
+async def test_when_the_server_disconnects_its_last_bytes_arrive_and_it_is_lost() -> None:
     async def farewell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(1)
         writer.write(b"goodbye")
@@ -88,7 +88,7 @@ async def test_when_the_server_hangs_up_the_last_words_arrive_and_it_is_lost() -
         assert connection.is_lost
 
 
-async def test_nobody_at_the_other_end_is_an_os_error() -> None:
+async def test_a_missing_server_is_an_os_error() -> None:
     async with connected(echo) as connection:
         nobody = connection.port
 

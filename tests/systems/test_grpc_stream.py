@@ -225,7 +225,7 @@ async def test_a_server_that_dies_in_a_stream_is_gone_at_that_day() -> None:
     assert took == DAYS[:4]
 
 
-async def test_an_error_of_whoever_is_told_ends_the_stream_as_it_is() -> None:
+async def test_an_error_of_the_callback_ends_the_stream_unchanged() -> None:
     def refuse(_: Episode) -> None:
         raise OSError("the journal is full")
 

@@ -41,7 +41,7 @@ def test_only_grpcs_is_encrypted_and_it_checks_who_is_there() -> None:
     assert trusting.verify_mode.name == "CERT_REQUIRED"
 
 
-def test_settings_that_no_server_would_hear_of_are_refused() -> None:
+def test_settings_that_would_not_reach_the_server_are_refused() -> None:
     with pytest.raises(UsageError, match="settings depth cannot be passed to a server"):
         resolve_system(Settings(adapter="grpc://127.0.0.1:9", config={"depth": 3}))
 

@@ -100,7 +100,7 @@ def test_a_message_comes_back_as_it_was(message: wire.WireMessage) -> None:
 
 
 @pytest.mark.parametrize("message", FULL, ids=lambda message: type(message).__name__)
-def test_every_field_was_put_to_that_test(message: wire.WireMessage) -> None:
+def test_every_field_is_in_the_round_trip(message: wire.WireMessage) -> None:
     for field in msgspec.structs.fields(type(message)):
         assert field.required or getattr(message, field.name) != field.default
 

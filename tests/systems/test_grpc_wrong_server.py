@@ -66,7 +66,7 @@ async def saying(words: bytes) -> AsyncIterator[int]:
 
 
 @pytest.mark.parametrize("scheme", ["grpc", "grpcs"])
-async def test_nothing_there(scheme: str) -> None:
+async def test_an_address_without_a_server_is_gone(scheme: str) -> None:
     async with saying(b"") as port:
         pass
     system = build_grpc_system(f"{scheme}://127.0.0.1:{port}", connect_timeout_s=0.2)
@@ -93,7 +93,7 @@ async def test_a_server_of_something_else_is_quoted(words: bytes, says: str) -> 
     assert f"127.0.0.1:{port} is not a gRPC server: it sends {says!r}" in said
 
 
-async def test_one_that_hangs_up_is_suspected_of_wanting_tls() -> None:
+async def test_a_server_that_disconnects_may_need_tls() -> None:
     async with saying(b"") as port:
         said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
 
@@ -101,7 +101,7 @@ async def test_one_that_hangs_up_is_suspected_of_wanting_tls() -> None:
     assert "write grpcs:// if it wants TLS" in said
 
 
-async def test_plaintext_to_a_tls_server_is_told_to_write_grpcs(
+async def test_plaintext_to_a_tls_server_suggests_grpcs(
     certificate: ServerCertificate,
 ) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
@@ -117,7 +117,7 @@ async def test_a_tls_alert_is_recognised() -> None:
     assert said == f"grpc://127.0.0.1:{port} speaks TLS; write grpcs://"
 
 
-async def test_tls_to_a_plaintext_server_is_told_to_write_grpc() -> None:
+async def test_tls_to_a_plaintext_server_suggests_grpc() -> None:
     async with hosting(Cabinet()) as port:
         said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
@@ -161,7 +161,9 @@ async def test_a_server_restarted_behind_tls_is_noticed(certificate: ServerCerti
         await system.close()
 
 
-async def test_a_server_nobody_vouches_for_is_refused(certificate: ServerCertificate) -> None:
+async def test_a_server_with_an_untrusted_certificate_is_refused(
+    certificate: ServerCertificate,
+) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
         said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
@@ -169,7 +171,7 @@ async def test_a_server_nobody_vouches_for_is_refused(certificate: ServerCertifi
     assert "--grpc-ca" in said
 
 
-async def test_the_wrong_authority_vouches_for_nobody(
+async def test_a_certificate_of_another_authority_is_refused(
     certificate: ServerCertificate, tmp_path: Path
 ) -> None:
     other = signed(tmp_path, "DNS:localhost,IP:127.0.0.1")
@@ -190,7 +192,7 @@ async def test_a_certificate_made_out_to_another_name_is_refused(tmp_path: Path)
     assert "use a host name in the certificate" in said
 
 
-async def test_a_grpc_server_of_neither_version_is_said_to_be_one() -> None:
+async def test_a_grpc_server_without_our_service_is_reported_as_one() -> None:
     server = grpc.aio.server()
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

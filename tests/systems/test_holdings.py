@@ -45,7 +45,7 @@ def notes_that(**methods: object) -> type:
     return type("Telling", (Notes,), methods)
 
 
-async def test_an_adapter_that_says_nothing_cannot_be_looked_into() -> None:
+async def test_an_adapter_without_the_method_has_no_holdings() -> None:
     async with opened(Notes) as memory:
         assert not isinstance(memory, MemoryWithHoldings)
 
@@ -64,14 +64,14 @@ async def test_an_adapter_that_says_nothing_cannot_be_looked_into() -> None:
     ],
     ids=["days", "no days", "bytes", "both", "neither after all"],
 )
-async def test_an_adapter_may_say_either_or_both(
+async def test_an_adapter_may_report_days_or_bytes_or_both(
     methods: Mapping[str, object], expected: Holdings
 ) -> None:
     async with opened(notes_that(**methods)) as memory:
         assert await held(memory) == expected
 
 
-async def test_an_adapter_may_take_its_time_to_say_it() -> None:
+async def test_an_adapter_may_report_holdings_asynchronously() -> None:
     async def days(self: Notes) -> Iterable[int]:
         return range(1, 3)
 
@@ -190,11 +190,11 @@ async def test_nothing_is_held_of_a_day_without_a_word() -> None:
 
 
 @every_system
-async def test_what_is_held_does_not_depend_on_when_it_settled_or_who_asked(name: str) -> None:
+async def test_holdings_do_not_depend_on_settling_or_asking(name: str) -> None:
     await _assert_same(lambda: system_of(name))
 
 
-async def test_nor_does_it_where_everything_is_switched_on() -> None:
+async def test_holdings_are_stable_with_every_option_on() -> None:
     await _assert_same(lambda: system_of("hybrid", **ALL_ON))
 
 
@@ -241,7 +241,7 @@ async def test_a_text_counts_as_it_is_written_down() -> None:
     assert await size_of_day("Fig 🐈", "random") == len("Fig 🐈".encode()) == 8
 
 
-async def test_words_count_with_where_they_stand_how_often_and_what_that_is_worth() -> None:
+async def test_words_count_with_their_places_counts_and_weights() -> None:
     words = 2 * len("figplum") + 4 * 4
     starts, places, counts, lengths = 3 * 8, 2 * 4, 2 * 4, 1 * 4
     rarity, scores = 2 * 4, 2 * 4
@@ -342,7 +342,7 @@ async def test_a_server_says_nothing_of_a_memory_that_does_not(carried: Carried)
 
 
 @pytest.mark.parametrize("tells", [True, False])
-async def test_a_program_is_asked_only_if_it_says_that_it_can_tell(tells: bool) -> None:
+async def test_a_program_is_asked_only_if_it_declares_holdings(tells: bool) -> None:
     words = [sys.executable, "-I", "-S", command_child.__file__, *(["tells"] if tells else [])]
     system = await start_command_system(f"command:{shlex.join(words)}", {})
     memory = await system.open("ada")

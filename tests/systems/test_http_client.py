@@ -115,7 +115,7 @@ async def test_the_kind_a_server_names_wins_over_the_status_if_it_is_known(
         pytest.param(b'{"passages": [{"text": "", "score": NaN}]}', "what came", id="NaN"),
     ],
 )
-async def test_what_is_no_reply_is_a_fault_that_names_what_came(body: bytes, said: str) -> None:
+async def test_an_invalid_reply_is_a_fault_that_quotes_it(body: bytes, said: str) -> None:
     error = await raised_by((200, {}, body))
 
     assert type(error) is SystemFault
@@ -124,7 +124,7 @@ async def test_what_is_no_reply_is_a_fault_that_names_what_came(body: bytes, sai
 
 
 @pytest.mark.parametrize("said", [(204, {}, b""), (200, {}, b"{}"), (202, {}, b'{"more": 1}')])
-async def test_done_may_be_said_in_any_way(said: Said) -> None:
+async def test_any_successful_status_means_done(said: Said) -> None:
     with saying(lambda *_: said) as url:
         async with carrying(url) as carrier:
             done = await carrier.call(wire.SettleRequest(memory="m"), wire.DoneReply)
@@ -132,7 +132,7 @@ async def test_done_may_be_said_in_any_way(said: Said) -> None:
     assert done == wire.DoneReply()
 
 
-async def test_a_redirect_is_not_followed_but_told() -> None:
+async def test_a_redirect_is_reported_and_not_followed() -> None:
     asked: list[str] = []
 
     def elsewhere(_method: str, path: str, _body: bytes) -> Said:
@@ -148,7 +148,7 @@ async def test_a_redirect_is_not_followed_but_told() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_token_is_told_with_the_remedy(status: int) -> None:
+async def test_a_refused_token_is_reported_with_the_remedy(status: int) -> None:
     error = await raised_by((status, {}, b""))
 
     assert type(error) is UsageError
@@ -180,7 +180,7 @@ async def test_a_host_that_does_not_exist_is_gone() -> None:
 
 
 @pytest.mark.parametrize("reply", [b"", b"SSH-2.0-server\r\n", b"HTTP/1.1 200 OK\r\n"])
-async def test_a_server_that_hangs_up_or_speaks_something_else_is_gone(reply: bytes) -> None:
+async def test_a_server_that_disconnects_or_is_not_http_is_gone(reply: bytes) -> None:
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     port = listener.extra_attributes[anyio.abc.SocketAttribute.local_port]()
 
@@ -384,7 +384,7 @@ async def test_a_server_that_never_warms_up_is_gone() -> None:
         ((200, {}, b'{"clock": "sundial"}'), UsageError, "sundial"),
     ],
 )
-async def test_a_wrong_server_is_told_before_a_run_begins(
+async def test_a_wrong_server_is_reported_before_a_run_begins(
     said: Said, kind: type[BenchError], text: str
 ) -> None:
     with saying(lambda *_: said) as url, pytest.raises(kind, match=text):

@@ -61,7 +61,7 @@ def test_it_has_a_folder_a_port_and_a_config_of_its_own() -> None:
 
 
 @pytest.mark.anyio
-async def test_it_is_the_same_for_those_with_an_event_loop() -> None:
+async def test_the_same_holds_inside_an_event_loop() -> None:
     async with EphemeralServer(SERVER) as server:
         seen, pid = told(server), server.pid
 
@@ -77,7 +77,7 @@ def test_a_server_that_starts_slowly_is_waited_for() -> None:
     assert seen
 
 
-def test_what_is_ready_may_be_for_the_caller_to_say() -> None:
+def test_the_caller_may_define_readiness() -> None:
     asked: list[str] = []
 
     def third_time(url: str) -> bool:
@@ -90,7 +90,7 @@ def test_what_is_ready_may_be_for_the_caller_to_say() -> None:
     assert asked == [server.base_url] * 3
 
 
-def test_one_that_never_becomes_healthy_is_ended_and_its_log_quoted(tmp_path: Path) -> None:
+def test_a_server_that_never_becomes_healthy_is_ended_with_its_log_quoted(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
 
     def never(_url: str) -> bool:
@@ -108,7 +108,7 @@ def test_one_that_never_becomes_healthy_is_ended_and_its_log_quoted(tmp_path: Pa
     assert str(gone.value).endswith(f"the last lines of {log}:\n  loading")
 
 
-def test_one_that_is_up_but_unhealthy_says_with_which_status(tmp_path: Path) -> None:
+def test_an_unhealthy_server_is_reported_with_its_status(tmp_path: Path) -> None:
     server = EphemeralServer(SERVER, folder=tmp_path, health="/never", ready_timeout_s=600)
     server._start()
     wait_until(lambda: not server._is_up() and server._last_reply == "status 503", "its reply")
@@ -121,7 +121,7 @@ def test_one_that_is_up_but_unhealthy_says_with_which_status(tmp_path: Path) -> 
 
 
 @pytest.mark.anyio
-async def test_one_that_dies_at_once_is_quoted_and_not_waited_for() -> None:
+async def test_a_server_that_dies_at_once_is_quoted_without_waiting() -> None:
     server = EphemeralServer(python(DIES), ready_timeout_s=600)
 
     with pytest.raises(SystemGone, match="did not start: it ended with code 3") as gone:
@@ -131,7 +131,7 @@ async def test_one_that_dies_at_once_is_quoted_and_not_waited_for() -> None:
     assert (server.folder / "server.log").exists()
 
 
-def test_one_that_cannot_be_started_is_said_to_be_so() -> None:
+def test_a_command_that_cannot_start_is_reported() -> None:
     with pytest.raises(SystemGone, match=r"'no-such-program' cannot be started \(No such file"):
         EphemeralServer(["no-such-program"]).__enter__()
 
@@ -146,7 +146,7 @@ def test_only_the_end_of_a_long_log_is_quoted() -> None:
     assert len(str(gone.value)) < 5000
 
 
-def test_a_healthy_server_of_somebody_else_is_never_taken_for_ours() -> None:
+def test_a_healthy_server_of_another_process_is_never_used() -> None:
     with saying(lambda *_: (200, {}, b"{}")) as url:
         ports = [int(url.rpartition(":")[2]), find_free_port()]
         expected = ports[1]
@@ -155,7 +155,7 @@ def test_a_healthy_server_of_somebody_else_is_never_taken_for_ours() -> None:
             assert server.port == expected
 
 
-def test_only_so_many_ports_are_tried() -> None:
+def test_the_number_of_ports_tried_is_limited() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
@@ -163,7 +163,7 @@ def test_only_so_many_ports_are_tried() -> None:
             EphemeralServer(SERVER, choose_port=lambda: port).__enter__()
 
 
-def test_a_port_that_somebody_takes_in_between_is_given_up_for_another(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_meanwhile_is_replaced(tmp_path: Path) -> None:
     waits = f"import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n{SERVES}"
     stolen = socket.socket()
 
@@ -186,7 +186,7 @@ def test_a_port_that_somebody_takes_in_between_is_given_up_for_another(tmp_path:
     assert "Address already in use" in (tmp_path / "server.log").read_text()
 
 
-def test_leaving_ends_what_it_started_even_if_all_refuse(tmp_path: Path) -> None:
+def test_leaving_ends_all_its_processes_even_if_they_ignore_sigterm(tmp_path: Path) -> None:
     with EphemeralServer(python(SPAWNS + SERVES, "{port}"), folder=tmp_path) as server:
         pids = read_pids(tmp_path)
         assert server.pid == pids[0]
@@ -196,7 +196,7 @@ def test_leaving_ends_what_it_started_even_if_all_refuse(tmp_path: Path) -> None
 
 
 @pytest.mark.anyio
-async def test_giving_up_the_wait_ends_it(tmp_path: Path) -> None:
+async def test_cancelling_the_wait_ends_the_server(tmp_path: Path) -> None:
     server = EphemeralServer(python(SPAWNS + SLEEPS), folder=tmp_path)
 
     async with anyio.create_task_group() as tasks:
@@ -207,7 +207,7 @@ async def test_giving_up_the_wait_ends_it(tmp_path: Path) -> None:
     wait_until_gone(read_pids(tmp_path))
 
 
-def test_one_that_died_under_way_keeps_its_log() -> None:
+def test_a_server_that_dies_later_keeps_its_log() -> None:
     with EphemeralServer(python(SERVES, "{port}")) as server:
         assert server._child is not None
         server._child.process.kill()

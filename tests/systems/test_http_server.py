@@ -166,7 +166,7 @@ NONSENSE = [
 ]
 
 
-async def test_what_is_none_of_our_messages_is_refused_with_the_reason() -> None:
+async def test_an_unknown_message_is_refused_with_the_reason() -> None:
     host = Recorded(wire.DoneReply())
 
     async with hosting(host) as url, httpx.AsyncClient(trust_env=False) as client:
@@ -200,7 +200,7 @@ async def test_a_body_may_have_64_megabytes_and_not_one_more() -> None:
     assert "send less" in refused.json()["message"]
 
 
-async def test_a_call_is_given_up_with_the_client() -> None:
+async def test_a_call_is_cancelled_when_the_client_disconnects() -> None:
     class Slow(ScriptedMemory):
         async def settle(self) -> None:
             begun.set()
@@ -229,7 +229,7 @@ async def test_a_call_is_given_up_with_the_client() -> None:
     assert still == wire.AttestReply()
 
 
-async def test_a_call_under_way_when_the_server_stops_is_told_that_it_is_gone() -> None:
+async def test_a_call_in_progress_when_the_server_stops_gets_an_error() -> None:
     class Endless(Recorded):
         async def handle(self, request: wire.Request) -> wire.Reply:
             begun.set()
@@ -276,7 +276,7 @@ async def test_nothing_waits_for_small_packets_to_be_collected(
     assert delay_is_off
 
 
-async def test_signals_stay_with_whoever_had_them_and_stdout_stays_silent(
+async def test_signal_handlers_are_kept_and_stdout_stays_empty(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)

@@ -193,12 +193,14 @@ def test_a_wrong_file_is_refused_with_line_key_and_remedy(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="does not exist"):
         resolve_system(Settings(adapter=str(tmp_path / "no.yaml")))
 
 
-def test_settings_that_no_server_would_hear_of_are_refused(written: Callable[[str], Path]) -> None:
+def test_settings_that_would_not_reach_the_server_are_refused(
+    written: Callable[[str], Path],
+) -> None:
     path = written("transport: http\n")
 
     for target in (str(path), "http://127.0.0.1:9"):
@@ -267,7 +269,7 @@ def test_a_run_whose_server_dies_ends_with_its_last_words_and_is_continued_by_th
 
 
 @pytest.mark.anyio
-async def test_it_is_started_at_the_first_call_and_gone_after_the_last(tmp_path: Path) -> None:
+async def test_it_starts_at_the_first_call_and_ends_after_the_last(tmp_path: Path) -> None:
     pid_of = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
     carrier = StartedServerTransport(
         HttpServerSpec(command=(*python(f"import os; {pid_of}\n{SERVES}"), "{port}"))

@@ -33,7 +33,7 @@ async def answers(
 
 
 @pytest.mark.parametrize("lifecycle", [Lifecycle.FRESH, Lifecycle.FORKED, Lifecycle.GROWING])
-async def test_what_a_system_is_told_and_says_is_the_same(
+async def test_a_system_gets_and_gives_the_same_over_http(
     plan: Plan, scenario: Scenario, lifecycle: Lifecycle
 ) -> None:
     direct = await answers(ScriptedSystem(everything, can_snapshot=True), plan, scenario, lifecycle)

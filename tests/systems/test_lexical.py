@@ -107,7 +107,7 @@ def test_a_score_is_a_share_of_what_the_whole_question_could_have() -> None:
     assert 0 < half < whole < 1
 
 
-def test_a_word_only_a_later_day_knows_is_a_stranger_before_it() -> None:
+def test_a_word_of_a_later_day_is_unknown_before_it() -> None:
     vocabulary = Vocabulary()
     early = Postings.create_empty().extend([vocabulary.count(["boiler"])])
     alone = Bm25Index(early, Bm25()).score(vocabulary.parse_query("boiler tulip")).tolist()

@@ -118,7 +118,7 @@ def test_a_wrong_map_is_refused_in_one_sentence(
         ({"query": "{question}", "who": "{session}"}, True, Asker.HONOURED),
     ],
 )
-def test_the_asker_is_told_where_the_arguments_say_so(
+def test_the_asker_is_sent_if_the_arguments_name_it(
     tmp_path: Path, arguments: dict[str, object], honours: bool, asker: Asker
 ) -> None:
     search = {"tool": "recall", "arguments": arguments}
@@ -208,7 +208,7 @@ def test_each_block_of_text_is_a_result_where_no_list_is_named() -> None:
     assert parse_hits(plain, search()) == parse_hits(written, search(text="t"))
 
 
-def test_several_fields_are_put_one_below_the_other() -> None:
+def test_several_fields_are_joined_line_by_line() -> None:
     reply = ToolReply(texts=(), structured={"r": [{"title": "A", "body": {"text": "b"}}]})
 
     assert parse_hits(reply, search(results="r", text=("title", "body.text"))) == [

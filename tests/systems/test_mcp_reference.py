@@ -43,7 +43,7 @@ def own_map(folder: Path, **changed: str) -> Path:
     return path
 
 
-def test_who_lacks_the_server_is_told_how_to_get_it(
+def test_a_missing_server_is_reported_with_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(mcp_system.REFERENCE_FOLDER_VARIABLE, str(tmp_path))
@@ -73,7 +73,7 @@ def test_other_settings_are_refused() -> None:
 @pytest.mark.anyio
 @pytest.mark.usefixtures("_installed")
 @real
-async def test_it_keeps_the_contract_with_questions_put_word_by_word() -> None:
+async def test_it_keeps_the_contract_with_questions_searched_word_by_word() -> None:
     system: MemorySystem = mcp_system.build_reference_server({})
 
     report = await check_system(system)
@@ -88,7 +88,7 @@ async def test_it_keeps_the_contract_with_questions_put_word_by_word() -> None:
 @pytest.mark.slow
 @pytest.mark.anyio
 @real
-async def test_it_finds_nothing_with_a_question_put_whole(tmp_path: Path) -> None:
+async def test_it_finds_nothing_with_a_question_searched_whole(tmp_path: Path) -> None:
     """It looks for the question's letters in a row, which no note holds."""
     system = await start_mcp_system(own_map(tmp_path, **{"query: keywords": "query: whole"}))
 
@@ -101,7 +101,7 @@ async def test_it_finds_nothing_with_a_question_put_whole(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @real
-def test_a_story_is_lived_and_asked_about(invoke: Invoke, tmp_path: Path) -> None:
+def test_a_story_is_ingested_and_asked_about(invoke: Invoke, tmp_path: Path) -> None:
     write_persona(tmp_path / "data")
     path = own_map(tmp_path)
 

@@ -28,7 +28,7 @@ def events(kind: str) -> list[dict[str, object]]:
     return [event for event in map(json.loads, lines) if event["type"] == kind]
 
 
-def test_a_story_is_lived_and_asked_about(invoke: Invoke, data: Path, tmp_path: Path) -> None:
+def test_a_story_is_ingested_and_asked_about(invoke: Invoke, data: Path, tmp_path: Path) -> None:
     shown = run(invoke, data, child_map(tmp_path))
 
     assert shown.code == 0, shown.err

@@ -179,7 +179,7 @@ async def test_headers_come_from_the_environment(
     assert "s3cret" not in repr(card)
 
 
-async def test_nobody_at_the_url_is_gone(tmp_path: Path) -> None:
+async def test_a_url_without_a_server_is_gone(tmp_path: Path) -> None:
     path = sdk_map(tmp_path, {"url": "http://127.0.0.1:9/mcp"})
 
     with pytest.raises(SystemGone, match=r"127\.0\.0\.1:9/mcp cannot be reached"):

@@ -107,7 +107,7 @@ async def test_no_more_is_given_back_than_is_looked_at(tmp_path: Path) -> None:
     assert found == (3, 2)
 
 
-async def test_a_question_can_be_put_word_by_word(tmp_path: Path) -> None:
+async def test_a_question_can_be_searched_word_by_word(tmp_path: Path) -> None:
     search = {
         "tool": "recall",
         "query": "keywords",
@@ -261,7 +261,7 @@ async def test_a_server_that_ends_at_once_says_why(tmp_path: Path) -> None:
         await start_mcp_system(child_map(tmp_path, "stillborn"))
 
 
-async def test_a_server_that_never_greets_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_server_that_never_initialises_times_out(tmp_path: Path) -> None:
     path = child_map(tmp_path, "mute")
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("server:\n", "server:\n  start_timeout_s: 0.5\n"), "utf-8")
@@ -273,7 +273,7 @@ async def test_a_server_that_never_greets_is_not_waited_for(tmp_path: Path) -> N
     assert list_children() == before
 
 
-async def test_a_server_that_prints_beside_its_messages_is_borne_with(tmp_path: Path) -> None:
+async def test_other_output_of_a_server_is_ignored(tmp_path: Path) -> None:
     system = await start_mcp_system(child_map(tmp_path, "chatty"))
 
     found = await texts(await told(system, "The cat is Fig."))

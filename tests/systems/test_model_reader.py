@@ -68,7 +68,7 @@ async def test_the_reply_is_the_answer_and_its_price_is_recorded() -> None:
 
 
 @pytest.mark.anyio
-async def test_no_passages_is_no_record_and_asks_nobody() -> None:
+async def test_no_passages_is_no_record_and_no_model_call() -> None:
     async with reader_at() as (reader, server):
         answer = await reader.read(QUESTION, ())
 
@@ -134,7 +134,7 @@ def test_the_prompt_tells_the_date_and_who_asks() -> None:
     assert 'Asked by: session "book-club"\n' in guest
 
 
-def test_choices_are_told() -> None:
+def test_choices_are_in_the_prompt() -> None:
     told = build_reader_prompt(ask("Which?", choices=("Fig", "Plum")), CAT).user
 
     assert '\nChoices: ["Fig", "Plum"]\n' in told

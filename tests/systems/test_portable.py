@@ -117,7 +117,7 @@ async def test_names_of_states_on_a_server_are_not_given_twice(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("declared", [None, 1])
-async def test_the_states_of_a_server_that_stands_one_worker_stay_there(
+async def test_the_states_of_a_server_for_one_worker_stay_there(
     declared: int | None,
 ) -> None:
     async with hosting(SystemHost(baselines.build_bm25({}), max_shards=declared)) as url:

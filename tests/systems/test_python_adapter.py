@@ -74,7 +74,7 @@ class Named(Notes):
 
 
 @pytest.mark.parametrize("kind", [Positional, Named])
-async def test_a_query_that_wants_the_context_is_given_it(kind: type[Notes]) -> None:
+async def test_a_query_with_a_context_parameter_gets_it(kind: type[Notes]) -> None:
     async with opened(kind) as memory:
         answer = await answered(memory, QUESTION)
 

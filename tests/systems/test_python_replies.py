@@ -177,7 +177,7 @@ async def test_an_exhausted_iterator_is_a_fault_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("kind", [ConnectionRefusedError, ConnectionResetError, BrokenPipeError])
-async def test_a_lost_connection_is_held_against_nobody(kind: type[OSError]) -> None:
+async def test_a_lost_connection_is_not_a_fault_of_the_system(kind: type[OSError]) -> None:
     async with opened(replying(kind("port 1"))) as memory:
         with pytest.raises(SystemGone, match=f"{kind.__name__}: port 1"):
             await answered(memory, QUESTION)

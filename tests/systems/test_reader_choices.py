@@ -72,7 +72,7 @@ async def test_a_long_option_is_not_better_for_its_length() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_question_without_choices_is_quoted_as_ever() -> None:
+async def test_a_question_without_choices_is_read_as_before() -> None:
     assert await read(ask(ASKED.text), BREAD) == BREAD
 
 
@@ -131,5 +131,5 @@ def test_the_prompt_of_a_question_without_choices_is_what_it_was() -> None:
     assert digest_prompt().startswith("00a769aea3ec575d")
 
 
-def test_what_is_said_about_choices_has_a_digest_of_its_own() -> None:
+def test_the_instructions_for_choices_have_their_own_digest() -> None:
     assert digest_choice_prompt() != digest_prompt()

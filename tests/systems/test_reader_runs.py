@@ -63,7 +63,7 @@ def bench(tmp_path: Path, invoke: Invoke) -> Bench:
     return Bench(tmp_path, invoke)
 
 
-def test_the_extractive_reader_answers_where_nobody_is_named(bench: Bench) -> None:
+def test_the_extractive_reader_is_the_default(bench: Bench) -> None:
     shown = bench.run()
 
     assert shown.code == 0, shown.err
@@ -114,7 +114,7 @@ def test_a_lost_reader_ends_the_run_and_the_same_command_goes_on(bench: Bench) -
     assert len(bench.events("answered")) == len(server.requests) - 1 == 10
 
 
-def test_finds_of_a_system_that_claims_to_answer_are_nobodys_to_read(bench: Bench) -> None:
+def test_passages_of_a_system_that_answers_are_not_read(bench: Bench) -> None:
     shown = bench.run(answers=True)
 
     assert shown.code == 6

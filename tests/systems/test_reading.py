@@ -106,7 +106,7 @@ def told(*passages: Passage) -> MemorySystem:
     return system
 
 
-async def test_the_oracle_quotes_what_it_was_told_word_for_word() -> None:
+async def test_the_oracle_quotes_the_references_word_for_word() -> None:
     found = await answered((await lived(told(TOLD, PLAIN))), question(BOILER))
 
     assert found.text == "On 2025-03-03 (market): Bo lost the key.\nOn 2025-03-01: Quiet day; rain."
@@ -119,13 +119,13 @@ async def test_the_oracle_does_not_know_the_future() -> None:
     assert found.passages == (PLAIN,)
 
 
-async def test_the_oracle_told_nothing_has_no_record() -> None:
+async def test_the_oracle_without_references_has_no_record() -> None:
     memory = await lived(told(TOLD))
 
     assert await answered(memory, question("Anything else?")) == Answer(text=NO_RECORD)
 
 
-async def test_the_oracle_may_be_told_after_it_was_opened() -> None:
+async def test_the_oracle_may_get_references_after_it_was_opened() -> None:
     system = baselines.build_oracle({})
     memory = await lived(system)
     assert isinstance(system, EvidenceControl)

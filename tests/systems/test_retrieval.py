@@ -101,7 +101,7 @@ def test_a_date_the_question_names_lifts_the_passages_of_that_date() -> None:
     assert answer(asked, temporal_boost=0.2).passages[0].day == 6
 
 
-def test_sessions_are_not_told_apart_unless_asked_for() -> None:
+def test_sessions_are_ignored_unless_enabled() -> None:
     asked = "When is the swimming lesson of Tess?"
 
     open_to_all = answer(asked, session="market")
@@ -118,7 +118,7 @@ def test_the_principal_and_the_session_itself_see_a_sessions_passages() -> None:
         assert answer(asked, session=session, respects_sessions=True).passages[0].day == 9
 
 
-def test_a_question_about_strangers_finds_no_record_and_shows_what_it_looked_at() -> None:
+def test_a_question_about_unknown_names_finds_no_record_and_lists_its_passages() -> None:
     found = answer("Which satellite did the astronauts repair?", threshold=0.23)
 
     assert found.text == NO_RECORD

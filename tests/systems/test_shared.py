@@ -27,7 +27,7 @@ class Narrow(Plain):
     max_shards = 3
 
 
-def test_a_system_that_every_worker_makes_stands_any_number() -> None:
+def test_a_system_made_in_each_worker_allows_any_number() -> None:
     assert get_worker_limit(baselines.build_bm25({})) is None
     assert get_worker_limit(build_python_system(Plain)) is None
     assert get_worker_limit(build_once_system("once:true", {})) is None
@@ -38,7 +38,7 @@ def test_an_adapter_and_a_program_may_declare_a_number() -> None:
     assert get_worker_limit(build_once_system("once:true", {"max_shards": 2})) == 2
 
 
-def test_what_an_adapter_stands_is_not_on_its_card() -> None:
+def test_the_number_of_workers_is_not_on_the_card() -> None:
     one, other = (
         build_python_system(Narrow),
         build_python_system(type("Narrow", (Narrow,), {"max_shards": 9})),
@@ -49,7 +49,7 @@ def test_what_an_adapter_stands_is_not_on_its_card() -> None:
 
 
 @pytest.mark.parametrize("declared", [0, -1, True, "4"])
-def test_what_is_no_number_of_workers_is_refused(declared: object) -> None:
+def test_an_invalid_number_of_workers_is_refused(declared: object) -> None:
     with pytest.raises(UsageError, match=r"max_shards = .* no number above 0"):
         build_python_system(type("Odd", (Plain,), {"max_shards": declared}))
 
@@ -57,7 +57,7 @@ def test_what_is_no_number_of_workers_is_refused(declared: object) -> None:
 @pytest.mark.parametrize(("told", "is_shared", "stood"), [
     (0, True, 1), (0, False, None), (5, True, 5), (5, False, 5),
 ])  # fmt: skip
-def test_a_server_at_an_address_stands_one_worker_unless_it_says_more(
+def test_a_server_at_an_address_allows_one_worker_unless_it_declares_more(
     told: int, is_shared: bool, stood: int | None
 ) -> None:
     health = HealthReply(max_shards=told)
@@ -76,7 +76,7 @@ async def test_a_host_passes_on_what_its_system_declares() -> None:
     assert (said.max_shards, unsaid.max_shards) == (3, 0)
 
 
-async def test_a_client_hears_what_the_server_stands() -> None:
+async def test_a_client_gets_the_number_of_workers_from_the_server() -> None:
     host = SystemHost(build_python_system(Narrow))
     async with hosting(host) as url:
         system = await connect_http_system(url)
@@ -92,7 +92,7 @@ async def test_a_client_hears_what_the_server_stands() -> None:
     ({"server": {"command": [sys.executable]}, "reset": {"tool": "forget", "arguments": {}},
       "snapshots": None}, 1),
 ])  # fmt: skip
-def test_a_map_of_tools_says_it_or_its_server_does(
+def test_the_number_of_workers_is_in_the_map_or_declared_by_the_server(
     changed: dict[str, object], stood: int | None, tmp_path: Path
 ) -> None:
     path = child_map(tmp_path, **changed)
@@ -100,7 +100,7 @@ def test_a_map_of_tools_says_it_or_its_server_does(
     assert get_worker_limit(McpSystem(read_server_map(path), path=path, name="child")) == stood
 
 
-def test_a_shared_server_without_names_cannot_stand_two(tmp_path: Path) -> None:
+def test_a_shared_server_without_names_allows_one_worker(tmp_path: Path) -> None:
     url = {"url": "http://127.0.0.1:1/mcp"}
 
     with pytest.raises(UsageError, match="max_shards is 2, but the server holds one memory"):

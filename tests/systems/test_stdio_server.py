@@ -99,7 +99,7 @@ async def test_a_memory_is_opened_fed_settled_asked_and_closed() -> None:
         ("open", {}, "'open' cannot be read: .*scenario"),
     ],
 )
-async def test_what_is_not_understood_is_said_to_whoever_asked(
+async def test_an_unknown_request_gets_an_error_reply(
     do: str, body: dict[str, object], message: str
 ) -> None:
     async with served(reciting()) as line:
@@ -149,7 +149,7 @@ class _PatientSystem(ScriptedSystem):
         return _Patient()
 
 
-async def test_a_request_that_takes_long_does_not_hold_up_the_next() -> None:
+async def test_a_slow_request_does_not_delay_the_next() -> None:
     async with served(_PatientSystem(lambda lived, _: "")) as line:
         memory = await opened(line)
         line.send(2, "ask", memory=memory, **ASK)

@@ -47,7 +47,7 @@ def test_a_reply_comes_back_and_is_counted() -> None:
     )
 
 
-def test_a_price_that_nobody_knows_is_not_nothing() -> None:
+def test_an_unknown_price_is_not_zero() -> None:
     with (
         OpenAIServer([scripted.ok("Ada.")]) as server,
         talking(f"openai:m;{server.base_url}") as endpoint,
@@ -59,7 +59,7 @@ def test_a_price_that_nobody_knows_is_not_nothing() -> None:
 
 
 @pytest.mark.anyio
-async def test_the_async_client_is_served_likewise() -> None:
+async def test_the_async_client_is_served_too() -> None:
     with (
         OpenAIServer([scripted.ok("Ada.")]) as server,
         talking(f"openai:m;{server.base_url}") as endpoint,
@@ -108,7 +108,7 @@ def test_the_request_goes_on_whole_under_the_model_s_own_name() -> None:
     assert calls[0].id == "c1"
 
 
-def test_what_the_spec_says_goes_before_the_client_s_word() -> None:
+def test_options_of_the_spec_win_over_the_client_s() -> None:
     with (
         OpenAIServer([scripted.ok("Ada.")]) as server,
         talking(f"openai:m;{server.base_url};temperature=0;max-tokens=7") as endpoint,
@@ -173,11 +173,11 @@ def test_a_failure_keeps_its_status_and_its_reason(status: int) -> None:
         pytest.param(scripted.truncated(), id="half a body"),
     ],
 )
-def test_a_reply_that_is_none_is_a_bad_gateway(response: Response) -> None:
+def test_an_invalid_reply_is_a_bad_gateway(response: Response) -> None:
     assert refused(response).status_code == 502
 
 
-def test_a_model_that_says_nothing_is_a_timeout() -> None:
+def test_a_silent_model_is_a_timeout() -> None:
     assert refused(scripted.hang(), timeout_s=0.2).status_code == 504
 
 
@@ -220,7 +220,7 @@ def test_our_key_is_in_no_reply_and_in_no_log(
     assert KEY not in f"{headers} {body!r} {caplog.text}"
 
 
-def test_nor_is_anything_else_that_looks_like_a_key() -> None:
+def test_other_text_that_looks_like_a_key_is_in_no_reply_and_in_no_log() -> None:
     error = refused(scripted.error(500, "tried sk-another-0123456789 in vain"))
 
     assert "tried [redacted] in vain" in error.message

@@ -40,7 +40,7 @@ def test_each_has_its_address(text: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["anthropic:m", "openai-responses:m", "claude"])
-def test_who_speaks_otherwise_is_none(text: str) -> None:
+def test_an_incompatible_provider_is_none(text: str) -> None:
     assert server(text, ANTHROPIC_API_KEY=KEY, OPENAI_API_KEY=KEY) is None
 
 

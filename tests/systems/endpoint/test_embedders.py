@@ -64,7 +64,7 @@ def test_only_what_is_not_remembered_is_made() -> None:
     assert again.tokens == (2, 3)
 
 
-def test_what_is_remembered_costs_nothing_again_and_its_price_is_told() -> None:
+def test_cached_vectors_cost_nothing_and_their_saved_price_is_reported() -> None:
     remembering = MemoryCachedEmbedder(Counting())
 
     first, second = remembering.embed(["a", "bbb", "a"]), remembering.embed(["a"])
@@ -133,7 +133,7 @@ def test_azure_is_sent_its_version_and_its_key() -> None:
     assert sent.headers["api-key"] == KEY
 
 
-def test_a_served_embedder_stands_behind_the_endpoint() -> None:
+def test_a_served_embedder_works_behind_the_endpoint() -> None:
     with OpenAIServer(embeddings) as server:
         served = open_embedder(f"openai:e;{server.base_url};price=2/0", {})
         with ModelEndpoint(embedder=served) as endpoint, client(endpoint) as product:
@@ -260,7 +260,7 @@ def test_fastembed_works_for_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatc
     assert [one.tokens for one in found] == [(1, 2)] * 8
 
 
-def test_a_model_that_cannot_be_loaded_is_told_in_one_sentence(
+def test_a_model_that_cannot_be_loaded_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def missing(model_name: str) -> object:

@@ -70,7 +70,7 @@ def test_a_stopped_endpoint_starts_again_and_its_meter_goes_on(
     assert endpoint.meter.total.calls == 2
 
 
-def test_who_waits_when_it_stops_is_told(threads: set[threading.Thread]) -> None:
+def test_a_waiting_client_gets_an_error_when_it_stops(threads: set[threading.Thread]) -> None:
     arrived = threading.Event()
 
     def hanging(request: dict[str, object]) -> scripted.Response:
@@ -173,7 +173,7 @@ def test_settings_name_the_model_and_the_embedder() -> None:
         pytest.param({"system_embedder": "fastembed:"}, "names no model", id="no name"),
     ],
 )
-def test_a_mistake_is_told_by_its_flag(settings: dict[str, str], said: str) -> None:
+def test_a_wrong_setting_is_refused_by_its_flag(settings: dict[str, str], said: str) -> None:
     environ = {"ANTHROPIC_API_KEY": KEY}
 
     with pytest.raises(UsageError, match=said):
@@ -234,7 +234,7 @@ def test_a_server_that_is_no_endpoint_of_ours_cannot_be_borrowed() -> None:
         ("word", "no endpoint on this machine"),
     ],
 )
-def test_an_endpoint_above_that_is_none_is_refused(url: str, said: str) -> None:
+def test_an_upstream_that_is_no_endpoint_is_refused(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         resolve_endpoint(Settings(), {"RECALL_BENCH_ENDPOINT": url}).start()
 

@@ -56,7 +56,7 @@ def test_an_unknown_path_is_not_found(endpoint: ModelEndpoint) -> None:
     assert complaint(reply)["code"] == "unknown_url"
 
 
-def test_a_wrong_method_is_said_to_be_one(endpoint: ModelEndpoint) -> None:
+def test_a_wrong_method_is_refused_as_one(endpoint: ModelEndpoint) -> None:
     status, _, reply = call(endpoint, "/v1/embeddings", method="GET")
 
     assert status == 405
@@ -100,7 +100,7 @@ def test_web_pages_are_kept_out(endpoint: ModelEndpoint, headers: dict[str, str]
     assert status == 403
 
 
-def test_it_listens_on_loopback_alone(endpoint: ModelEndpoint) -> None:
+def test_it_listens_on_loopback_only(endpoint: ModelEndpoint) -> None:
     assert endpoint._serving is not None
 
     assert endpoint._serving._socket.getsockname()[0] == "127.0.0.1"

@@ -65,7 +65,7 @@ def url_of(system: MemorySystem) -> str:
     return os.environ[ENDPOINT_VARIABLE]
 
 
-async def test_a_product_that_wants_an_endpoint_has_one_until_it_is_closed(
+async def test_a_product_that_needs_an_endpoint_has_one_until_it_is_closed(
     product: Callable[..., Product],
 ) -> None:
     product(wants_endpoint=True)

@@ -79,7 +79,7 @@ async def test_several_turns_become_a_transcript_below_the_instructions() -> Non
     assert prompt.user == "user: Hello.\n\nassistant: Yes?\n\nuser: Who has the key?"
 
 
-async def test_a_schema_is_told_in_words_and_handed_over() -> None:
+async def test_a_schema_is_described_in_the_prompt_and_passed_on() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "r", "schema": SCHEMA}}
 
     prompt, _ = await asked(response_format=form)
@@ -88,7 +88,7 @@ async def test_a_schema_is_told_in_words_and_handed_over() -> None:
     assert '"mark"' in prompt.system
 
 
-async def test_json_without_a_schema_is_told_in_words() -> None:
+async def test_json_without_a_schema_is_requested_in_the_prompt() -> None:
     prompt, _ = await asked(response_format={"type": "json_object"})
 
     assert prompt.schema is None

@@ -13,7 +13,7 @@ from tests.systems.products.pins import pinned
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_chunks_are_found_with_their_day_by_whoever_may_see_them(
+async def test_chunks_are_found_with_their_day_by_permitted_askers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     python_of("cognee")

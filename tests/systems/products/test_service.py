@@ -163,7 +163,7 @@ def test_a_busy_service_says_when_to_come_back(status: int) -> None:
         pytest.param(Refused(500, None), RuntimeError, id="broken"),
     ],
 )
-def test_other_errors_are_told_apart_and_none_holds_the_key(
+def test_other_errors_are_distinguished_and_none_contains_the_key(
     error: Exception, meant: type[Exception]
 ) -> None:
     with pytest.raises(meant, match="Shelf") as raised, FAULTS.translate():

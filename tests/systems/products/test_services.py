@@ -171,7 +171,7 @@ async def test_what_is_found_is_traced_dated_and_scored_and_all_is_deleted_at_th
     assert kept(service) == {}
 
 
-async def test_two_memories_have_names_nobody_else_has(
+async def test_two_memories_have_unique_names(
     case: Case, service: FakeService, system: MemorySystem
 ) -> None:
     one = await system.open("diary")

@@ -29,7 +29,7 @@ def test_without_an_endpoint_the_embedded_vectors_are_used() -> None:
     assert vectors.dimensions == DIMENSIONS
 
 
-def test_an_endpoint_is_asked_where_there_is_one_and_its_order_is_put_right() -> None:
+def test_an_endpoint_is_used_if_set_and_its_order_is_restored() -> None:
     asked: list[dict[str, Any]] = []
 
     def reply(request: dict[str, Any]) -> tuple[int, object]:

@@ -55,7 +55,7 @@ async def test_a_long_day_is_sent_in_pieces_with_a_time_and_a_key_of_their_own(
     await system.close()
 
 
-async def test_a_fact_has_the_time_it_holds_and_the_day_it_was_told(service: Outdated) -> None:
+async def test_a_fact_has_its_validity_and_the_day_of_its_source(service: Outdated) -> None:
     system = await served("zep", f"base_url={service.url}", "poll_s=0.01", "k=1")
     memory = await system.open("diary")
     await memory.ingest(EPISODES[4])

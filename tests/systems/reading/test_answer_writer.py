@@ -92,7 +92,7 @@ def test_the_order_of_the_passages_does_not_matter_for_what_is_computed() -> Non
     assert read(question, *ORDERS) == read(question, *reversed(ORDERS)) == answer
 
 
-def test_of_two_values_the_newest_holds_and_the_change_is_told() -> None:
+def test_of_two_values_the_newest_counts_and_the_change_is_reported() -> None:
     old, new = (
         "On 2024-01-05: The boiler in the hall is set to 14 degrees.",
         "On 2024-02-20: The boiler in the hall is set to 11 degrees.",
@@ -174,7 +174,7 @@ class TestRefusals:
         assert read("What did Quentin ask the notary?", *others) == NO_RECORD
         assert read("What did Mara pay the baker?", *others) != NO_RECORD
 
-    def test_if_somebody_else_speaks_of_themselves(self) -> None:
+    def test_if_another_person_speaks_of_themselves(self) -> None:
         said = "On 2024-02-20: Evan: I started lifting weights a year ago."
 
         assert read("What did Sam start a year ago?", said) == NO_RECORD
@@ -191,7 +191,7 @@ class TestRefusals:
         assert "$4 million" in read(asked, secret, session="board")
         assert "$4 million" in read(asked, secret)
 
-    def test_what_is_open_is_told_beside_what_is_closed(self) -> None:
+    def test_open_evidence_is_reported_beside_closed_evidence(self) -> None:
         notes = (
             "On 2024-02-20 (board): The bid for the mill is $4 million.",
             "On 2024-02-21 (market): Jo Hart visits the mill on Friday.",

@@ -66,7 +66,7 @@ def test_names_and_codes_are_anchors_but_dates_are_not() -> None:
     assert [(span.first, span.last) for span in asked.spans] == [(date(2024, 5, 3),) * 2]
 
 
-def test_the_events_of_an_order_are_told_apart() -> None:
+def test_the_events_of_an_order_are_separated() -> None:
     listed = analyse("Put these in the order they happened: the wedding; the move; the fire.")
     pair = analyse("Which came first: the wedding, or the move to Oslo?")
     between = analyse("How many days passed between the wedding and the move?")

@@ -66,7 +66,7 @@ async def test_two_models_of_an_agent_conf_pick_over_http(
 @pytest.mark.parametrize(
     ("response", "fault"), [(scripted.busy(7), SystemBusy), (scripted.echo(401), SystemGone)]
 )
-async def test_a_server_that_refuses_is_told_from_one_that_is_busy_and_no_key_is_shown(
+async def test_refused_and_busy_are_distinguished_and_no_key_is_shown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, response: Response, fault: type[BenchError]
 ) -> None:
     with pytest.raises(fault) as raised:

@@ -128,12 +128,12 @@ def test_nothing_in_the_file_is_run(tmp_path: Path) -> None:
         ("MEMORY_RECALL_ZZZZZZZZZZZZZZZZZZZZZZ", "known are MEMORY_RECALL_SCHEME, "),
     ],
 )
-def test_a_key_of_ours_that_nobody_knows_is_refused(tmp_path: Path, key: str, hint: str) -> None:
+def test_an_unknown_key_with_our_prefix_is_refused(tmp_path: Path, key: str, hint: str) -> None:
     with pytest.raises(UsageError, match=rf"agent\.conf:1: unknown key {key}; {hint}"):
         read_conf(conf(tmp_path, f"{key}=x\n"))
 
 
-def test_a_file_that_is_not_there_or_no_text_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere\.conf cannot be read"):
         read_conf(tmp_path / "nowhere.conf")
     (tmp_path / "agent.conf").write_bytes(b"MEMORY_RECALL_SCHEME=\xff\n")
@@ -160,7 +160,7 @@ def test_a_single_scheme_has_its_own_template_and_no_second_of_anything(tmp_path
     assert (settings.second_model, settings.second_template) == (None, None)
 
 
-def test_what_is_said_directly_goes_over_the_file(home: Path) -> None:
+def test_options_win_over_the_file(home: Path) -> None:
     path = conf(home, "MEMORY_RECALL_SCHEME=single\nMEMORY_RECALL_MODELS=haiku\n")
 
     settings = settled(home, conf=str(path), models="sonnet", call_timeout_s=3)
@@ -236,7 +236,7 @@ def test_a_conf_file_finds_the_templates_beside_itself(home: Path, tmp_path: Pat
     assert settings.first_template.text == "Choose in the broad way."
 
 
-def test_a_template_of_the_agents_goes_before_one_of_ours(home: Path) -> None:
+def test_a_template_of_the_agent_wins_over_a_bundled_one(home: Path) -> None:
     (home / "prompts" / "recall-v1-single.md").write_text("Choose as at home.")
 
     assert settled(home, scheme="single").first_template.text == "Choose as at home."

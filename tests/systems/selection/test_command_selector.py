@@ -32,9 +32,7 @@ def script(tmp_path: Path) -> Script:
     return made
 
 
-async def test_the_prompt_comes_on_standard_input_to_the_letter(
-    script: Script, tmp_path: Path
-) -> None:
+async def test_the_prompt_comes_on_standard_input_unchanged(script: Script, tmp_path: Path) -> None:
     prompt = "# héllo\n[expected]\n\n  what about\tthe flat?"
 
     await names(script("cat > heard"), prompt)
@@ -111,7 +109,7 @@ async def test_a_program_that_fails_has_picked_nothing_whatever_it_printed(scrip
         await names(script(said), "?")
 
 
-async def test_a_program_that_is_killed_is_said_to_be(script: Script) -> None:
+async def test_a_killed_program_is_reported_as_killed(script: Script) -> None:
     with pytest.raises(SystemFault, match="ended with signal 9"):
         await names(script("kill -9 $$"), "?")
 
@@ -150,7 +148,7 @@ async def test_a_program_need_not_read_a_long_prompt(script: Script, text: str) 
     await names(script(text), "flat? " * 200_000)
 
 
-async def test_many_prompts_are_put_at_once_and_none_is_mixed_up(tmp_path: Path) -> None:
+async def test_concurrent_prompts_are_not_mixed_up(tmp_path: Path) -> None:
     chooser = await build_command_selector("command:cat", {}, folder=tmp_path).open(MEMORIES)
     heard: dict[str, tuple[str, ...]] = {}
 

@@ -62,7 +62,7 @@ def test_a_word_that_is_said_twice_is_looked_for_once() -> None:
     assert extract_words("The rent! When is THE rent due, a b?") == ("rent", "due")
 
 
-def test_courtesy_says_nothing() -> None:
+def test_polite_phrases_match_nothing() -> None:
     assert extract_words("Thanks, that looks great! Could you please remind me?") == ()
 
 

@@ -46,7 +46,7 @@ def test_the_text_is_searched_as_keywords_are(prompt: str) -> None:
     assert left(prompt, with_content=True) == as_keywords
 
 
-def test_a_folder_is_narrowed_anew_for_every_prompt() -> None:
+def test_a_folder_is_narrowed_for_every_prompt() -> None:
     search = Presearch(MEMORIES, with_content=True)
 
     found = [

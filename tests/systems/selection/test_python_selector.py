@@ -115,7 +115,7 @@ async def waits(prompt, memories):
 
 
 @pytest.mark.parametrize("name", ["loops", "sleeps", "waits"])
-async def test_code_that_hangs_is_given_up_and_the_next_prompt_is_heard(
+async def test_code_that_hangs_is_abandoned_and_the_next_prompt_is_answered(
     module: Module, name: str
 ) -> None:
     chooser = await module(ENDLESS, name).open(MEMORIES)
@@ -129,7 +129,7 @@ async def test_code_that_hangs_is_given_up_and_the_next_prompt_is_heard(
     await chooser.close()
 
 
-async def test_plain_code_that_stands_it_is_called_from_several_threads(module: Module) -> None:
+async def test_plain_code_that_allows_it_is_called_from_several_threads(module: Module) -> None:
     text = (
         "import threading\n"
         "both = threading.Barrier(2)\n"

@@ -186,7 +186,7 @@ async def test_a_fault_of_the_model_fails_the_first_pass() -> None:
         await selected(ScriptedModel(ModelFault("scripted: no completion")))
 
 
-async def test_a_busy_model_asks_us_to_come_back_when_it_says() -> None:
+async def test_a_busy_model_is_retried_after_its_delay() -> None:
     with pytest.raises(SystemBusy, match="pass 1: slow down") as busy:
         await selected(ScriptedModel(ModelBusy("slow down", 7.5)))
 
@@ -194,7 +194,7 @@ async def test_a_busy_model_asks_us_to_come_back_when_it_says() -> None:
 
 
 @pytest.mark.parametrize("turn", [1, 2])
-async def test_a_model_that_can_never_be_asked_is_gone_and_nobodys_fault(turn: int) -> None:
+async def test_a_model_that_cannot_be_reached_is_gone_without_a_fault(turn: int) -> None:
     gone = ScriptedModel(ModelGone("the key is refused"))
     first = gone if turn == 1 else ScriptedModel(PARKING)
 
@@ -202,7 +202,7 @@ async def test_a_model_that_can_never_be_asked_is_gone_and_nobodys_fault(turn: i
         await selected(first, gone)
 
 
-async def test_a_busy_second_pass_is_put_again_without_the_first() -> None:
+async def test_a_busy_second_pass_is_retried_without_the_first() -> None:
     first = ScriptedModel(f"memory/ghost.md\n{PARKING}", BREAD)
     chooser = await opened(first, ScriptedModel(ModelBusy("slow down"), PARKING, BREAD))
 
@@ -227,7 +227,7 @@ async def test_a_busy_prompt_does_not_answer_for_another() -> None:
     assert (await chooser.select("How do I feed the starter?")).names == (BREAD,)
 
 
-async def test_what_failed_selections_cost_is_told_once() -> None:
+async def test_the_cost_of_failed_selections_is_reported_once() -> None:
     ours = agent(ScriptedModel("junk", "junk", PARKING, PARKING), ScriptedModel(PARKING))
     chooser = await ours.open(MEMORIES)
 
@@ -240,7 +240,7 @@ async def test_what_failed_selections_cost_is_told_once() -> None:
     assert ours.drain() == Usage()
 
 
-async def test_a_busy_selection_that_never_comes_back_is_told_at_the_end() -> None:
+async def test_the_cost_of_a_busy_selection_is_reported_at_the_end() -> None:
     ours = agent(ScriptedModel(PARKING), ScriptedModel(ModelBusy("slow down")))
     chooser = await ours.open(MEMORIES)
 
@@ -252,7 +252,7 @@ async def test_a_busy_selection_that_never_comes_back_is_told_at_the_end() -> No
     assert (before, ours.drain()) == (Usage(), CALL)
 
 
-async def test_what_a_cancelled_selection_cost_is_told() -> None:
+async def test_the_cost_of_a_cancelled_selection_is_reported() -> None:
     silent = SilentModel()
     ours = agent(ScriptedModel(PARKING), silent)
     chooser = await ours.open(MEMORIES)
@@ -267,13 +267,13 @@ async def test_what_a_cancelled_selection_cost_is_told() -> None:
 
 
 @pytest.mark.parametrize("prompt", ["", " \n"])
-async def test_an_empty_prompt_asks_nobody(prompt: str) -> None:
+async def test_an_empty_prompt_makes_no_call(prompt: str) -> None:
     selection = await (await opened(ScriptedModel())).select(prompt)
 
     assert (selection.names, selection.usage) == ((), None)
 
 
-async def test_an_empty_folder_asks_nobody() -> None:
+async def test_an_empty_folder_makes_no_call() -> None:
     chooser = await agent(ScriptedModel()).open(())
 
     assert (await chooser.select(PROMPT)).names == ()
@@ -289,7 +289,7 @@ async def test_presearch_narrows_what_the_first_pass_is_shown() -> None:
     assert BREAD not in model.asked[0].user
 
 
-async def test_presearch_that_leaves_nothing_asks_nobody() -> None:
+async def test_presearch_that_leaves_nothing_makes_no_call() -> None:
     chooser = await opened(ScriptedModel(), presearch="on")
 
     selection = await chooser.select("Zebras?")

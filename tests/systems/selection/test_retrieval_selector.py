@@ -43,7 +43,7 @@ def test_every_sentence_has_a_best_of_its_own() -> None:
     assert pick_best(fits([0.9, 0.1, 0.0], [0.1, 0.4, 0.3]), CutOff(0.3, 0.8), 10) == [0, 1]
 
 
-def test_never_more_than_so_many_and_of_equals_the_first_by_name() -> None:
+def test_at_most_k_are_picked_and_ties_go_by_name() -> None:
     assert pick_best(fits([0.5, 0.7, 0.5, 0.5]), CutOff(0.3, 0.5), 3) == [1, 0, 2]
 
 
@@ -52,7 +52,7 @@ def test_nothing_in_common_is_never_picked() -> None:
 
 
 @ALL
-async def test_the_memory_that_is_meant_is_picked_alone(made: Made) -> None:
+async def test_the_matching_memory_is_picked_alone(made: Made) -> None:
     prompt = "Do we take the night train to Lisbon, or a plane?"
 
     assert await names(made({}), prompt) == ("memory/travel.md",)

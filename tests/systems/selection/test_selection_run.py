@@ -112,7 +112,7 @@ def select(prompt, memories):
 """
 
 
-async def test_the_same_selections_have_the_same_scores_whoever_makes_them(tmp_path: Path) -> None:
+async def test_the_same_selections_have_the_same_scores_with_any_selector(tmp_path: Path) -> None:
     folder = written(tmp_path / "agent")
     (tmp_path / "pick.sh").write_text(SHELL, encoding="utf-8")
     (tmp_path / "pick.py").write_text(PYTHON, encoding="utf-8")
@@ -157,7 +157,7 @@ def select(prompt, memories):
 
 
 @pytest.mark.parametrize("text", [BY_SHELL, BY_PYTHON], ids=["a program", "Python"])
-async def test_a_crash_a_hang_and_junk_are_told_apart_and_the_run_goes_on(
+async def test_a_crash_a_hang_and_junk_are_distinguished_and_the_run_goes_on(
     tmp_path: Path, text: str
 ) -> None:
     path = tmp_path / ("pick.sh" if text is BY_SHELL else "pick.py")

@@ -19,7 +19,7 @@ def resolved(target: str, folder: Path = Path(), **config: object) -> Selector:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "agent"])
-def test_every_built_in_is_had_by_its_name(name: str) -> None:
+def test_every_built_in_is_found_by_its_name(name: str) -> None:
     assert resolved(name).card.name == name
 
 
@@ -46,7 +46,7 @@ def test_a_program_runs_in_the_folder_and_is_given_less_time_than_the_run(tmp_pa
     assert selector.timeout_s == pytest.approx(1.95)
 
 
-def test_python_is_had_by_its_file(tmp_path: Path) -> None:
+def test_python_is_found_by_its_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def mine(prompt, memories): return []", encoding="utf-8")
 
@@ -67,7 +67,7 @@ def test_python_is_had_by_its_file(tmp_path: Path) -> None:
         ("", "There are agent"),
     ],
 )
-def test_a_target_that_names_nobody_is_told_what_there_is(target: str, said: str) -> None:
+def test_an_unknown_target_is_refused_with_the_known_ones(target: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         resolved(target)
 

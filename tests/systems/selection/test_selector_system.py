@@ -80,7 +80,7 @@ async def test_a_memory_that_comes_later_is_read_with_the_others() -> None:
     assert selector.closed == 1
 
 
-async def test_nobody_is_asked_before_the_memories_are_read() -> None:
+async def test_nothing_is_asked_before_the_memories_are_read() -> None:
     opened = await SelectorSystem(Scripted(MemorySelection(names=()))).open("selection")
 
     with pytest.raises(SystemFault, match="not settled"):
