@@ -134,6 +134,12 @@ def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> N
         ("questions/all.yaml", "answer: Two.", "answer: Three.", "does not hold '2'"),
         ("questions/all.yaml", "derive: days in", "derive: order tank yard-ref in", "the same day"),
         ("questions/all.yaml", "session: pay", "session: deck", "asked twice"),
+        (
+            "questions/all.yaml",
+            "answer: Two.,",
+            "answer: Two., distractors: ['2', '5'],",
+            "the distractor '2' is right",
+        ),
     ],
 )
 def test_each_fault_of_the_sources_is_found(

@@ -212,7 +212,9 @@ def _list_question_faults(question: WrittenQuestion) -> Iterator[str]:
     texts += [*(question.stale or ()), *question.distractors]
     for text in texts:
         plain = text.replace(DERIVED, "")
-        if (number := _DIGITS.search(blank_slots(plain))) and not _is_counted(question):
+        is_wrong_value = text in question.distractors
+        number = None if is_wrong_value else _DIGITS.search(blank_slots(plain))
+        if number and not _is_counted(question):
             yield f"“{number[0]}” in {text!r} stands outside a slot; write {DERIVED} or a slot"
         for slot in find_slots(plain):
             if isinstance(slot, SlotError):
@@ -269,6 +271,8 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
             yield SourceFinding(str(place), f"answerable only from day {first}")
         if until is not None and until < first:
             yield SourceFinding(str(place), f"answerable from day {first}, but only until {until}")
+        for right in set(entry["atoms"] or ()) & set(entry["distractors"] or ()):
+            yield SourceFinding(str(place), f"the distractor {right!r} is right")
         answer = entry["answer"]
         for atom in entry["atoms"] or ():
             if question.expects == "answer" and question.atoms is None and not _holds(answer, atom):
