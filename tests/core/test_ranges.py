@@ -50,9 +50,17 @@ def test_a_step_that_divides_the_history_names_its_last_day_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last_day", "later"), [(180, []), (540, []), (541, ["18mo"]), (1000, ["18mo", "2y"])]
+    ("last_day", "within"),
+    [
+        (25, ""),
+        (90, "30d"),
+        (180, "30d 90d"),
+        (181, "30d 90d 6mo"),
+        (541, "30d 90d 6mo 1y 18mo"),
+        (1000, "30d 90d 6mo 1y 18mo 2y"),
+    ],
 )
-def test_long_stories_have_checkpoints_after_a_year(last_day: int, later: list[str]) -> None:
+def test_default_checkpoints_lie_within_the_story(last_day: int, within: str) -> None:
     found = [each.label for each in parse_ranges(list_default_ranges(last_day), last_day)]
 
-    assert found == ["30d", "90d", "6mo", "1y", *later, "full"]
+    assert found == [*within.split(), "full"]

@@ -12,7 +12,7 @@ import click
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import add_json_option
 from recall_bench.core.errors import DataError
-from recall_bench.core.plan import FULL, NAMED_RANGES
+from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.settings import Settings
@@ -262,7 +262,7 @@ def score_baselines(
     folder: Path, arcs: str, last_day: int, show: Callable[[str], None]
 ) -> tuple[BaselineScore, ...]:
     """The score of each system at the usual checkpoints, with groups enabled."""
-    ranges = tuple(label for label, days in NAMED_RANGES.items() if days < last_day or days == FULL)
+    ranges = list_default_ranges(last_day)
     place = folder.resolve()
     story = Settings(
         data=place.parent,

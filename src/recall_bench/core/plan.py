@@ -257,8 +257,12 @@ def parse_range(word: str | int) -> Checkpoint:
 
 
 def list_default_ranges(last_day: int) -> tuple[str, ...]:
-    """List the checkpoints of a run that names none, for a story of this many days."""
-    return (*NAMED_RANGES, *(label for label, days in LATER_RANGES.items() if days < last_day))
+    """List the checkpoints of a run that names none, for a story of this many days.
+
+    Those at or after its end would ask the same as `full` does.
+    """
+    every = NAMED_RANGES | LATER_RANGES
+    return tuple(label for label, days in every.items() if days < last_day or days == FULL)
 
 
 def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint, ...]:

@@ -93,7 +93,7 @@ class Settings:
         tuple[str, ...],
         Help(
             "Checkpoints",
-            "30d 90d 6mo 1y full, and 18mo and 2y in longer stories; for harbour-office every:5",
+            "30d 90d 6mo 1y 18mo 2y within the story, and full; for harbour-office every:5",
         ),
     ] = ()
     reader: Annotated[
