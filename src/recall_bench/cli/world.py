@@ -101,13 +101,16 @@ def check_command(
 ) -> int:
     """Derive every answer from the text independently, and lint the dataset.
 
-    Name shipped personas or folders; without a name all shipped personas are checked, and simulated
-    first if necessary. Exits with 3 if an answer does not follow from the text or a lint finds an
-    error; warnings are only counted.
+    Name shipped personas or folders; without a name all shipped personas are checked, and built
+    first if necessary. A folder with the sources of a written edition has its sources checked.
+    Exits with 3 if an answer does not follow from the text, a lint finds an error, or the sources
+    break a rule; warnings are only counted.
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.generate.worlds import find_worlds, verify_and_lint
 
+    if any(Path(name, "story.yaml").is_file() for name in names):
+        return _check_written(names, as_json=as_json)
     worlds = find_worlds(names, arcs=arcs)
     width = max(len(world.name) for world in worlds)
     results = []
@@ -124,6 +127,33 @@ def check_command(
     if unsound:
         click.echo(f"error: not verified: {', '.join(unsound)}; see the findings above", err=True)
     return DataError.exit_code if unsound else 0
+
+
+def _check_written(names: tuple[str, ...], *, as_json: bool) -> int:
+    """Print every rule that the sources of written editions break."""
+    from recall_bench.generate.written.checks import check_sources, count_sources
+    from recall_bench.generate.written.sources import read_written
+
+    results = []
+    for name in names:
+        sources = read_written(Path(name))
+        found, counts = check_sources(sources), count_sources(sources)
+        results.append({"folder": name, "counts": counts, "findings": found})
+        if not as_json:
+            click.echo(
+                f"{name}  {format_count(counts.days, 'day')}, {counts.words:,} words, "
+                f"{format_count(counts.facts, 'fact')} ({counts.revised:,} revised twice or more), "
+                f"{format_count(len(sources.questions), 'question')}, "
+                f"{format_count(len(found), 'finding')}"
+            )
+            for finding in found:
+                click.echo(f"  {finding}")
+    if as_json:
+        click.echo(format_json(results))
+    is_broken = any(result["findings"] for result in results)
+    if is_broken:
+        click.echo("error: the sources break rules; see the findings above", err=True)
+    return DataError.exit_code if is_broken else 0
 
 
 @world_command.command("release")

@@ -211,3 +211,18 @@ def test_build_by_name_takes_the_sources_and_refuses_knobs_it_does_not_have(
     assert digest_folder(folder) == digest_folder(built)
     with pytest.raises(UsageError, match="--density: a written edition has no such knob"):
         build_world(str(sources), tmp_path / "more", knobs={"seed": 0, "density": 2.0})
+
+
+def test_world_check_names_every_broken_rule_with_its_line(tmp_path: Path, invoke: Invoke) -> None:
+    edition = write_small_edition(tmp_path)
+    sound = invoke("world", "check", edition)
+    assert sound.code == 0
+    assert "5 days" in sound.out
+    assert "17 questions, 0 findings" in sound.out
+    _replace(edition / "days" / "0003.md", "by tea", "by 5")
+    broken = invoke("world", "check", edition)
+    assert broken.code == 3
+    assert "days/0003.md, line 5: “5,” stands outside a slot" in broken.out
+    assert "the sources break rules" in broken.err
+    found = json.loads(invoke("world", "check", edition, "--json").out)
+    assert found[0]["counts"]["facts"] == 16
