@@ -79,6 +79,17 @@ def test_each_question_is_put_once_with_its_days(folder: Path) -> None:
     assert found.exit_code == 0
 
 
+def test_what_everybody_knows_is_shown_too(folder: Path) -> None:
+    path = folder / "persona.yaml"
+    known = {"sharedKnowledge": ["The lock is on the east side"]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **known}))
+    model = ScriptedModel(lambda _: reply())
+
+    verified(folder, model)
+
+    assert all("The lock is on the east side" in each.user for each in model.asked)
+
+
 def test_a_question_that_goes_anyway_is_not_asked_about(tmp_path: Path) -> None:
     folder = write(tmp_path, DAYS, [WINCH, {**WINCH, "id": "lock-2"}])
     model = ScriptedModel(lambda _: reply())

@@ -37,7 +37,7 @@ def opened(folder: Path, options: str = "") -> FolderModel:
 
 async def test_a_request_is_a_file_for_programs_and_one_for_people(folder: Path) -> None:
     with pytest.raises(ModelPending) as pending:
-        await opened(folder).complete(PROMPT)
+        await opened(folder).complete(replace(PROMPT, about="day 1, crew"))
 
     assert str(pending.value) == (
         f"1 request waits in {folder}/requests; put the replies into {folder}/replies and run the "
@@ -49,7 +49,8 @@ async def test_a_request_is_a_file_for_programs_and_one_for_people(folder: Path)
     assert request["schema"] == PROMPT.schema
     assert request["reply"] == f"replies/{KEY}.txt"
     page = (folder / "requests" / f"{KEY}.md").read_text()
-    assert page.startswith(f"Put the reply into `replies/{KEY}.txt`")
+    assert page.startswith(f"This is for day 1, crew. Put the reply into `replies/{KEY}.txt`")
+    assert request["about"] == "day 1, crew"
     assert PROMPT.user in page
 
 

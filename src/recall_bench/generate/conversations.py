@@ -64,7 +64,13 @@ def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
         },
         ensure_ascii=False,
     )
-    blocks = fence_blocks({"agent": who, "log": day.body})
+    members = {session.id: session.participants for session in persona.sessions}
+    sessions = "\n".join(
+        f"{name}: {', '.join(members[name])}" for name in day.sessions if members.get(name)
+    )
+    blocks = fence_blocks(
+        {"agent": who, **({"sessions": sessions} if sessions else {}), "log": day.body}
+    )
     example = format_session_mark(day.sessions[0] if day.sessions else "principal")
     return build_task_prompt(
         "conversation",
@@ -126,7 +132,7 @@ def _check_sessions(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
-    known = day.values | {atom.core for atom in find_exact_values(day.date_text)}
+    known = day.known_values | {atom.core for atom in find_exact_values(day.date_text)}
     said = (atom for turn in turns for atom in find_exact_values(_MARK.sub("", turn.text)))
     # Quotations are not checked: speakers may quote each other.
     added = dict.fromkeys(
@@ -136,18 +142,21 @@ def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_leaks(turns: list[Turn], day: StoryDay, isolated: Collection[str]) -> tuple[str, ...]:
-    """Values of isolated sessions that are marked as said elsewhere."""
+    """Values of isolated sessions that are said elsewhere; a mark holds until the next one."""
     by_session = day.values_by_session
     secret = frozenset[str]().union(
         *(by_session[name] for name in day.sessions if name in isolated)
     )
     problems: dict[str, None] = {}
-    for turn in turns:
-        _, *marked = _MARK.split(turn.text)
-        for name, said in zip(marked[::2], marked[1::2], strict=True):
-            for atom in find_exact_values(said):
-                if atom.core in secret - by_session.get(name, secret):
-                    problems[f"{atom.shown} is not from session {name}"] = None
+    # All turns in one: the reply to a question needs no mark of its own.
+    unmarked, *marked = _MARK.split("\n\n".join(turn.text for turn in turns))
+    for atom in find_exact_values(unmarked):
+        if atom.core in secret:
+            problems[f"{atom.shown} is said before any session is marked"] = None
+    for name, said in zip(marked[::2], marked[1::2], strict=True):
+        for atom in find_exact_values(said):
+            if atom.core in secret - day.known_by_session.get(name, secret):
+                problems[f"{atom.shown} is not from session {name}"] = None
     return tuple(problems)[:_MAX_PROBLEMS]
 
 

@@ -8,7 +8,15 @@ from functools import cached_property
 
 from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.core.scenario import compute_story_date
-from recall_bench.core.text_values import TextValue, find_claims
+from recall_bench.core.text_values import (
+    QUOTE,
+    TextValue,
+    find_claims,
+    find_values,
+    list_words,
+    normalise_text,
+)
+from recall_bench.core.values import spell_number
 from recall_bench.datasets.lint.value_index import NO_SESSION, DayLog
 from recall_bench.datasets.persona_files import DayFile, Layout, list_days
 from recall_bench.datasets.persona_story import Story
@@ -73,6 +81,20 @@ class StoryDay:
                 found[name] |= {atom.core for atom in find_exact_values(text)}
         return found
 
+    @cached_property
+    def known_values(self) -> frozenset[str]:
+        """The cores of all values that a retelling may state."""
+        return list_known_values(self._day.body)
+
+    @cached_property
+    def known_by_session(self) -> Mapping[str, frozenset[str]]:
+        """The cores of all values that a retelling may state as said in each session."""
+        found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
+        for name, text in self._day.split_sessions():
+            if name in found:
+                found[name] |= list_known_values(text)
+        return found
+
     @property
     def body(self) -> str:
         """The log without its front matter."""
@@ -91,6 +113,24 @@ def format_date(at: date) -> str:
 def find_exact_values(text: str) -> tuple[TextValue, ...]:
     """The exact values of a text: amounts, dates, times and codes, but no names."""
     return tuple(atom for atom in find_claims(text) if atom.is_exact)
+
+
+_LARGEST_SPELLED = 99
+_SPELLED = {spell_number(number): str(number) for number in range(_LARGEST_SPELLED + 1)}
+_SPELLED_NUMBER = re.compile(
+    rf"\b(?:{'|'.join(sorted(_SPELLED, key=len, reverse=True))})\b", re.IGNORECASE
+)
+
+
+def list_known_values(text: str) -> frozenset[str]:
+    """The cores of all values that a retelling of the text may state.
+
+    These are more than its exact values: "exhibits, 76 of them" and "ten rooms" allow "76 exhibits"
+    and "10 rooms".
+    """
+    level = normalise_text(text)
+    spelled = (_SPELLED[word.lower()] for word in _SPELLED_NUMBER.findall(level))
+    return frozenset((*(atom.core for atom in (*find_values(level), *find_claims(text))), *spelled))
 
 
 def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
@@ -118,9 +158,18 @@ def read_day_log(file: DayFile, story: Story) -> StoryDay:
 
 
 def count_coverage(retold: str, day: StoryDay) -> tuple[int, int]:
-    """How many of the day's exact values a text holds, and how many there are."""
+    """How many of the day's exact values a text holds, and how many there are.
+
+    In a dialogue words are spoken that the log quotes: they count without quotation marks.
+    """
     held = {atom.core for atom in find_exact_values(retold)}
-    return len(day.values & held), len(day.values)
+    spoken = " ".join(list_words(normalise_text(retold)))
+    quoted = {
+        atom.core
+        for atom in find_exact_values(day.body)
+        if atom.kind == QUOTE and " ".join(list_words(normalise_text(atom.shown))) in spoken
+    }
+    return len(day.values & (held | quoted)), len(day.values)
 
 
 def _split_topics(session: str, text: str) -> list[LogTopic]:

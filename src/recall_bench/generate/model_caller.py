@@ -79,7 +79,8 @@ class ModelCaller:
             return known, False
         async with self._limit:
             await self._wait_for_budget()
-            reply = await self._ask_once(self._add_variant(prompt, attempt))
+            asked = replace(self._add_variant(prompt, attempt), about=unit)
+            reply = await self._ask_once(asked)
             self._log.record_call(
                 ModelCall(
                     at=datetime.now(UTC),

@@ -116,7 +116,7 @@ def _find_misfiled_values(calls: list[ToolCall], day: StoryDay) -> tuple[str, ..
     problems: dict[str, None] = {}
     for call in calls:
         inside = call.session in day.sessions
-        known = dated | (day.values_by_session[call.session] if inside else day.values)
+        known = dated | (day.known_by_session[call.session] if inside else day.known_values)
         for atom in find_exact_values(call.content):
             if atom.core in known or atom.kind == "quotation":
                 continue

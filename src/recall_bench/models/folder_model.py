@@ -155,6 +155,7 @@ class FolderModel:
             ) from error
         content = {
             "key": key,
+            "about": prompt.about,
             "system": prompt.system,
             "user": prompt.user,
             "schema": prompt.schema,
@@ -167,8 +168,10 @@ class FolderModel:
 
 def _render_request(key: str, prompt: Prompt) -> str:
     """The request as a page for people."""
+    about = f"This is for {prompt.about}. " if prompt.about else ""
+    place = f"Put the reply into `replies/{key}.txt` and nothing else: the file is the reply."
     parts = [
-        f"Put the reply into `replies/{key}.txt`, and nothing else: the whole file is the reply.",
+        f"{about}{place}",
         f"# System\n\n{prompt.system}",
         f"# User\n\n{prompt.user}",
     ]

@@ -18,6 +18,8 @@ class Prompt:
     user: str
     schema: Mapping[str, object] | None = None
     """The JSON schema of the reply, for models that support one."""
+    about: str = ""
+    """What the reply is for, in a few words for people; no part of the request."""
     variant: str = ""
     """Tells requests with the same text apart: another variant wants another reply."""
 

@@ -91,13 +91,17 @@ class ModelOpinion:
 
 
 def build_opinion_prompt(
-    asked: LintQuestion, problems: Sequence[QuestionProblem], days: str
+    asked: LintQuestion,
+    problems: Sequence[QuestionProblem],
+    days: str,
+    shared_knowledge: Sequence[str] = (),
 ) -> Prompt:
     """The prompt for a question, with relevant parts of the log and the found problems."""
     entry = {key: asked.extra[key] for key in _FIELDS if key in asked.extra}
-    blocks = fence_blocks(
-        {"question": json.dumps(entry, ensure_ascii=False, indent=1), "log": days}
-    )
+    material = {"question": json.dumps(entry, ensure_ascii=False, indent=1), "log": days}
+    if shared_knowledge:
+        material["known to everybody"] = "\n".join(shared_knowledge)
+    blocks = fence_blocks(material)
     found = "".join(f"\n- {problem.kind}: {problem.message}" for problem in problems)
     said = f"\n\nChecks without a model found:{found}" if found else ""
     return Prompt(
@@ -317,7 +321,8 @@ def _list_units(corpus: LintCorpus, checked: Sequence[CheckedQuestion]) -> list[
         asked = parse_entry(corpus, each.entry) if each.entry is not None else ()
         if isinstance(asked, LintQuestion) and each.repaired is not None:
             days = select_passages(corpus, changes, asked)
-            prompt = build_opinion_prompt(asked, each.result.problems, days)
+            known = () if corpus.persona is None else corpus.persona.shared_knowledge
+            prompt = build_opinion_prompt(asked, each.result.problems, days, known)
             units.append(_ReviewUnit(each, asked, prompt))
     return units
 

@@ -173,7 +173,7 @@ class PastReader:
                 if session_plan.session.id != session:
                     continue
                 events = [
-                    directive.event
+                    directive.event.rstrip(".")
                     for arc in (*session_plan.arcs, *session_plan.echoes)
                     for directive in arc.directives
                     if directive.day == each.day

@@ -36,6 +36,8 @@ _LENGTHS = {
     DayDensity.DENSE: ("a very full day", "four to six topics", 350, 700),
 }
 _HEARSAY = ("one topic", 30, 100)
+_FEWEST_BY_MATTER = 80, 25
+"""Words for a thread and for something heard of: a day of one thread is not padded."""
 _THREAD, _HEARD, _SINCE = "thread", "heard of", "since then"
 
 
@@ -51,7 +53,11 @@ def choose_length(session_plan: SessionPlan) -> EntryLength:
     """The length of an entry; short if the session only mentions arcs of others."""
     if session_plan.echoes and not session_plan.arcs:
         return EntryLength(*_HEARSAY[1:])
-    return EntryLength(*_LENGTHS[session_plan.density][2:])
+    fewest, most = _LENGTHS[session_plan.density][2:]
+    if session_plan.arcs:
+        thread, heard = _FEWEST_BY_MATTER
+        fewest = min(fewest, thread * len(session_plan.arcs) + heard * len(session_plan.echoes))
+    return EntryLength(fewest, most)
 
 
 def collect_material(
@@ -102,6 +108,8 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
     length = choose_length(session_plan)
     if session_plan.echoes and not session_plan.arcs:
         count = _HEARSAY[0]
+    elif session_plan.arcs:
+        count = "one topic or two for each thread"
     first = f"Write the entry of the conversation below for {format_date(planned.at)}."
     said = [f"{first} It is {mood}: {count}, {length.fewest} to {length.most} words."]
     has_threads = any(name.startswith(_THREAD) for name in blocks)
@@ -115,7 +123,10 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
     if session_plan.session.isolated:
         said.append("What is said in this conversation stays in it.")
     if _SINCE in blocks:
-        said.append("There are later entries than you see; of these you see only what happened.")
+        said.append(
+            "Of the days just before this one you see no entries, only what happened, under “since "
+            "then”."
+        )
     return " ".join(said)
 
 

@@ -13,7 +13,7 @@ from recall_bench.core.sentences import split_sentences
 from recall_bench.datasets.persona_files import Layout, name_day_file
 from recall_bench.datasets.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.day_log import find_exact_values, format_date
+from recall_bench.generate.day_log import find_exact_values, format_date, list_known_values
 from recall_bench.generate.days.diary import render_day
 from recall_bench.generate.days.entry_check import extract_entry
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
@@ -73,8 +73,8 @@ class SessionNotes:
 
     @cached_property
     def values(self) -> frozenset[str]:
-        """The cores of the exact values in the text."""
-        return frozenset(atom.core for atom in find_exact_values(self.text))
+        """The cores of all values in the text."""
+        return list_known_values(self.text)
 
 
 def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Iterator[SessionNotes]:

@@ -217,7 +217,7 @@ def build_secrets_prompt(view: StoryView, probing: "SecretProbe", amount: int) -
     task = load_prompt("secrets-task").format(
         today=view.format_date(probing.window.last),
         topics=", with its sensitive topics" if topics else "",
-        amount=amount,
+        things="one thing" if amount == 1 else f"{amount} things",
         common=load_prompt("questions-rules"),
     )
     return build_prompt(task, blocks, SECRETS_SCHEMA)

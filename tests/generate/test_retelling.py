@@ -1,0 +1,136 @@
+"""What a retelling may say in other words, and what its writer is shown."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from recall_bench.datasets.persona_story import Arc, Session, read_persona
+from recall_bench.generate.conversations import build_conversation_prompt, parse_dialogue
+from recall_bench.generate.day_log import StoryDay, count_coverage, list_known_values
+from recall_bench.generate.days.day_plan import DayDensity, SessionPlan
+from recall_bench.generate.days.entry_prompt import choose_length
+from recall_bench.generate.days.ledger_days import SessionNotes, check_ledger_entry
+from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.generate.tool_calls import parse_calls
+from recall_bench.generate.world.day_text import DayBlock
+
+NOTED = (
+    "Yaw pulls the exhibits, 76 of them. Reminders at 06:55: 6, all read. There are twelve rooms."
+)
+RETOLD = "At 06:55 I sent 6 reminders. Yaw pulls 76 exhibits for the 12 rooms."
+TOO_MUCH = "Yaw pulls 77 exhibits for 13 rooms."
+AT = "Monday, 12 January 2026"
+
+
+def make_day(**sessions: str) -> StoryDay:
+    parts = (f"# session: {name}\n\n### Topic\n{text}\n" for name, text in sessions.items())
+    return StoryDay(1, date(2026, 1, 12), "---\ntype: daily\n---\n\n" + "\n".join(parts))
+
+
+def make_turns(*texts: str) -> str:
+    roles = ("user", "assistant") * len(texts)
+    turns = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
+    return json.dumps(turns)
+
+
+def test_numbers_without_their_noun_and_in_words_are_known() -> None:
+    assert {"76", "6", "6:55", "12"} <= list_known_values(NOTED)
+    assert "22" in list_known_values("Twenty-two hours went by.")
+    assert "2" not in list_known_values("Twenty-two hours went by.")
+
+
+def test_an_entry_may_word_the_numbers_of_the_notes_anew_and_may_not_change_them() -> None:
+    notes = SessionNotes(1, "crew", (DayBlock("crew", "Exhibits", NOTED),), ())
+
+    assert isinstance(check_ledger_entry(f"### Exhibits\n{RETOLD}", notes, AT, {}), str)
+    found = check_ledger_entry(f"### Exhibits\n{TOO_MUCH}", notes, AT, {})
+    assert found == RejectedReply(
+        ("77 exhibits is not in the notes", "13 rooms is not in the notes")
+    )
+
+
+def test_so_may_a_dialogue() -> None:
+    day = make_day(crew=NOTED)
+    begun = ("[session: crew]\nWell?", RETOLD, "And?")
+
+    assert isinstance(parse_dialogue(make_turns(*begun, "That is all."), day), tuple)
+    found = parse_dialogue(make_turns(*begun, TOO_MUCH), day)
+    assert found == RejectedReply(("77 exhibits is not in the log", "13 rooms is not in the log"))
+
+
+def test_a_number_of_a_closed_session_is_no_leak_where_it_is_known_in_other_words() -> None:
+    day = make_day(crew="We have six boats.", closed="The price is 6 barrels. The fine is £900.")
+    said = make_turns(
+        "[session: crew]\nBoats?", "We have 6 boats.", "[session: closed]\nAnd?", "6."
+    )
+    assert isinstance(parse_dialogue(said, day, ("closed",)), tuple)
+
+    told = make_turns("[session: crew]\nBoats?", "£900.", "[session: closed]\nAnd?", "6 barrels.")
+    assert parse_dialogue(told, day, ("closed",)) == RejectedReply(
+        ("£900 is not from session crew",)
+    )
+
+
+def test_a_mark_holds_until_the_next_one() -> None:
+    day = make_day(crew="We have six boats.", closed="The fine is £900.")
+    sound = make_turns("[session: crew]\nBoats?", "Six.", "[session: closed]\nAnd?", "£900.")
+    assert isinstance(parse_dialogue(sound, day, ("closed",)), tuple)
+
+    early = make_turns("The fine?", "£900.", "[session: crew]\nBoats?", "[session: closed]\nSix.")
+    assert parse_dialogue(early, day, ("closed",)) == RejectedReply(
+        ("£900 is said before any session is marked",)
+    )
+
+
+def test_so_may_a_tool_call() -> None:
+    day = make_day(crew=NOTED)
+
+    def save(content: str) -> str:
+        return json.dumps({"calls": [{"session": "crew", "content": content}]})
+
+    assert isinstance(parse_calls(save(RETOLD), day), tuple)
+    assert isinstance(parse_calls(save(TOO_MUCH), day), RejectedReply)
+
+
+def test_words_that_the_log_quotes_may_be_spoken() -> None:
+    day = make_day(crew='Ines paid £40. "My members eat off these," said Greta.')
+
+    assert count_coverage("User: My members eat off these!\nAssistant: £40.", day) == (2, 2)
+    assert count_coverage("User: They eat off these!\nAssistant: £40.", day) == (1, 2)
+
+
+def test_who_writes_a_dialogue_is_told_who_takes_part() -> None:
+    persona = read_persona(SOURCES / "harbour-office")
+    session = next(each for each in persona.sessions if len(each.participants) > 1)
+    prompt = build_conversation_prompt(persona, make_day(**{session.id: NOTED}))
+
+    assert f"{session.id}: {', '.join(session.participants)}" in prompt.user
+
+
+def make_arc(name: str) -> Arc:
+    return Arc(id=name, type="project", title=name, description=name, start_day=1, end_day=9)
+
+
+@pytest.mark.parametrize(
+    ("threads", "heard", "fewest"), [(1, 0, 80), (1, 1, 105), (2, 0, 160), (5, 0, 220)]
+)
+def test_a_full_day_of_one_thread_need_not_be_padded(threads: int, heard: int, fewest: int) -> None:
+    plan = SessionPlan(
+        session=Session(id="crew", kind="group"),
+        density=DayDensity.BUSY,
+        arcs=tuple(make_arc(f"a{number}") for number in range(threads)),
+        echoes=tuple(make_arc(f"e{number}") for number in range(heard)),
+    )
+
+    assert choose_length(plan).fewest == fewest
+    assert choose_length(plan).most == 450
+
+
+def test_no_line_of_a_prompt_is_longer_than_what_its_file_says() -> None:
+    """A backslash at the end of a line joins two, and a blank before it is needed."""
+    for path in sorted((SOURCES.parent / "prompts").glob("*.md")):
+        for line in Path(path).read_text().splitlines():
+            assert not line.endswith("\\") or line.endswith(" \\"), path.name
