@@ -92,6 +92,34 @@ def test_the_same_request_goes_on_and_pays_for_nothing_twice(persona: Path) -> N
     assert again.usage.cached > 0
 
 
+def test_a_writer_is_shown_what_happened_before_in_the_same_matters(persona: Path) -> None:
+    model = ScriptedModel(by_the_notes)
+    request = DaysRequest(persona=persona, model="m", start=9, end=10, from_ledger=True)
+    write_from_ledger(request, model=model)
+    world = open_world(Layout(persona, "arcs-1000d.yaml"))
+    assert world is not None
+    told: dict[tuple[str, str], list[str]] = {}
+    for played in world.simulate_days():
+        if played.page.day > 9:
+            break
+        for _, block in played.page.blocks:
+            if block.thread is not None:
+                told.setdefault((block.session, block.thread.name), []).append(block.text)
+
+    shown = [each for each in model.asked if "<<before " in each.user]
+    assert shown
+    assert len(shown) < len(model.asked), "a matter that is new has nothing before it"
+    for each in shown:
+        place = re.search(r'"session": "([^"]+)"', each.user)
+        assert place is not None
+        lines = re.findall(r"^- \w+, \d+ \w+ \d{4}: (.*)$", each.user, re.MULTILINE)
+        own = {
+            line for (session, _), texts in told.items() if session == place[1] for line in texts
+        }
+        assert lines
+        assert all(any(text.startswith(line) for text in own) for line in lines)
+
+
 def spoilt(spoil: Callable[[str, SessionNotes], str], notes: SessionNotes) -> str | RejectedReply:
     return check_ledger_entry(
         spoil(reworded(notes.text), notes), notes, "Monday", {"PLANTED": "elsewhere"}

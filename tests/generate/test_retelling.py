@@ -11,7 +11,7 @@ from recall_bench.generate.conversations import build_conversation_prompt, parse
 from recall_bench.generate.day_log import StoryDay, count_coverage, list_known_values
 from recall_bench.generate.days.day_plan import DayDensity, SessionPlan
 from recall_bench.generate.days.entry_prompt import choose_length
-from recall_bench.generate.days.ledger_days import SessionNotes, check_ledger_entry
+from recall_bench.generate.days.ledger_days import DueFact, SessionNotes, check_ledger_entry
 from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import parse_calls
@@ -22,6 +22,7 @@ NOTED = (
 )
 RETOLD = "At 06:55 I sent 6 reminders. Yaw pulls 76 exhibits for the 12 rooms."
 TOO_MUCH = "Yaw pulls 77 exhibits for 13 rooms."
+MATTERS = {"Kiln": 40, "Clay": 90}
 AT = "Monday, 12 January 2026"
 
 
@@ -49,6 +50,22 @@ def test_an_entry_may_word_the_numbers_of_the_notes_anew_and_may_not_change_them
     found = check_ledger_entry(f"### Exhibits\n{TOO_MUCH}", notes, AT, {})
     assert found == RejectedReply(
         ("77 exhibits is not in the notes", "13 rooms is not in the notes")
+    )
+
+
+def test_a_fact_is_told_under_the_topic_of_its_matter() -> None:
+    blocks = tuple(DayBlock("crew", name, f"{name}: £{sum_}.") for name, sum_ in MATTERS.items())
+    facts = tuple(DueFact(name, f"£{sum_}", ()) for name, sum_ in MATTERS.items())
+    notes = SessionNotes(1, "crew", blocks, facts)
+    sound = "### Kiln\nThe kiln costs £40.\n### Clay\nFor the clay we pay £90."
+    swapped = "### Kiln\nThe kiln costs £90.\n### Clay\nFor the clay we pay £40."
+
+    assert isinstance(check_ledger_entry(sound, notes, AT, {}), str)
+    assert check_ledger_entry(swapped, notes, AT, {}) == RejectedReply(
+        (
+            "£40 belongs to Kiln and is told under another topic",
+            "£90 belongs to Clay and is told under another topic",
+        )
     )
 
 

@@ -123,6 +123,8 @@ def format_count(number: int, one: str, many: str) -> str:
 def _format_spending(usage: Usage) -> str:
     calls = format_count(usage.calls, "call", "calls")
     tokens = f"{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
+    if usage.lacks_tokens:
+        tokens = "tokens unknown"
     cost = f"{usage.cost_usd:.4f} USD"
     if usage.unpriced == usage.calls:
         cost = "price unknown"

@@ -1,7 +1,9 @@
 """The pass `generate --from-ledger`: a model words the simulator's facts, verified day by day."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -103,10 +105,40 @@ def find_canaries(page: LogPage) -> dict[str, str]:
     }
 
 
+_MAX_EARLIER = 3
+"""Earlier steps that are shown of one thread."""
+
+
+class EarlierSteps:
+    """What the simulator told of each thread, by session and day."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+
+    def add_page(self, page: LogPage) -> None:
+        """Add a day; days come in order."""
+        for _, block in page.blocks:
+            if block.thread is not None:
+                self._found[block.session, block.thread.name].append((page.day, block.text))
+
+    def find_before(self, notes: SessionNotes) -> list[tuple[int, str]]:
+        """The last days and texts in which the session heard of the threads of its notes."""
+        names = (block.thread.name for block in notes.blocks if block.thread is not None)
+        found: list[tuple[int, str]] = []
+        for name in dict.fromkeys(names):
+            steps = self._found.get((notes.session, name), [])
+            found += [step for step in steps if step[0] < notes.day][-_MAX_EARLIER:]
+        return sorted(found)
+
+
 def build_ledger_prompt(
-    persona: Persona, session: Session | None, notes: SessionNotes, date: str
+    persona: Persona,
+    session: Session | None,
+    notes: SessionNotes,
+    date: str,
+    before: Sequence[str] = (),
 ) -> Prompt:
-    """The prompt for one session of a day."""
+    """The prompt for one session of a day; `before` are earlier steps of its threads."""
     who = {
         "name": persona.name,
         "role": persona.role,
@@ -126,6 +158,7 @@ def build_ledger_prompt(
         {
             "agent": json.dumps(who, ensure_ascii=False, indent=1),
             "place": json.dumps(where, ensure_ascii=False),
+            **({"before": "\n".join(before)} if before else {}),
             "notes": notes.text,
             "must come up": facts,
         }
@@ -157,14 +190,21 @@ def check_ledger_entry(
     return RejectedReply(problems) if problems else text
 
 
+_TOPIC = re.compile(r"^(?=### )", re.MULTILINE)
+
+
 def _find_missing_facts(text: str, notes: SessionNotes) -> Iterator[str]:
     low = text.casefold()
     for name in notes.names:
         if name.casefold() not in low:
             yield f"{name} is not named"
+    topics = _TOPIC.split(text)
     for fact in dict.fromkeys(notes.facts):
+        own = [topic for topic in topics if fact.about.casefold() in topic.casefold()]
         if not fact.is_in(text):
             yield f"{fact.value}, of {fact.about}, is missing"
+        elif own and not any(fact.is_in(topic) for topic in own):
+            yield f"{fact.value} belongs to {fact.about} and is told under another topic"
 
 
 def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[str]:
@@ -250,6 +290,7 @@ class _LedgerDaysPass:
     missing: list[MissingUnit] = field(default_factory=list)
     planted: dict[str, str] = field(default_factory=dict)
     """Every canary so far, with the only session that may hold it."""
+    steps: EarlierSteps = field(default_factory=EarlierSteps)
 
     def run(self) -> PassResult:
         """Run the simulator, then write the missing days."""
@@ -261,6 +302,7 @@ class _LedgerDaysPass:
             if simulated.page.day >= wanted.stop:
                 break
             self.planted |= find_canaries(simulated.page)
+            self.steps.add_page(simulated.page)
             if simulated.page.day in wanted:
                 pages.append(simulated.page)
         owed = [page for page in pages if not self._is_there(page.day)]
@@ -306,8 +348,15 @@ class _LedgerDaysPass:
 
     def _build_prompt(self, notes: SessionNotes) -> Prompt:
         sessions = {session.id: session for session in self.story.sessions}
+        before = [
+            f"- {self._format_day(day)}: {text}" for day, text in self.steps.find_before(notes)
+        ]
         return build_ledger_prompt(
-            self.persona, sessions.get(notes.session), notes, self._format_day(notes.day)
+            self.persona,
+            sessions.get(notes.session),
+            notes,
+            self._format_day(notes.day),
+            before,
         )
 
     async def _write_day(self, page: LogPage) -> None:
