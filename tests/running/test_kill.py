@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import recall_bench
-from recall_bench.core.event import Judged
+from recall_bench.core.event import Judged, RunResumed
 from recall_bench.runs.journal import JOURNAL, read_events
 from tests.gardener import write_persona
 from tests.running.result_views import done_twice, views
@@ -92,6 +92,23 @@ def test_a_run_resumes_from_every_event(
     assert events > 40
 
     check_resumes(tmp_path, range(0, events, step), **given)
+
+
+def test_a_resumed_run_says_so_and_a_finished_one_stays_as_it_is(
+    tmp_path: Path, data: Path
+) -> None:
+    given = GARDEN | {"data": data, "into": tmp_path}
+    recall_bench.run(**given)
+    journal = tmp_path / JOURNAL
+    finished = journal.read_bytes()
+
+    recall_bench.run(**given)
+    assert journal.read_bytes() == finished
+
+    journal.write_bytes(b"".join(finished.splitlines(keepends=True)[:10]))
+    recall_bench.run(**given)
+    resumed = [n for n, event in enumerate(read_events(journal)) if isinstance(event, RunResumed)]
+    assert resumed == [10]
 
 
 @pytest.mark.parametrize(("parallelism", "last"), [(1, 1000), (3, 8)])

@@ -211,3 +211,20 @@ def test_it_knows_which_questions_it_learned_from(
     monkeypatch.setattr(module, "load_calibration", lambda: taught)
     assert judge.is_trained_on(asked)
     assert not judge.is_trained_on("What did berth 8 cost?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        pytest.param("He promised to attend the crane inspection.", (0, 1), id="the same"),
+        pytest.param("He promised not to attend the crane inspection.", (1, 0), id="denied"),
+        pytest.param("He never painted the crane.", (0, 0), id="one word of four in common"),
+    ],
+)
+def test_a_negation_counts_in_sentences_that_share_two_fifths_of_the_words(
+    judge: OfflineJudge, answer: str, found: tuple[int, int]
+) -> None:
+    features = judge.measure_features(exhibit(PROMISE, answer))
+
+    assert features is not None
+    assert (features["negation_conflicts"], features["negation_agreements"]) == found

@@ -309,3 +309,8 @@ def test_the_scores_are_the_probabilities_short_of_certainty() -> None:
 
     assert right == {"correctness": 0.99, "completeness": 0.99, "grounded": 0.99}
     assert wrong["correctness"] == wrong["completeness"] == 0.01
+
+
+def test_the_reason_mentions_other_values_only_if_the_answer_lists_some() -> None:
+    assert "other values" in assessed(CODE, "PX-40817, PX-40818, PX-40819.").reason
+    assert "other values" not in assessed(CODE, "It is PX-40817.").reason
