@@ -238,6 +238,8 @@ def test_a_judge_that_may_be_guessing_leaves_everything_possible() -> None:
         pytest.param(80, True, id="as many as there can be"),
         pytest.param(50, True, id="some"),
         pytest.param(30, True, id="as few as there can be"),
+        pytest.param(22, True, id="fewer by chance, in six draws of a hundred"),
+        pytest.param(19, False, id="fewer than chance explains in one draw of forty"),
         pytest.param(5, False, id="fewer than the false passes alone"),
     ],
 )

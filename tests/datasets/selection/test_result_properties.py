@@ -43,6 +43,15 @@ def test_every_pair_of_sets_is_in_exactly_one_class(
     assert (set(compared.missing), set(compared.extra)) == (missing, extra)
 
 
+def test_f1_is_the_harmonic_mean_of_precision_and_recall() -> None:
+    half = compare_selection((A, B), (A, C))
+    third = compare_selection((A,), (A, B, C))
+
+    assert (half.precision, half.recall, half.f1, half.jaccard) == (0.5, 0.5, 0.5, 1 / 3)
+    assert (third.precision, third.recall, third.f1, third.jaccard) == (1 / 3, 1.0, 0.5, 1 / 3)
+    assert compare_selection((), ()).f1 == 1.0
+
+
 @given(st.lists(st.integers(0, 3000), min_size=3, max_size=3).filter(any))
 def test_percentages_add_up_and_are_within_a_tenth(counts: list[int]) -> None:
     tenths = [int(share.replace(".", "")) for share in compute_percentages(counts)]
