@@ -139,6 +139,23 @@ def test_what_the_model_says_of_days_gives_way_to_what_its_quotations_prove(fold
     assert kept[0]["evidence"][0]["session"] == "principal"
 
 
+def test_a_cross_reference_joins_two_topics(folder: Path) -> None:
+    sacks = {"day": 3, "session": "principal", "quote": "The mill ground 43 sacks today."}
+    half = {"day": 3, "session": "principal", "quote": "ground 43 sacks"}
+    plank = {"day": 3, "session": "yard", "quote": "Tom Carter wants plank number 3 replaced."}
+    one = candidate(3, category="cross-reference", evidence=[sacks, half])
+    two = candidate(3, category="cross-reference", evidence=[sacks, plank])
+
+    kept, refused = entries(folder, [one, two], end=7)
+
+    assert len(kept) == 1
+    assert "principal" in str(kept[0]["evidence"])
+    assert "yard" in str(kept[0]["evidence"])
+    assert [each["problems"][0]["message"] for each in refused] == [
+        "one topic tells all of it; two have to be joined"
+    ]
+
+
 def test_the_checks_there_are_keep_the_sound_and_reject_the_rest(harbour: Path) -> None:
     def of(question: str, answer: str, quote: str, day: int, session: str) -> dict[str, object]:
         quoted = [{"day": day, "session": session, "quote": quote}]

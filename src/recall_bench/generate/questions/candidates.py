@@ -93,6 +93,16 @@ def collect_evidence(
     return QuoteEvidence(tuple(ordered), tuple(dict.fromkeys(flaws)))
 
 
+_HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
+
+
+def count_topics(found: QuoteEvidence, days: Mapping[int, StoryDay]) -> int:
+    """The number of topics, in all days and sessions, that the quotations are from."""
+    return len(
+        {(day, len(_HEADING.findall(days[day].text, 0, place.start))) for day, place in found.spans}
+    )
+
+
 def _is_long_enough(quote: str) -> bool:
     return len(_WORD.findall(quote)) >= _MIN_WORDS and len(quote.strip()) >= _MIN_LETTERS
 

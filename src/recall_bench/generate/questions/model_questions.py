@@ -18,6 +18,7 @@ from recall_bench.generate.questions.candidates import (
     QuoteEvidence,
     check_fields,
     collect_evidence,
+    count_topics,
     make_format_problem,
     make_support_problem,
     read_aliases,
@@ -37,6 +38,7 @@ from recall_bench.generate.questions.question_prompt import (
 from recall_bench.generate.questions.quotation import QuotePlace, locate_quote
 from recall_bench.generate.questions.story_view import StoryView, build_excerpts
 from recall_bench.generate.questions.window import (
+    CROSS_REFERENCE,
     NEGATIVE,
     RECENCY,
     RULES,
@@ -119,6 +121,8 @@ class ModelQuestionWriter:
             )
         if not found.days:
             flaws.append(make_support_problem("no quotation proves it"))
+        elif category == CROSS_REFERENCE and count_topics(found, days) < 2:
+            flaws.append(make_support_problem("one topic tells all of it; two have to be joined"))
         if category != NEGATIVE:
             return [QuestionCandidate(self._make_entry(raw, found, window), flaws=flaws)]
         return self._make_negatives(raw, found, window, (flaws, pair))

@@ -87,6 +87,7 @@ def compute_share(window: QuestionWindow, amount: int, interval: int) -> int:
 NEGATIVE = "negative-recall"
 RECENCY = "recency-bias-resistance"
 SYNTHESIS = "synthesis"
+CROSS_REFERENCE = "cross-reference"
 GROUP = "group-session-attribution"
 
 RULES = {
@@ -98,7 +99,7 @@ RULES = {
     "Never the outcome alone.",
     "contradiction-resolution": "a value that was corrected or replaced: what holds as of a date "
     "you name, after the change or before it. The evidence quotes the old and the new.",
-    "cross-reference": "two matters told apart from each other that share a person, a cause or a "
+    CROSS_REFERENCE: "two matters told apart from each other that share a person, a cause or a "
     "thing. The answer names the link, which no single place spells out.",
     RECENCY: "a detail stated once, on the earliest day you are shown that holds one, and never "
     "mentioned since.",
