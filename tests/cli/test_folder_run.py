@@ -64,6 +64,15 @@ def test_the_judge_s_requests_wait_together_and_a_bad_verdict_is_asked_for_again
     assert run(invoke, *words)[0] == 0
 
 
+def test_the_variants_of_an_ablation_ask_together(invoke: Invoke) -> None:
+    words = ("ablate", "--adapter", "bm25", "--grid", "k=1,2", "--ranges", "1d")
+    judge = ("--judge", "folder:w", "--into", "a")
+
+    assert invoke(*words, *judge).code == WAITING
+    assert serve_folder(Path("w"), lambda _, __: VERDICT)
+    assert invoke(*words, *judge).code == 0
+
+
 def test_a_judge_that_never_gives_a_verdict_ends_as_any_other(invoke: Invoke) -> None:
     words = ("--judge", "folder:w", "--no-judge-cache")
     for _ in range(3):

@@ -78,6 +78,7 @@ def test_days_wait_for_the_days_they_build_on(tmp_path: Path) -> None:
     runs = finish([*days, "--lag", "1"], folder)
     written = len(list((persona / f"memories-{DAYS}d").glob("day-*.md")))
     assert runs == written + 1
+    assert not list((folder / "requests").iterdir()), "no request was made too early"
     again = tmp_path / "again" / "yard"
     assert in_child([*made[:-3], str(again), *made[-2:]]) == 0
     direct = ["generate", "--persona", str(again), "--model", AUTHOR, "--days", "6", "--lag", "1"]
@@ -85,6 +86,28 @@ def test_days_wait_for_the_days_they_build_on(tmp_path: Path) -> None:
     assert contents(again).keys() == contents(persona).keys()
     for path in (again / f"memories-{DAYS}d").iterdir():
         assert path.read_bytes() == (persona / path.parent.name / path.name).read_bytes()
+
+
+def test_the_same_bad_reply_twice_is_asked_for_again(tmp_path: Path) -> None:
+    persona, folder = tmp_path / "yard", tmp_path / "w"
+    words = [*COMMANDS["create"], "--persona", str(persona), "--model", f"folder:{folder}"]
+    for _ in range(4):
+        assert in_child(words) == WAITING
+        assert serve_folder(folder, lambda _, __: "{") == 1
+    assert finish(words, folder) == 3
+    assert len(list((folder / "rejected").glob("*.reasons.md"))) == 4
+
+
+def test_overwriting_asks_for_new_replies(tmp_path: Path) -> None:
+    persona, folder = tmp_path / "yard", tmp_path / "w"
+    assert in_child([*COMMANDS["create"], "--persona", str(persona), "--model", AUTHOR]) == 0
+    assert in_child(["generate", "--persona", str(persona), "--model", AUTHOR]) == 0
+    words = ["generate-conversations", "--persona", str(persona), "--model", f"folder:{folder}"]
+    assert finish(words, folder) == 2
+
+    assert in_child([*words, "--overwrite"]) == WAITING
+    assert serve_folder(folder, author) == len(list((folder / "answered").glob("*.json")))
+    assert in_child([*words, "--overwrite"]) == 0
 
 
 def test_killed_at_any_moment_it_asks_for_nothing_twice(tmp_path: Path) -> None:
