@@ -39,6 +39,8 @@ from recall_bench.generate.verification.value_readers import (
 )
 
 STATEMENTS = "statements.jsonl"
+FORGOTTEN = "forgotten"
+"""The kind of a question about something that was asked to be forgotten."""
 
 _READERS: Mapping[str, Callable[[], PatternReader]] = {
     "money": build_money_reader,
@@ -94,6 +96,7 @@ class WrittenClaims(msgspec.Struct, frozen=True, kw_only=True):
     question: str
     answer: str
     derive: DeriveRecord
+    kind: str = ""
     evidence: tuple[EvidenceRecord, ...] = ()
     relevant_days: tuple[int, ...] = ()
     answerable_from: int
@@ -136,11 +139,13 @@ class WrittenText:
         ordered = sorted(found, key=lambda each: each.record.state)
         return [each for each in ordered if until is None or each.record.day <= until]
 
+    def get_date(self, statement: StatementText) -> date:
+        """The date of its day."""
+        return compute_story_date(self.epoch, statement.record.day).date()
+
     def get_moment(self, statement: StatementText) -> date:
         """The date that the statement gives, else the date of its day."""
-        if isinstance(statement.key, date):
-            return statement.key
-        return compute_story_date(self.epoch, statement.record.day).date()
+        return statement.key if isinstance(statement.key, date) else self.get_date(statement)
 
 
 def verify_written(folder: Path, arcs: str) -> VerificationReport:
@@ -225,7 +230,10 @@ def _find_conflicts(text: WrittenText) -> Iterator[VerificationFinding]:
 
 def _agree(one: Key, other: Key) -> bool:
     if isinstance(one, Amount) and isinstance(other, Amount):
-        return one.number == other.number or "" not in (one.unit, other.unit)
+        # The number alone may stand for the whole: 3.4 for €3.4 million.
+        scales = (1, 1_000, 1_000_000, 1_000_000_000)
+        low, high = sorted((one.number, other.number))
+        return any(low * scale == high for scale in (scales if "" in (one[0], other[0]) else (1,)))
     # A date may be told by its weekday or month alone.
     return one == other or type(one) is not type(other)
 
@@ -317,9 +325,7 @@ def _verify_secret(
 ) -> Problems:
     asker = claims.query_session or "principal"
     for each in stated:
-        if fold_text(each.surface) not in {fold_text(way) for way in claims.withheld} and not any(
-            fold_text(each.surface) in fold_text(way) for way in claims.withheld
-        ):
+        if not _is_key_in(each, "; ".join(claims.withheld), text.get_date(each)):
             yield VerificationProblem(
                 VerificationCode.WITHHELD, f"“{each.surface}” is secret and not withheld"
             )
@@ -328,9 +334,17 @@ def _verify_secret(
                 each.record.fact,
                 each.record.state,
             )
-            if is_same and other.record.session == asker:
+            if not is_same or other.record.session != asker:
+                continue
+            day = other.record.day
+            if claims.kind == FORGOTTEN:
+                if day > claims.answerable_from:
+                    yield VerificationProblem(
+                        VerificationCode.FORGET, f"day {day} tells it again after it was forgotten"
+                    )
+            elif day <= (claims.irrelevant_after or day):
                 yield VerificationProblem(
-                    VerificationCode.LEAK, f"day {other.record.day} tells it in {asker} itself"
+                    VerificationCode.LEAK, f"day {day} tells it in {asker} itself"
                 )
     for way in claims.withheld:
         if fold_text(way) in fold_text(claims.answer):
@@ -349,7 +363,9 @@ def _verify_answer(
                 VerificationCode.REFERENCE,
                 f"“{label}” follows from the text, but the answer is “{claims.answer}”",
             )
-        elif atoms and form in _WITH_VALUES and not is_told(atoms):
+        elif (
+            atoms and form in _WITH_VALUES and not is_told(atoms) and not _are_quoted(text, claims)
+        ):
             yield VerificationProblem(
                 VerificationCode.ATOMS, f"“{label}” follows from the text, but not “{atoms}”"
             )
@@ -357,10 +373,9 @@ def _verify_answer(
         now = stated[0]
         states = text.list_states(now.record.fact)
         old = [each for each in states if each.record.state < now.record.state]
-        listed = {fold_text(value) for value in claims.stale}
+        listed = "; ".join(claims.stale)
         for each in old:
-            is_other = each.key != now.key
-            if is_other and not any(fold_text(each.surface) in value for value in listed):
+            if each.key != now.key and not _is_key_in(each, listed, text.get_date(each)):
                 yield VerificationProblem(
                     VerificationCode.STALE, f"the earlier “{each.surface}” is not listed as stale"
                 )
@@ -373,21 +388,26 @@ Derived = list[tuple[str, Callable[[str], bool]]]
 """Each part of the answer: how it is shown, and whether a text tells it."""
 
 
-def _tell_value(text: WrittenText, statement: StatementText, claims: WrittenClaims) -> Derived:
+def _are_quoted(text: WrittenText, claims: WrittenClaims) -> bool:
+    """Whether the atoms are words of the evidence, as those that a writer gave for prose.
+
+    A figure is never prose.
+    """
+    if any(letter.isdigit() for atom in claims.atoms for letter in atom):
+        return False
     evidence = " ".join(
         text.days.get(span.day, "")[span.start : span.end] for span in claims.evidence
     )
-    today = compute_story_date(text.epoch, statement.record.day).date()
+    return bool(claims.atoms) and all(_share_words(atom, evidence) for atom in claims.atoms)
+
+
+def _tell_value(text: WrittenText, statement: StatementText, claims: WrittenClaims) -> Derived:
+    is_prose = statement.record.kind in ("phrase", "person")
 
     def is_told(answer: str) -> bool:
-        if _is_key_in(statement, answer, today):
+        if _is_key_in(statement, answer, text.get_date(statement)):
             return True
-        # Prose: the atoms are the words of the evidence.
-        return (
-            statement.record.kind in ("phrase", "person")
-            and bool(claims.atoms)
-            and all(_share_words(atom, evidence) for atom in claims.atoms)
-        )
+        return is_prose and _are_quoted(text, claims)
 
     return [(statement.surface, is_told)]
 
@@ -441,11 +461,10 @@ def _tell_number(number: Decimal) -> tuple[str, Callable[[str], bool]]:
         found = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
         if number in found:
             return True
-        return (
-            number < len(_SPELLED)
-            and number == int(number)
-            and (re.search(rf"\b{_SPELLED[int(number)]}\b", answer.casefold()) is not None)
-        )
+        if number >= len(_SPELLED) or number != int(number):
+            return False
+        words = {1: "one|once", 2: "two|twice"}.get(int(number), _SPELLED[int(number)])
+        return re.search(rf"\b(?:{words})\b", answer.casefold()) is not None
 
     return f"{number:f}", is_told
 

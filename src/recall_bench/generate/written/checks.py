@@ -79,6 +79,10 @@ def _check_story(sources: WrittenSources) -> Iterator[SourceFinding]:
     for arc in sources.story.arcs:
         if missing := {"id", "type", "title", "description", "startDay", "endDay"} - set(arc):
             yield SourceFinding("story.yaml, arcs", f"an arc lacks {', '.join(sorted(missing))}")
+        if arc.get("type") == "correction" and not {"wrongDay", "correctedDay"} <= set(arc):
+            yield SourceFinding(
+                f"story.yaml, arc {arc.get('id')}", "a correction has wrongDay and correctedDay"
+            )
 
 
 def _check_text(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFinding]:

@@ -57,6 +57,8 @@ class EntryBuilder:
         )
         first = question.from_ or max((span.day for span in spans), default=1)
         until = question.until if question.until is not None else derived.until
+        if until is None and derivation.form == "secret" and question.kind != "forgotten":
+            until = self._find_end_of_secrecy(derivation, question.session)
         together = join_words(derived.atoms)
 
         def fill(text: str) -> str:
@@ -111,6 +113,16 @@ class EntryBuilder:
             if start <= statement.start and statement.end <= end:
                 return EvidenceSpan(statement.day, statement.session, start, end)
         raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
+
+    def _find_end_of_secrecy(self, derivation: Derivation, asker: str) -> int | None:
+        """The last day before the secret is told in the asker's own session."""
+        told = [
+            statement.day
+            for state in derivation.states
+            for statement in self._edition.statements[state]
+            if statement.session == asker
+        ]
+        return min(told) - 1 if told else None
 
     def _get_disclosure(self, question: WrittenQuestion) -> str | None:
         return question.expects if question.category == BOUNDARY else None
