@@ -86,6 +86,22 @@ def test_a_free_answer_may_be_reworded(checker: QuestionChecker) -> None:
     assert checker.check(asked).is_sound
 
 
+@pytest.mark.parametrize(
+    ("category", "problems"),
+    [("temporal-reasoning", []), ("factual-recall", [ProblemKind.SUPPORT])],
+)
+def test_only_an_answer_that_is_worked_out_may_count_in_words(
+    checker: QuestionChecker, category: str, problems: list[ProblemKind]
+) -> None:
+    asked = question(
+        "How long before the dredger came on 2025-03-05 was the winch mended?",
+        "One day earlier instead of two.",
+        *(2, 3),
+    )
+
+    assert kinds(checker.check({**asked, "category": category})) == problems
+
+
 def test_a_no_is_held_against_what_the_day_says(checker: QuestionChecker) -> None:
     asked = question(
         "Did Hob Tarn mend the winch of the upper gate in heavy rain?",

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from recall_bench.core.scenario import BOUNDARY, Disclosure, Evidence
 from recall_bench.core.text_values import DATE, NAME, TextValue, collect_topics, normalise_text
+from recall_bench.core.values import ROUND_NUMBERS
 from recall_bench.datasets.lint.answer_checks import (
     AMOUNTS,
     INFERRED,
@@ -107,11 +108,21 @@ def find_holding_days(corpus: LintCorpus, asked: LintQuestion) -> tuple[int, ...
     return tuple(sorted(set(asked.days).intersection(*found)))
 
 
+@cache
+def _list_inference_words() -> frozenset[str]:
+    """Stems that an answer may add when it is worked out; figures are no words at all."""
+    relations = "instead rather later earlier sooner longer shorter altogether total"
+    units = "minute hour day week month year"
+    return collect_topics(f"{' '.join(ROUND_NUMBERS)} {relations} {units}")
+
+
 def _find_missing_words(day_words: DayWords, asked: LintQuestion) -> Collection[str]:
     """Words of the answer that its days lack, if they are too many for a rewording."""
     if asked.denies or is_withheld(asked):
         return ()
     answer = collect_topics(asked.reference) - asked.topics
+    if asked.category in INFERRED:
+        answer -= _list_inference_words()
     here = day_words.collect_words_of_days(asked.days)
     missing = answer - here
     if len(missing) > (1 - _MIN_SHARED_WORDS) * len(answer):
