@@ -99,7 +99,8 @@ def test_only_an_answer_that_is_worked_out_may_count_in_words(
         *(2, 3),
     )
 
-    assert kinds(checker.check({**asked, "category": category})) == problems
+    found = checker.check({**asked, "category": category})
+    assert kinds(found) == problems, found
 
 
 def test_a_no_is_held_against_what_the_day_says(checker: QuestionChecker) -> None:

@@ -113,7 +113,7 @@ def _list_inference_words() -> frozenset[str]:
     """Stems that an answer may add when it is worked out; figures are no words at all."""
     relations = "instead rather later earlier sooner longer shorter altogether total"
     units = "minute hour day week month year"
-    return collect_topics(f"{' '.join(ROUND_NUMBERS)} {relations} {units}")
+    return collect_topics(f"one {' '.join(ROUND_NUMBERS)} {relations} {units}")
 
 
 def _find_missing_words(day_words: DayWords, asked: LintQuestion) -> Collection[str]:
