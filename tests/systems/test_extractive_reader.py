@@ -86,7 +86,7 @@ async def test_blank_passages_are_not_quoted() -> None:
 
 
 def test_the_card_tells_what_can_change_an_answer() -> None:
-    assert ExtractiveReader.card.version == "2"
+    assert ExtractiveReader.card.version == "3"
     assert ExtractiveReader.card.config == {
         **describe_rules(),
         "quotes": QUOTES,

@@ -48,7 +48,7 @@ def choose_option(choices: Sequence[str], weigh: Callable[[str], float]) -> str 
     return heaviest[0] if most > 0 and len(heaviest) == 1 else None
 
 
-EXTRACTIVE_VERSION = "2"
+EXTRACTIVE_VERSION = "3"
 
 QUOTES = 3
 """For a question with choices: how many passages are weighed."""

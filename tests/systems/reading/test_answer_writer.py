@@ -51,7 +51,15 @@ def test_a_relative_date_is_resolved_by_the_day_of_the_passage() -> None:
 def test_an_event_without_a_date_of_its_own_happened_on_the_day_of_the_passage() -> None:
     said = read("When was the boiler replaced?", "On 2024-02-20: The boiler was replaced at noon.")
 
-    assert said == "On 2024-02-20: The boiler was replaced at noon."
+    assert said == "2024-02-20. On 2024-02-20: The boiler was replaced at noon."
+
+
+def test_the_day_of_a_passage_is_not_stated_beside_a_later_one_in_it() -> None:
+    said = read(
+        "When was the boiler replaced?", "On 2024-02-20: The boiler is replaced on 4 March 2024."
+    )
+
+    assert said == "On 2024-02-20: The boiler is replaced on 4 March 2024."
 
 
 def test_a_deadline_is_the_day_that_the_sentence_names() -> None:
@@ -70,7 +78,10 @@ ORDERS = (
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("How much was spent on the orders of February 2024 altogether?", "€500 in all."),
+        (
+            "How much was spent on the orders of February 2024 altogether?",
+            "€500 in all: €300 + €120 + €80.",
+        ),
         ("How many orders went out in February 2024?", "3 in all."),
         ("Which of the orders of February 2024 was the dearest?", "Order PO-7, at €300."),
         ("Which of the orders of February 2024 was the cheapest?", "Order PO-11, at €80."),
@@ -155,6 +166,27 @@ def test_each_part_of_a_question_is_answered() -> None:
 
     assert "Mara Lind" in said
     assert "$4,200" in said
+
+
+def test_the_main_clause_says_what_is_wanted() -> None:
+    note = (
+        "On 2024-02-20: The ferry company reported a clash with the regatta and asked for help. "
+        "Mara moved the crane hire to Friday instead of the regatta."
+    )
+
+    said = read(
+        "When the ferry company reported a clash, what did Mara move instead of the regatta?", note
+    )
+
+    assert "crane hire" in said
+    assert not said.startswith("2024")
+
+
+def test_a_label_below_a_heading_is_no_speaker() -> None:
+    notes = "On 2024-02-20: Harbour office\nOutstanding: confirm the date of the visit"
+
+    assert "visit" in read("What is there still to confirm for Mara?", notes)
+    assert read("What did Sam start?", "On 2024-02-20: Log\nEvan: I started.") == NO_RECORD
 
 
 class TestRefusals:

@@ -37,6 +37,7 @@ from recall_bench.systems.reading.sentence_ranker import (
     fits_noun,
     is_on_day,
     is_other_speaker,
+    speaks_of_self,
 )
 
 SENTENCES = 4
@@ -166,9 +167,13 @@ class _Reading:
         return len(words & held) >= (COVERED if self.asked.anchors else SHARED) * len(words)
 
     def _is_foreign(self) -> bool:
-        """Whether all that fits was said by somebody else about themselves."""
-        best = [self.ranked[0][0]]
-        return all(is_other_speaker(self.asked, each) for each in best)
+        """Whether what fits best was said by somebody else about themselves.
+
+        Below a heading a word before a colon may be a label, such as `Outstanding:`.
+        """
+        best = self.ranked[0][0]
+        is_said = not best.heading or speaks_of_self(best)
+        return is_said and is_other_speaker(self.asked, best)
 
     def _quote(self) -> str:
         """The sentences that are likely to hold the answer, in their order, after their day."""
@@ -247,7 +252,8 @@ class _Reading:
         found = collect_amounts(self.asked, self.sentences, self.ranked)
         if len(found) < 2:
             return ""
-        return f"{format_sum([value for _, value in found])} in all."
+        parts = " + ".join(value.shown for _, value in found)
+        return f"{format_sum([value for _, value in found])} in all: {parts}."
 
     def _find_extreme(self) -> str:
         found = collect_amounts(self.asked, self.sentences, self.ranked)
@@ -282,7 +288,9 @@ class _Reading:
         days = find_days(best.text, best.on)
         if named and not (best.on and days and min(days) > best.on):
             return f"{named[0]}. {quote_sentences([best])}"
-        return quote_sentences([best]) if best.on else ""
+        if best.on is None:
+            return ""
+        return f"{'' if named else f'{best.on}. '}{quote_sentences([best])}"
 
     def _find_common(self) -> str:
         found = find_common(self.ranked)

@@ -1,9 +1,10 @@
 """What kind of answer a question wants, and what it asks about."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
@@ -39,6 +40,8 @@ class AskedQuestion:
 
     text: str
     wanted: Wanted
+    focus: str
+    """Its main clause: `what did she move?` of `When they called, what did she move?`."""
     anchors: tuple[str, ...] = ()
     """Codes, quotations and names, in lower case: what can only be meant word for word."""
     stems: frozenset[str] = frozenset()
@@ -75,11 +78,18 @@ _PLAIN_NUMBER = re.compile(r"[$€£]?[\d.,:/%-]+(?:st|nd|rd|th)?")
 def analyse_question(text: str, today: date) -> list[AskedQuestion]:
     """The parts of a question in order; most questions have one."""
     whole = normalise(text).strip()
+    parts, spans = _analyse_parts(whole), find_date_spans(whole, today)
+    return [replace(part, spans=spans) for part in parts] if spans else list(parts)
+
+
+@lru_cache(maxsize=4096)
+def _analyse_parts(whole: str) -> tuple[AskedQuestion, ...]:
+    """The parts of a question, without the days that it names."""
     parts = [part.strip(" ,;") for part in cues.PART.split(whole)]
     if len(parts) == 1 or any(len(part.split()) < 3 for part in parts):
         parts = [whole]
     shared = _find_anchors(whole)
-    return [_analyse_part(part, whole, shared, today) for part in parts]
+    return tuple(_analyse_part(part, shared) for part in parts)
 
 
 def _find_anchors(text: str) -> tuple[str, ...]:
@@ -89,37 +99,41 @@ def _find_anchors(text: str) -> tuple[str, ...]:
     return tuple(word for word in found if word and not _PLAIN_NUMBER.fullmatch(word))
 
 
-def _analyse_part(text: str, whole: str, shared: tuple[str, ...], today: date) -> AskedQuestion:
-    wanted = classify(text)
+def _analyse_part(text: str, shared: tuple[str, ...]) -> AskedQuestion:
+    focus = cues.LEADING_CLAUSE.sub("", text, count=1)
+    wanted = classify(focus, text)
     anchors = _find_anchors(text) or shared
     topic = collect_stems(text) - collect_stems(" ".join(anchors))
     return AskedQuestion(
         text=text,
         wanted=wanted,
+        focus=focus,
         anchors=anchors,
         stems=topic or collect_stems(text),
-        noun=_find_noun(text, wanted),
-        events=split_events(text, wanted),
-        spans=find_date_spans(whole, today),
-        side=_find_side(text, wanted),
-        measure=_find_measure(text),
-        wants_name=cues.NAMED.search(text) is not None,
-        wants_reason=cues.REASON.search(text) is not None,
-        wants_list=cues.SEVERAL.search(text) is not None,
-        wants_deadline=cues.DEADLINE.search(text) is not None,
-        wants_change=cues.CHANGE.search(text) is not None,
+        noun=_find_noun(focus, wanted),
+        events=split_events(focus, wanted),
+        side=_find_side(focus, wanted),
+        measure=_find_measure(focus),
+        wants_name=cues.NAMED.search(focus) is not None,
+        wants_reason=cues.REASON.search(focus) is not None,
+        wants_list=cues.SEVERAL.search(focus) is not None,
+        wants_deadline=cues.DEADLINE.search(focus) is not None,
+        wants_change=cues.CHANGE.search(focus) is not None,
     )
 
 
-def classify(text: str) -> Wanted:
-    """The kind of answer that a question wants: the first of these rules that holds."""
+def classify(text: str, whole: str) -> Wanted:
+    """The kind of answer that a question wants: the first of these rules that holds.
+
+    `text` is the main clause of the whole question.
+    """
     period = cues.PERIOD.search(text)
     is_gap = period is not None and cues.PASSED.search(text) is not None
     is_exact_gap = is_gap and period is not None and bool(period["unit"])
     many = cues.HOW_MANY.search(text) is not None
     has_amount = many or cues.AMOUNT.search(text) is not None
     is_yes_no = cues.YES_NO.match(text) is not None
-    has_extreme = cues.EXTREME.search(text) is not None and cues.AMONG.search(text) is not None
+    has_extreme = cues.EXTREME.search(text) is not None and cues.AMONG.search(whole) is not None
     rules = (
         (Wanted.ORDER, cues.ORDER.search(text) is not None),
         (Wanted.FIRST, cues.FIRST.search(text) is not None),

@@ -147,6 +147,16 @@ PART = re.compile(
 )
 """Between two questions in one sentence."""
 
+LEADING_CLAUSE = re.compile(
+    r"\A(?:when|after|before|once|while|as|if|since|on|in|at|during|for|with|given|of|from|by)\b"
+    r"(?!\s(?:what|which|who|whom|whose|when)\b)[^?:]*?,\s+"
+    r"(?=(?:(?:on|in|at|by|for|to|from|with|under|of) )?"
+    r"(?:what|which|who|whom|whose|when|where|why|how"
+    rf"|{_AUXILIARIES.replace(',', '|')})\b)",
+    re.IGNORECASE,
+)
+"""What stands before the main clause of a question."""
+
 LISTED_EVENTS = re.compile(r":\s*(?P<items>.+?)[?.]?\Z", re.DOTALL)
 BETWEEN = re.compile(
     r"\b(?:from (?P<a1>.+?) to (?P<b1>.+?)|between (?P<a2>.+?) and (?P<b2>.+?))"

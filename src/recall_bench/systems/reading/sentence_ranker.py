@@ -143,8 +143,8 @@ def list_content_words(text: str) -> tuple[str, ...]:
 
 
 def strip_anchors(asked: AskedQuestion) -> str:
-    """The question without what can only be meant word for word."""
-    text = asked.text
+    """The main clause without what can only be meant word for word."""
+    text = asked.focus
     for anchor in asked.anchors:
         text = re.sub(re.escape(anchor), " ", text, flags=re.IGNORECASE)
     return text
