@@ -1,0 +1,110 @@
+"""What remembering saves the reader: one persona of 1,000 days, asked at its default checkpoints.
+
+    python benchmarks/reading_speed.py [PERSONA]
+
+`hybrid` finds the passages; then the extractive reader answers every question twice over, in the
+same process: as in a run, where passages and questions that come again are not read again, and, as
+the baseline, with nothing remembered from one answer to the next. Processor time; the answers must
+be the same.
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import anyio
+
+from recall_bench.core.memory import Passage
+from recall_bench.core.plan import list_default_ranges, parse_ranges
+from recall_bench.core.scenario import Question, Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.generate.shipped_personas import find_story, materialise
+from recall_bench.systems.builtin import retrieval
+from recall_bench.systems.builtin.baselines import build_hybrid
+from recall_bench.systems.reading import answer_values as values
+from recall_bench.systems.reading import passage_sentences, question_analysis, sentence_ranker
+from recall_bench.systems.reading.answer_writer import AnswerWriter
+
+Asked = tuple[Question, tuple[Passage, ...]]
+
+CACHES = (
+    passage_sentences._read_passage,  # noqa: SLF001
+    passage_sentences.collect_stems,
+    question_analysis._analyse_parts,  # noqa: SLF001
+    sentence_ranker.list_content_words,
+    values.find_amounts,
+    values.find_times,
+    values.resolve_dates,
+    values._find_capitals,  # noqa: SLF001
+)
+
+
+class Recorder(AnswerWriter):
+    """Notes what it is asked, and answers nothing."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+
+    def write(self, question: Question, passages: Sequence[Passage]) -> str:
+        """Note the question and its passages."""
+        self.asked.append((question, tuple(passages)))
+        return ""
+
+
+async def find_passages(scenario: Scenario) -> list[Asked]:
+    """Every question at each checkpoint, with what `hybrid` finds."""
+    recorder = Recorder()
+    retrieval.load_writer = lambda: recorder
+    memory = await build_hybrid({}).open(scenario.id)
+    fed = 0
+    for checkpoint in parse_ranges(list_default_ranges(scenario.last_day), scenario.last_day):
+        until = min(checkpoint.days, scenario.last_day)
+        for episode in scenario.episodes:
+            if fed < episode.day <= until:
+                await memory.ingest(episode)
+        await memory.settle()
+        fed = until
+        for item in scenario.items:
+            if item.is_open(until):
+                await memory.answer(item.ask(scenario.id, scenario.compute_date(until)))
+    return recorder.asked
+
+
+def forget() -> None:
+    for cache in CACHES:
+        cache.cache_clear()
+
+
+def measure(
+    asked: Sequence[Asked], get_writer: Callable[[], AnswerWriter]
+) -> tuple[float, list[str]]:
+    """Processor seconds of all answers, and the answers."""
+    forget()
+    gc.collect()
+    started = time.process_time()
+    said = [get_writer().write(question, passages) for question, passages in asked]
+    return time.process_time() - started, said
+
+
+def start_afresh() -> AnswerWriter:
+    forget()
+    return AnswerWriter()
+
+
+def main(persona: str) -> None:
+    scenario = find_story(materialise(persona, None), None).load(Settings())
+    asked = anyio.run(find_passages, scenario)
+    writer = AnswerWriter()
+    writer.write(*asked[0])  # loads vectors and stemmer
+    baseline, plain = measure(asked, start_afresh)
+    took, said = measure(asked, lambda: writer)
+    assert said == plain, "the answers differ"
+    questions = len({question.id for question, _ in asked})
+    print(f"{persona}: {len(asked):,} answers to {questions:,} questions")
+    print(f"nothing remembered (baseline): {1e3 * baseline / len(asked):.2f} ms an answer")
+    print(f"as in a run: {1e3 * took / len(asked):.2f} ms, {took / baseline:.2f} of the baseline")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if sys.argv[1:] else "executive-assistant")
