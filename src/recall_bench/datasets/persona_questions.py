@@ -137,7 +137,9 @@ def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
         reference=reference,
         category=category,
         difficulty=fields.read_choice("difficulty", DIFFICULTIES),
-        expects=infer_expectation(reference, category, disclosure),
+        expects=Expects.ABSTAIN
+        if _is_about_nothing(fields.get("derive"))
+        else infer_expectation(reference, category, disclosure),
         evidence=_parse_evidence(fields, relevant),
         aliases=fields.read_texts("aliases"),
         atoms=fields.read_texts("atoms"),
@@ -149,6 +151,11 @@ def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
         forbidden_sessions=fields.read_texts("forbidden_sessions"),
         disclosure=disclosure,
     )
+
+
+def _is_about_nothing(derive: object) -> bool:
+    """Whether the text is known to tell nothing of it, whatever the category of the question."""
+    return isinstance(derive, dict) and derive.get("form") in ("absent", "unknown")
 
 
 def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from recall_bench.core.errors import Problems, UsageError
 from recall_bench.core.fingerprint import digest_questions
+from recall_bench.core.scenario import Expects
 from recall_bench.datasets.persona import load_persona
 from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.verification.verifier import verify_world
@@ -44,7 +45,7 @@ def test_every_answer_is_derived_again_for_the_edition_and_twenty_other_seeds(
         folder = build_written_folder(read_written(sources), tmp_path / str(seed), seed=seed)
         report = verify_world(folder, ARCS)
         assert report.is_verified, (seed, report.findings)
-        assert report.questions == 17
+        assert report.questions == 18
 
 
 def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> None:
@@ -58,6 +59,8 @@ def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> 
     text = (built / "memories-9d" / "day-0008.md").read_text(encoding="utf-8")
     assert text[span.start : span.end].startswith("Omar read the certificate again: the limit is")
     assert text[span.start : span.end].endswith("sorry for the confusion.")
+    assert items["Did we buy a second radar?"].truth.expects is Expects.ABSTAIN
+    assert items["Who holds the spare key?"].truth.expects is Expects.ABSTAIN
     secret = next(item for item in scenario.items if item.session == "deck")
     assert secret.truth.withheld == ("£2,400", "£2400")
     assert secret.truth.forbidden_sessions == ("pay",)
@@ -218,7 +221,7 @@ def test_world_check_names_every_broken_rule_with_its_line(tmp_path: Path, invok
     sound = invoke("world", "check", edition)
     assert sound.code == 0
     assert "5 days" in sound.out
-    assert "17 questions, 0 findings" in sound.out
+    assert "18 questions, 0 findings" in sound.out
     _replace(edition / "days" / "0003.md", "by tea", "by 5")
     broken = invoke("world", "check", edition)
     assert broken.code == 3

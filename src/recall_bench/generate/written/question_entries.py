@@ -72,7 +72,8 @@ class EntryBuilder:
             "answer": fill(question.answer),
             "category": question.category,
             "difficulty": question.difficulty,
-            "relevant_days": list(dict.fromkeys(span.day for span in spans)) or [first],
+            "relevant_days": list(dict.fromkeys(span.day for span in spans))
+            or [self._find_day(first)],
             "requires_synthesis": derivation.form in _SYNTHESIS,
             "query_session": None if question.session == "principal" else question.session,
             "expected_disclosure": self._get_disclosure(question),
@@ -113,6 +114,11 @@ class EntryBuilder:
             if start <= statement.start and statement.end <= end:
                 return EvidenceSpan(statement.day, statement.session, start, end)
         raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
+
+    def _find_day(self, day: int) -> int:
+        """The last day with a file up to this one, else the first of all."""
+        days = [each for each in self._edition.texts if each <= day]
+        return max(days, default=min(self._edition.texts))
 
     def _find_end_of_secrecy(self, derivation: Derivation, asker: str) -> int | None:
         """The last day before the secret is told in the asker's own session."""
