@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
-from recall_bench.core.text import load_stemmer, normalise
-from recall_bench.core.values import DATE
-from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
+from recall_bench.core.text import load_stemmer, normalise, split_sentences
+from recall_bench.core.values import DATE, QUANTITY, TIME, find_values
+from recall_bench.judging.offline.contents import (
+    AnswerContents,
+    ContentReader,
+    TextContents,
+    find_names,
+)
 from recall_bench.judging.offline.coverage import Reference
 from recall_bench.judging.offline.exact import ExactTruth, make_exact_truth
 from recall_bench.judging.offline.lexicon import load_lexicon
@@ -74,7 +79,17 @@ class GradingCase:
         """Whether the truth leaves nothing to interpretation."""
         truth = self.item.truth
         is_guarded = bool(truth.withheld or truth.canaries or truth.forbidden_sessions)
-        return self.exact is not None or (self.right is RightResponse.DECLINES and is_guarded)
+        return (
+            self.exact is not None
+            or self.is_unknown
+            or (self.right is RightResponse.DECLINES and is_guarded)
+        )
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether all that the reference says is that the answer is not on record."""
+        is_open = self.item.truth.expects is Expects.ANSWER
+        return is_open and self.right is RightResponse.ABSTAINS
 
     @property
     def wants_a_date(self) -> bool:
@@ -86,7 +101,7 @@ class GradingCase:
     def is_denial_due(self) -> bool:
         """Whether the truth is a No, and not only that nothing is on record."""
         truth = self.item.truth
-        if truth.atoms:
+        if truth.atoms and truth.atoms[0].lower() in _SIDES:
             return truth.atoms[0].lower() == "no"
         return read_stance(normalise(truth.reference)).polarity is Polarity.NO
 
@@ -170,15 +185,34 @@ def _find_right_response(item: Item) -> RightResponse:
         return RightResponse.DECLINES
     if truth.expects is Expects.ABSTAIN:
         return RightResponse.ABSTAINS
+    question, reference = normalise(item.text), normalise(truth.reference)
+    reading = read_stance(reference)
     if truth.atoms:
-        return _SIDES.get(truth.atoms[0].lower(), RightResponse.TELLS)
-    reference = read_stance(normalise(truth.reference))
-    if reference.polarity is not None:
-        return RightResponse.DENIES if reference.polarity is Polarity.NO else RightResponse.AFFIRMS
-    if not is_polar(normalise(item.text)) or " or " in item.text:
-        return RightResponse.TELLS
-    denies = reference.is_negated or reference.stance is Stance.ABSENT
+        side = _SIDES.get(truth.atoms[0].lower())
+        return side or _get_stated_side(question, reading) or RightResponse.TELLS
+    if reading.polarity is not None:
+        return RightResponse.DENIES if reading.polarity is Polarity.NO else RightResponse.AFFIRMS
+    if not is_polar(question) or " or " in item.text:
+        is_unknown = _is_unknown(question, reference, reading)
+        return RightResponse.ABSTAINS if is_unknown else RightResponse.TELLS
+    denies = reading.is_negated or reading.stance is Stance.ABSENT
     return RightResponse.DENIES if denies else RightResponse.AFFIRMS
+
+
+def _get_stated_side(question: str, reference: StanceReading) -> RightResponse | None:
+    """The side of a reference that opens with yes or no, where a question asks for one."""
+    if reference.polarity is None or not is_polar(question):
+        return None
+    return RightResponse.DENIES if reference.polarity is Polarity.NO else RightResponse.AFFIRMS
+
+
+def _is_unknown(question: str, reference: str, reading: StanceReading) -> bool:
+    """Whether all that a reference says is that the answer is not on record."""
+    if reading.stance not in (Stance.ABSENT, Stance.IGNORANT) or " but " in reference:
+        return False
+    told = {atom.core for atom in find_values(reference)}
+    asked = {atom.core for atom in find_values(question)}
+    return len(split_sentences(reference)) == 1 and told <= asked
 
 
 QUESTION_SHARE = 0.5
@@ -224,9 +258,42 @@ def find_side(
     if _is_statement_repeat(case, account):
         return Polarity.YES if case.right is RightResponse.AFFIRMS else Polarity.NO
     # The calibration learned from the plain reading, which suits long answers better.
-    is_own = case.exact is not None and not account.is_quoting
+    is_own = case.is_exact and not account.is_quoting
     by_clause = _find_clause_side(case, account) if is_own else None
     return by_clause or _find_implied_side(case, account, reading)
+
+
+_GUESS = re.compile(
+    r"\b(?:probably|likely|presumably|perhaps|maybe|possibly|guess|estimate|suppose|I think"
+    r"|I believe|must have|may have|might have|may be|might be|could be|I'd say|best bet)\b",
+    re.IGNORECASE,
+)
+_ASKS_AMOUNT = re.compile(
+    r"\bhow (?:much|many|long|far|old|big|tall|wide)\b|\b(?:cost|price|amount|number|sum|fee)\b",
+    re.IGNORECASE,
+)
+_ASKS_TIME = re.compile(r"\bwhen\b|\b(?:what|which) (?:day|date|time|month|hour)\b", re.IGNORECASE)
+
+
+def guesses_all_the_same(case: GradingCase, account: AnswerContents) -> bool:
+    """Whether an answer says that something is not on record, and then gives it or guesses it."""
+    question = normalise(case.item.text)
+    for start, end in split_clauses(account.text):
+        clause = account.text[start:end]
+        if is_unknowing(clause):
+            continue
+        values = [atom for atom in find_values(clause) if not case.question.holds(atom)]
+        if _GUESS.search(clause) and (values or set(find_names(clause)) - case.question.words):
+            return True
+        if _ASKS_TIME.search(question):
+            is_given = any(atom.kind == TIME for atom in values)
+        else:
+            is_given = _ASKS_AMOUNT.search(question) is not None and any(
+                atom.kind == QUANTITY for atom in values
+            )
+        if is_given and not _CLAUSE_NEGATION.search(clause):
+            return True
+    return False
 
 
 def takes_both_sides(account: AnswerContents) -> bool:

@@ -17,6 +17,13 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, QUANTITY, ValueAtom
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
+from recall_bench.judging.offline.hedging import (
+    TextSpan,
+    is_end_of_range,
+    is_listed_among_others,
+    is_one_of_several,
+    is_only_offered,
+)
 from recall_bench.judging.offline.phrase import find_places, level_text, make_literal
 from recall_bench.judging.offline.relations import (
     PartLabels,
@@ -36,10 +43,8 @@ from recall_bench.judging.offline.required_part import (
     select_deciding,
     weigh_sentences,
 )
+from recall_bench.judging.offline.stance import is_polar, read_stance
 from recall_bench.judging.offline.working import find_computed, find_extra_entry
-
-TextSpan = tuple[int, int]
-"""The start and end of a value in a text."""
 
 _CLAUSE_BREAK = re.compile(
     r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"
@@ -57,8 +62,6 @@ _PAST_AFTER = re.compile(
     r"|is out of date|was (?:then |later )?(?:changed|moved|corrected|revised|extended))",
     re.IGNORECASE,
 )
-_OR_AFTER = re.compile(r"[^.;\w]{0,3}(?:\w+[^.;\w]{1,3}){0,2}\bor\b", re.IGNORECASE)
-_OR_BEFORE = re.compile(r"\bor\b\W+(?:\w+\W+){0,2}$", re.IGNORECASE)
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ling)?|altogether|in all|all told|overall|together|sum)\b\W*"
     r"(?:\w+\W+){0,3}$",
@@ -78,11 +81,6 @@ def is_given_as_past(text: str, place: TextSpan) -> bool:
     closes = min((first for first, _ in breaks if first >= end), default=len(text))
     before, after = text[opens:start], text[end:closes]
     return bool(_PAST_BEFORE.search(before) or _PAST_AFTER.search(after))
-
-
-def is_one_of_several(text: str, place: TextSpan) -> bool:
-    """Whether the text offers an alternative to the value."""
-    return bool(_OR_AFTER.match(text, place[1]) or _OR_BEFORE.search(text, 0, place[0]))
 
 
 def is_total(text: str, place: TextSpan) -> bool:
@@ -379,6 +377,8 @@ class ExactTruth:
 
     def _is_undecided(self, account: AnswerContents) -> bool:
         """Whether an answer leaves open which of several candidates is right."""
+        if self._is_offered(account):
+            return True
         if not _UNDECIDED.search(account.text):
             return False
         sentences = weigh_sentences(account, self.question.stems, self.stems)
@@ -386,6 +386,29 @@ class ExactTruth:
             other.is_in(sentence, self.reader)
             for other in (*self.stale, *self.distractors)
             for sentence in sentences
+        )
+
+    def _is_offered(self, account: AnswerContents) -> bool:
+        """Whether the one required thing is only named as one of several."""
+        if len(self.required) != 1 or self.required[0].value is not None:
+            return False
+        part, reader = self.required[0], self.reader
+        if " or " in self.texts[1] or " or " in part.text:
+            return False
+        holding = [text for text in account.sentences if find_mentions(part, text, reader)]
+        if not holding:
+            return False
+        if all(is_only_offered(part, text, reader) for text in holding):
+            return True
+        known = self._known_words
+        return not _ASKS_PLACE.search(self.texts[0]) and any(
+            is_listed_among_others(
+                part,
+                text,
+                lambda entry: not reader.read_phrase(entry).content.isdisjoint(known),
+                reader,
+            )
+            for text in holding
         )
 
     def _compare_parts(self, account: AnswerContents) -> ExactCoverage:
@@ -459,6 +482,8 @@ class ExactTruth:
         if not (is_stated or rivals):
             return None
         is_hedged = place is not None and bool(rivals) and is_one_of_several(sentence.text, place)
+        if place is not None and rivals and len(self.required) == 1:
+            is_hedged = is_hedged or is_end_of_range(sentence.text, place)
         # A sentence of nothing but candidates does not say which of them is right.
         is_hedged = is_hedged or (bool(others) and is_stated and sentence.is_bare)
         is_candidate = sentence.is_bare and any(
@@ -537,6 +562,7 @@ class ExactTruth:
         return _TIME_WORD.search(outside) is None
 
 
+_ASKS_PLACE = re.compile(r"^\W*(?:\w+\s){0,3}?where\b", re.IGNORECASE)
 _OR_BETWEEN = re.compile(r"\b(?:or|perhaps|maybe|possibly)\b", re.IGNORECASE)
 _TIME_WORD = re.compile(
     r"\b(?:first|last|earlier|later|before|after\w*|then|sooner|next|already|finally)\b",
@@ -583,10 +609,19 @@ def make_exact_truth(
 ) -> ExactTruth | None:
     """What an item requires; None where its truth does not say."""
     truth = item.truth
-    atoms = [normalise(atom) for atom in truth.atoms if atom.lower() not in SIDES]
     if not truth.atoms:
         return None
     asked = normalise(item.text)
+    given = reader.read_phrase(asked).tokens
+    is_side = is_polar(asked) and read_stance(normalise(truth.reference)).polarity is not None
+    atoms = [
+        text
+        for atom in truth.atoms
+        if atom.lower() not in SIDES
+        and (text := normalise(atom))
+        # "Never applied", where it is asked whether somebody applied, is the side itself.
+        and not (is_side and reader.read_phrase(text).content <= given)
+    ]
     hints, _ = reader.split_parts(normalise(truth.reference))
     aliases = [alias for alias in truth.aliases if alias.lower() not in SIDES]
     things = tuple(

@@ -21,6 +21,7 @@ from recall_bench.judging.offline.case import (
     GradingCase,
     RightResponse,
     find_side,
+    guesses_all_the_same,
     is_plain_yes,
     takes_both_sides,
 )
@@ -282,7 +283,8 @@ def _grade_abstention(
     if reading.stance is Stance.IGNORANT and case.is_denial_due:
         # A No has to deny: not knowing is an abstention, here as anywhere.
         return _grade_non_answer(reading)
-    if reading.stance.is_non_answer or find_side(case, account, reading) is Polarity.NO:
+    abstains = reading.stance.is_non_answer or find_side(case, account, reading) is Polarity.NO
+    if abstains and not (case.is_unknown and guesses_all_the_same(case, account)):
         recall = 1.0 if case.exact else _measure_details(find_best_match(case, account))
         return RuleGrade(
             _add_details(RIGHT_SIDE, recall),

@@ -23,12 +23,10 @@ from recall_bench.judging.offline.contents import (
 )
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import Phrase, find_places
-from recall_bench.judging.offline.required_part import RequiredPart
+from recall_bench.judging.offline.required_part import TITLES, RequiredPart
 
 _CLAUSE = re.compile(r"[,;](?=\s)|[.!?](?=\s|$)|\n|\s(?:and|while|whereas|but)\s", re.IGNORECASE)
 _HARD_CLAUSE = re.compile(r"[;](?=\s)|[.!?](?=\s|$)|\n|,\s(?:and|while|but)\s", re.IGNORECASE)
-
-_TITLES = frozenset("mr mrs ms miss dr prof sir".split())
 
 Span = tuple[int, int]
 
@@ -49,6 +47,7 @@ def find_mentions(part: RequiredPart, text: str, reader: ContentReader) -> list[
     if part.value is not None:
         return [(start, end) for atom, start, end in locate_values(text) if part.is_value(atom)]
     places = [place for one in part.spellings for place in find_places(one, text)]
+    places = places or list(part.find_surnames(text))
     if places or part.phrase is None:
         return places
     located = reader.locate_tokens(text)
@@ -89,7 +88,7 @@ class PartLabels:
                 for token, start, end in located
                 if first <= start < last
                 and token not in STOPWORDS
-                and token not in _TITLES
+                and token not in TITLES
                 and not any(start < stop and end > begin for begin, stop in spans)
             }
             for first, last in segments

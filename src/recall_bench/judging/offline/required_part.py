@@ -10,12 +10,12 @@ far as they share the question's words.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, load_stemmer, normalise, split_words
-from recall_bench.core.value_patterns import normalise_clock
+from recall_bench.core.value_patterns import is_denied_before, normalise_clock
 from recall_bench.core.values import (
     DATE,
     FRACTION,
@@ -190,7 +190,9 @@ class RequiredPart:
     words: tuple[tuple[str, str], ...] = ()
     """Each content word as the phrase has it, and as it is spelled."""
     initials: str = ""
-    """A person's name with an initial for the first name."""
+    """A person's name with an initial for the first name,"""
+    surname: str = ""
+    """and the last name alone."""
     question: TextContents | None = None
     given: frozenset[str] = frozenset()
     """The question's words, as a phrase has them."""
@@ -215,7 +217,19 @@ class RequiredPart:
     def _is_literal(self, sentence: AnswerSentence) -> bool:
         if any(is_literal_in(literal, sentence.levelled) for literal in self.literals):
             return True
-        return bool(self.initials) and self.initials in sentence.text
+        if self.initials and self.initials in sentence.text:
+            return True
+        return next(self.find_surnames(sentence.text), None) is not None
+
+    def find_surnames(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where a text names the person by the surname alone, other than to deny it."""
+        if not self.surname or self.surname not in text:
+            return
+        for match in re.finditer(rf"(?:([\w'-]+)\.?\s)?\b({self.surname})\b(?![-\w])", text):
+            before = match[1]
+            is_alone = not before or not before[0].isupper() or before.lower() in STOPWORDS | TITLES
+            if is_alone and not is_denied_before(text, match.start(2)):
+                yield match.span(2)
 
     def _is_reworded(self, phrase: Phrase, sentence: AnswerSentence, reader: ContentReader) -> bool:
         """Whether all words are stated, by themselves, a synonym or a misspelling.
@@ -298,7 +312,8 @@ class RequiredPart:
                 if self.is_value(atom) or self._is_value_below_zero(atom, text)
             )
             return next(spans, None)
-        return next((place for one in self.spellings for place in find_places(one, text)), None)
+        places = (place for one in self.spellings for place in find_places(one, text))
+        return next(places, None) or next(self.find_surnames(text), None)
 
     def is_value(self, value: ValueAtom) -> bool:
         """Whether a value is the required one."""
@@ -382,6 +397,7 @@ def make_required_part(
         spellings=spellings,
         literals=tuple(literal for one in spellings if (literal := make_literal(one)).strip()),
         initials=f"{first[0]}. {last}" if first else "",
+        surname=_find_surname(text),
         phrase=reader.read_phrase(text) if _is_phrase(text) else None,
         words=tuple(
             (" ".join(reader.read_phrase(word).row), word)
@@ -430,6 +446,28 @@ def _find_name(text: str) -> tuple[str, str]:
     parts = text.split()
     is_name = len(parts) in (2, 3) and all(part[:1].isupper() and part.isalpha() for part in parts)
     return (" ".join(parts[:-1]), parts[-1]) if is_name else ("", "")
+
+
+TITLES = frozenset("mr mrs ms miss dr prof professor sir lord lady dame frau herr captain".split())
+SHORTEST_SURNAME = 3
+
+
+def _find_surname(text: str) -> str:
+    """The surname of a person, which tells who it is; blank for a firm or a place.
+
+    A firm or a place has a word of the language last: "Garden Centre", but not "Iris Brandt".
+    """
+    parts = [part for part in text.split() if part.lower().strip(".") not in TITLES]
+    is_titled = len(parts) < len(text.split())
+    if not parts or len(parts) > 3 or len(parts) + is_titled < 2:
+        return ""
+    if not all(part.istitle() and part.replace("-", "").isalpha() for part in parts):
+        return ""
+    last = parts[-1]
+    is_word = load_stemmer().stemWord(last.lower()) in load_lexicon()
+    if len(last) < SHORTEST_SURNAME or (is_word and not is_titled):
+        return ""
+    return last
 
 
 def _is_phrase(text: str) -> bool:

@@ -85,14 +85,14 @@ _DECLINE = re.compile(
 )
 _TELLING = (
     r"(?:shar|disclos|discuss|reveal|repeat|tell|told|say|said|answer|pass(?:ed)? on|go into"
-    r"|give (?:out|away)|talk(?:ed)? about|speak of)\w*"
+    r"|give (?:(?:it|that|this|them|anything) )?(?:out|away)|talk(?:ed)? about|speak of)\w*"
 )
 _RESERVE = re.compile(
     rf"\b(?:can(?:not| not|'t)|won't|will not|may not|must not|not (?:able|free|allowed|permitted"
     rf"|going|willing|authori[sz]ed|at liberty|to)|rather not|n't)\b(?:\W+\w+){{0,3}}?\W+{_TELLING}"
     r"|\b(?:is|are|stays?|remains?|being|was|were|kept|told|said|shared)\W+(?:\w+\W+){0,3}?"
     r"(?:confidential|private|restricted|privileged|secret|classified|off[- ]limits|in confidence"
-    r"|closed|sensitive)\b"
+    r"|closed|sensitive|embargoed|under embargo|under wraps)\b"
     r"|\b(?:stays?|remains?|kept|keep\w*)\W+(?:\w+\W+){0,2}?(?:there|between|within|inside|to"
     r" (?:my|our)sel\w+|where it|among)\b"
     r"|\bnot (?:mine|for me|the place|ours)\b|\bbelongs? to \w[\w-]* alone\b|\bin confidence\b"
@@ -100,7 +100,7 @@ _RESERVE = re.compile(
     r"|\b(?:need to|may|entitled to|supposed to|allowed to) know\b|\bneed-to-know\b|\bsecret\b"
     r"|\bask (?:the (?:people|person|ones?)|those|them|him|her|whoever|someone|somebody)\b"
     r"|\b(?:keep|leave|hold) (?:it|that|this) (?:there|back|at that|out)\b"
-    r"|\b(?:secrecy|undisclosed|divulge|divulging)\b|\bto (?:my|our)sel(?:f|ves)\b"
+    r"|\b(?:secrecy|undisclosed|divulge|divulging|embargo(?:ed)?)\b|\bto (?:my|our)sel(?:f|ves)\b"
     r"|(?:\bnot|n't)\W+(?:\w+\W+){0,2}?(?:cleared|shared|sharing|for (?:you|others|outsiders))\b"
     r"|\bbetween (?:them|us|those|the two of)\b|\b(?:keep|stay|remain)\w* (?:quiet|mum|silent"
     r"|under wraps)\b"
