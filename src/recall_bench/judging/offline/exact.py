@@ -3,9 +3,6 @@
 All required parts must be stated, in a sentence that answers the question, and in the right order
 where an order is asked for. Another value in place of a required one contradicts it. A superseded
 value may stand beside the current one if the answer says which is which.
-
-An order is read from places stated outright ("came last", "1st", "in the middle"), then from
-relations between neighbours ("x happened after y"), else from the order of mention.
 """
 
 import re
@@ -16,6 +13,7 @@ from itertools import pairwise
 from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, QUANTITY, ValueAtom
+from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
 from recall_bench.judging.offline.hedging import (
     TextSpan,
@@ -24,9 +22,10 @@ from recall_bench.judging.offline.hedging import (
     is_one_of_several,
     is_only_offered,
 )
-from recall_bench.judging.offline.phrase import find_places, level_text, make_literal
+from recall_bench.judging.offline.phrase import level_text, make_literal
 from recall_bench.judging.offline.relations import (
     PartLabels,
+    find_actors,
     find_mentions,
     find_opposite,
     find_opposite_time,
@@ -36,7 +35,6 @@ from recall_bench.judging.offline.relations import (
     is_range_reversed,
 )
 from recall_bench.judging.offline.required_part import (
-    NEARLY_STATED,
     AnswerSentence,
     RequiredPart,
     make_required_part,
@@ -51,7 +49,8 @@ _CLAUSE_BREAK = re.compile(
 )
 _PAST_BEFORE = re.compile(
     r"\b(?:originally|at first|initially|formerly|previously|once|until then|used to be|no longer"
-    r"|not|isn't|wasn't|instead of|rather than|in place of|from|had been|replac(?:es|ed|ing)"
+    r"|not|isn't|wasn't|instead of|rather than|in place of|from|out of|had been|replac(?:es|ed|ing)"
+    r"|abandon(?:s|ed|ing)|dropp(?:ed|ing)|scrapp(?:ed|ing)|g[ai]v(?:en?|ing) up"
     r"|supersed(?:es|ed|ing))\b\W*(?:(?!(?:to|until|only|just)\b|\d)\w+\W+){0,3}$",
     re.IGNORECASE,
 )
@@ -59,7 +58,9 @@ _PAST_AFTER = re.compile(
     r"^\W*(?:\w+\W+){0,2}(?:at first|originally|initially|before(?:hand)?\b(?! \w)|previously"
     r"|formerly|any ?longer|any ?more|no longer|until then|in the past|at the time|to begin with"
     r"|has been (?:replaced|superseded)|was (?:replaced|superseded)|as it was before"
-    r"|is out of date|was (?:then |later )?(?:changed|moved|corrected|revised|extended))",
+    r"|is (?:out of date|dead|off the table|gone|history)|fell through"
+    r"|(?:was|were|has been|had been) (?:dropped|abandoned|scrapped|shelved|ruled out|given up)"
+    r"|was (?:then |later )?(?:changed|moved|corrected|revised|extended))",
     re.IGNORECASE,
 )
 _TOTAL_BEFORE = re.compile(
@@ -86,171 +87,6 @@ def is_given_as_past(text: str, place: TextSpan) -> bool:
 def is_total(text: str, place: TextSpan) -> bool:
     """Whether the text calls the value a total, so that other values may be its parts."""
     return bool(_TOTAL_BEFORE.search(text, 0, place[0]) or _TOTAL_AFTER.match(text, place[1]))
-
-
-_VERB = r"(?:(?:came|comes|was|is|were|happened|occurred|took place|lies|had|and|only|being)\s+)"
-_AFTER = re.compile(
-    r"(?:\bafter|\blater than|\bfollowing|\bsubsequent to|\bpreceded by|\bfollow(?:s|ed)(?! by))"
-    r"\s+(?:(?!(?:and|then|before|after)\b)\w+\s+){0,5}\W*$",
-    re.IGNORECASE,
-)
-_BEFORE_OPENS = re.compile(r"(?:^|[.!?:\n]\s*)before\s+(?:\w+\s+){0,5}$", re.IGNORECASE)
-_FIRST_AFTER = re.compile(
-    rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(?:very\s+)?(?:first\b|earliest\b|earlier\b(?! than)"
-    r"|sooner\b(?! than)|at the (?:very )?(?:start|beginning|outset)|already\b)",
-    re.IGNORECASE,
-)
-_LAST_AFTER = re.compile(
-    rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(?:very\s+)?(?:last\b|latest\b|later\b(?! than)"
-    r"|at the (?:very )?end\b|afterwards?\b|after (?:that|it|this)\b|final(?:ly)?\b)",
-    re.IGNORECASE,
-)
-_NTH_AFTER = re.compile(
-    rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(second|third|fourth|fifth)\b", re.IGNORECASE
-)
-_MIDDLE_AFTER = re.compile(rf"^\W*{_VERB}{{0,3}}in (?:the middle|between)\b", re.IGNORECASE)
-_FIRST_BEFORE = re.compile(
-    r"(?:\bfirst|\bearliest|\b(?:be(?:gan|gins)|start(?:ed|s)) with|\binitially)\W{0,3}"
-    r"(?:(?:came|was|is|the|an?|our)\s+)*$",
-    re.IGNORECASE,
-)
-_LAST_BEFORE = re.compile(
-    r"(?:\blast(?:ly)?|\bfinally|\blatest|\bend(?:ed|s) with)\W{0,3}"
-    r"(?:(?:came|was|is|the|an?|our)\s+)*$",
-    re.IGNORECASE,
-)
-_NUMBERED_NAME = re.compile(r"\b(?:[A-Z][\w.]*[- ]\d[\w-]*|\d+-\d[\w-]*)\b")
-_CLAUSES = re.compile(
-    r"(?:(?!\b(?:then|before|after|and|while|followed|preceded)\b)[^,;:.\n])+", re.IGNORECASE
-)
-_NTH = {"second": 1, "third": 2, "fourth": 3, "fifth": 4}
-
-
-@dataclass(frozen=True, slots=True)
-class Arrangement:
-    """The mentioned things by number, the earliest first."""
-
-    order: tuple[int, ...]
-    is_placed_last: bool = False
-    """For a single mention: whether it is said to have come last."""
-
-
-@dataclass(frozen=True, slots=True)
-class _OrderMention:
-    number: int
-    start: int
-    end: int
-
-
-def arrange(things: Sequence[RequiredPart], text: str, reader: ContentReader) -> Arrangement:
-    """The order in which a text puts the things it mentions."""
-    mentions = _find_mentions(things, text, reader)
-    if not mentions:
-        return Arrangement(())
-    places = _find_places(mentions, text, len(things))
-    stated = tuple(dict.fromkeys(mention.number for mention in mentions))
-    if len(stated) == 1:
-        return Arrangement(stated, is_placed_last=places.get(stated[0], 0) > 0)
-    related = _apply_relations(mentions, text, stated)
-    if places and len(set(places.values())) == len(places):
-        return Arrangement(_fill_places(related, places, len(things)))
-    return Arrangement(related)
-
-
-def _find_mentions(
-    things: Sequence[RequiredPart], text: str, reader: ContentReader
-) -> list[_OrderMention]:
-    """The mentions in order: by the thing's own words, else by its number, else by its meaning."""
-    found: list[_OrderMention] = []
-    for number, thing in enumerate(things):
-        rest = [other.text for other in things if other is not thing]
-        places = [place for one in thing.spellings for place in find_places(one, text)]
-        places = places or [
-            place for one in _find_numbers(thing, rest) for place in find_places(one, text)
-        ]
-        places = places or _find_by_sense(thing, text, reader)
-        found += [_OrderMention(number, *place) for place in places]
-    found.sort(key=lambda mention: (mention.start, -mention.end))
-    apart: list[_OrderMention] = []
-    for mention in found:
-        if not apart or mention.start >= apart[-1].end:
-            apart.append(mention)
-    return apart
-
-
-def _find_numbers(thing: RequiredPart, others: Sequence[str]) -> list[str]:
-    """The numbers that identify one thing among others: `CL-1804`, `Surge 484`."""
-    found = _NUMBERED_NAME.findall(thing.text)
-    return [number for number in found if not any(number in other for other in others)]
-
-
-def _find_by_sense(thing: RequiredPart, text: str, reader: ContentReader) -> list[tuple[int, int]]:
-    """The clause that comes nearest to stating it."""
-    if thing.phrase is None or not thing.stems:
-        return []
-    clauses = [match for match in _CLAUSES.finditer(text) if match[0].strip()]
-    ranked = [
-        (thing.phrase.measure_likeness(reader.read_phrase(match[0])), match.span())
-        for match in clauses
-    ]
-    best = max(ranked, default=(0.0, (0, 0)))
-    return [best[1]] if best[0] > NEARLY_STATED else []
-
-
-def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[int, int]:
-    """The places stated outright, by thing. Words between two things describe one of them."""
-    places: dict[int, int] = {}
-    starts = [*(mention.start for mention in mentions[1:]), len(text)]
-    before = text[: mentions[0].start]
-    for mention, start in zip(mentions, starts, strict=True):
-        after = text[mention.end : start]
-        place = _read_place_after(after, total)
-        before, said_before = ("" if place is not None else after), before
-        if place is None:
-            place = _read_place_before(said_before, total)
-        if place is not None:
-            places.setdefault(mention.number, place)
-    return places
-
-
-def _read_place_after(words: str, total: int) -> int | None:
-    if match := _NTH_AFTER.search(words):
-        return _NTH[match[1].lower()]
-    if _FIRST_AFTER.search(words):
-        return 0
-    if _LAST_AFTER.search(words):
-        return total - 1
-    return 1 if total == 3 and _MIDDLE_AFTER.search(words) else None
-
-
-def _read_place_before(words: str, total: int) -> int | None:
-    if _FIRST_BEFORE.search(words):
-        return 0
-    return total - 1 if _LAST_BEFORE.search(words) else None
-
-
-def _fill_places(stated: tuple[int, ...], places: dict[int, int], total: int) -> tuple[int, ...]:
-    """Placed things at their places, the others between them in order of mention."""
-    slots: list[int | None] = [None] * max(total, *(place + 1 for place in places.values()))
-    for number, place in places.items():
-        slots[place] = number
-    rest = iter(number for number in stated if number not in places)
-    filled = [slot if slot is not None else next(rest, None) for slot in slots]
-    return tuple(number for number in (*filled, *rest) if number is not None)
-
-
-def _apply_relations(
-    mentions: list[_OrderMention], text: str, stated: tuple[int, ...]
-) -> tuple[int, ...]:
-    """The order of mention, changed where a thing is said to come after the next one."""
-    order = list(stated)
-    if _BEFORE_OPENS.search(text, 0, mentions[0].start):
-        order[:2] = order[1::-1]
-    for one, other in pairwise(mentions):
-        if one.number != other.number and _AFTER.search(text[one.end : other.start]):
-            order.remove(one.number)
-            order.insert(order.index(other.number) + 1, one.number)
-    return tuple(order)
 
 
 _UNDECIDED = re.compile(
@@ -317,8 +153,10 @@ class ExactTruth:
     reader: ContentReader
     labels: PartLabels | None
     """What belongs to which part."""
+    actors: tuple[RequiredPart, ...]
+    """Two that the reference puts into a relation,"""
     roles: tuple[int, int] | None
-    """Which of two parts gives, and which receives."""
+    """and which of them gives, and which receives."""
     texts: tuple[str, str]
     """The question and the reference, normalised."""
 
@@ -341,7 +179,7 @@ class ExactTruth:
         if is_range_reversed(parts, reference, account.text, reader):
             return "the range reversed"
         if self.roles is not None:
-            given = [find_roles(text, parts, reader) for text in account.sentences]
+            given = [find_roles(text, self.actors, reader) for text in account.sentences]
             if self.roles in given:
                 return None
             if self.roles[::-1] in given:
@@ -604,14 +442,9 @@ def _is_past(one: RequiredPart, text: str) -> bool:
     return place is not None and is_given_as_past(text, place)
 
 
-def make_exact_truth(
-    item: Item, question: TextContents, reader: ContentReader
-) -> ExactTruth | None:
-    """What an item requires; None where its truth does not say."""
+def _select_atoms(item: Item, asked: str, reader: ContentReader) -> list[str]:
+    """The parts that an answer has to state beside a yes or no, without their places."""
     truth = item.truth
-    if not truth.atoms:
-        return None
-    asked = normalise(item.text)
     given = reader.read_phrase(asked).tokens
     is_side = is_polar(asked) and read_stance(normalise(truth.reference)).polarity is not None
     atoms = [
@@ -622,6 +455,19 @@ def make_exact_truth(
         # "Never applied", where it is asked whether somebody applied, is the side itself.
         and not (is_side and reader.read_phrase(text).content <= given)
     ]
+    is_sequence = len(atoms) > 1 and _SEQUENCE.search(asked) is not None
+    return list(map(remove_place, atoms)) if is_sequence else atoms
+
+
+def make_exact_truth(
+    item: Item, question: TextContents, reader: ContentReader
+) -> ExactTruth | None:
+    """What an item requires; None where its truth does not say."""
+    truth = item.truth
+    if not truth.atoms:
+        return None
+    asked = normalise(item.text)
+    atoms = _select_atoms(item, asked, reader)
     hints, _ = reader.split_parts(normalise(truth.reference))
     aliases = [alias for alias in truth.aliases if alias.lower() not in SIDES]
     things = tuple(
@@ -632,7 +478,13 @@ def make_exact_truth(
     is_listed = all(make_literal(thing.text) in level_text(asked) for thing in things)
     is_order = len(things) > 1 and _SEQUENCE.search(asked) is not None
     is_order = is_order or (bool(things) and is_listed and _ORDER.search(asked) is not None)
+    if is_order and len(things) == 1 and not distractors:
+        other = find_alternative(asked, things[0].text, reader)
+        distractors = [other] if other else []
     reference = normalise(truth.reference)
+    actors = things if len(things) == 2 else ()
+    if not actors or find_roles(reference, actors, reader) is None:
+        actors = find_actors(reference, reader)
     texts = (truth.reference, *truth.atoms, *aliases, *truth.stale, *truth.distractors)
     return ExactTruth(
         required=things,
@@ -646,6 +498,7 @@ def make_exact_truth(
         stems=frozenset().union(*(reader.read(normalise(text)).stems for text in texts)),
         reader=reader,
         labels=PartLabels.build(things, reference, asked, reader),
-        roles=find_roles(reference, things, reader) if len(things) == 2 else None,
+        actors=actors,
+        roles=find_roles(reference, actors, reader) if actors else None,
         texts=(asked, reference),
     )

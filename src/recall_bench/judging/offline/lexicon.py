@@ -34,6 +34,11 @@ _OPPOSITE_GROUPS = (
         "approve accept allow permit agree grant authorise authorize pass endorse okay adopt",
         "reject refuse decline deny forbid ban prohibit veto turn_down disallow",
     ),
+    (
+        "favor support back endorse approve welcome",
+        "against oppose object reject disapprove resist",
+    ),
+    ("like love enjoy fan fond", "dislike hate detest reject disapprove"),
     ("win victory succeed success pass beat", "lose defeat fail failure"),
     ("better improve recover", "worse worsen deteriorate"),
     ("like happy pleased glad love", "dislike unhappy hate displease annoy"),
@@ -47,7 +52,7 @@ _OPPOSITE_GROUPS = (
     ("buy purchase", "sell"), ("lend", "borrow"), ("give pay send", "receive get"),
     ("inside in", "outside"), ("public", "private"), ("full", "empty"), ("cheap", "expensive"),
 )  # fmt: skip
-_ALIKE_GROUPS = 3
+_ALIKE_GROUPS = 5
 """The first groups are also lists of words that are alike; the others are only opposites."""
 
 

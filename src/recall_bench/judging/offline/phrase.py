@@ -6,7 +6,7 @@ number or ordinal makes a different phrase, and so does a negation more or less.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, WORD, Stems, split_words
@@ -91,6 +91,10 @@ _REWRITES = (
     (re.compile(r"\bone(?=\s(?:minute|hour|day|week|month|year)\b)", re.IGNORECASE), "a"),
     (re.compile(r"(?<=\w)-(?=[a-z])"), " "),
     (re.compile(r"&"), " and "),
+    (
+        re.compile(r"(?:^|(?<=\bis )|(?<=\bnow )|(?<=\ball ))for it(?=[.,;!]|$)", re.IGNORECASE),
+        "in favor",
+    ),
 )
 _SPELLINGS = (
     (re.compile(r"(?<=[a-z]{2})our(?=s|ed|ing|ite|able|less|$)"), "or"),
@@ -103,6 +107,10 @@ _SPELLINGS = (
     (re.compile(r"^till$"), "until"),
 )
 NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
+
+
+_DENIAL_WORDS = 4
+"""A negation denies a word that follows within so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,26 @@ class Phrase:
             for word in self.content - target.tokens - given
             if word.startswith("=") or lexicon.find_alike(word).isdisjoint(target.tokens)
         }
+
+    def undo_denials(self, target: "Phrase") -> "Phrase":
+        """The other phrase with "not tight" as "loose", where this one has "loose"."""
+        if NEGATIONS.isdisjoint(target.tokens):
+            return target
+        row = list(target.row)
+        for word in sorted(self.content - target.tokens):
+            opposites = load_lexicon().find_opposites(word)
+            for place, other in enumerate(row):
+                near = range(max(0, place - _DENIAL_WORDS), place)
+                denial = next((at for at in near if row[at] in NEGATIONS), None)
+                if other in opposites and denial is not None:
+                    row[place], row[denial] = word, "the"
+        changed = frozenset(row) - frozenset(target.row)
+        return replace(
+            target,
+            row=tuple(row),
+            content=target.content | changed,
+            tokens=target.tokens | changed,
+        )
 
     def measure_likeness(self, target: "Phrase") -> float:
         """The share of this phrase that the other one states, from 0 to 1."""

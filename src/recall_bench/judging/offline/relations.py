@@ -23,7 +23,11 @@ from recall_bench.judging.offline.contents import (
 )
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import Phrase, find_places
-from recall_bench.judging.offline.required_part import TITLES, RequiredPart
+from recall_bench.judging.offline.required_part import (
+    TITLES,
+    RequiredPart,
+    make_required_part,
+)
 
 _CLAUSE = re.compile(r"[,;](?=\s)|[.!?](?=\s|$)|\n|\s(?:and|while|whereas|but)\s", re.IGNORECASE)
 _HARD_CLAUSE = re.compile(r"[;](?=\s)|[.!?](?=\s|$)|\n|,\s(?:and|while|but)\s", re.IGNORECASE)
@@ -99,7 +103,10 @@ class PartLabels:
         )
         if not all(labels):
             return None
-        return cls(labels, _order_labels(labels, reader.locate_tokens(question)))
+        # Only like things are asked for in an order: values, or names.
+        is_alike = all(part.value for part in parts) or not any(part.phrase for part in parts)
+        asked = _order_labels(labels, reader.locate_tokens(question)) if is_alike else None
+        return cls(labels, asked)
 
     def find_swap(
         self, parts: Sequence[RequiredPart], account: AnswerContents, reader: ContentReader
@@ -193,11 +200,11 @@ _GIVE = (
     r"|show(?:s|ed|n)|hand(?:s|ed)|teach(?:es)?|taught|advis(?:es|ed)|invit(?:es|ed)|call(?:s|ed)"
     r"|report(?:s|ed)\sto|sa(?:ys|id)\s(?:\w+\s)?to|wr(?:ites|ote)\s(?:\w+\s)?to|promot(?:es|ed)"
     r"|replac(?:es|ed)|succeed(?:s|ed)|beat|help(?:s|ed)|owe[sd]?|order(?:s|ed)|recommend(?:s|ed)"
-    r"|transfer(?:s|red)|blam(?:es|ed)|thank(?:s|ed)|suggest(?:s|ed)\sto|mention(?:s|ed)\sto)"
+    r"|in\sdebt\sto|indebted\sto|transfer(?:s|red)|blam(?:es|ed)|thank(?:s|ed)|suggest(?:s|ed)\sto|mention(?:s|ed)\sto)"
 )
 _TAKE = (
     r"(?:(?:hear[sd]?|learn(?:s|ed|t)|got|gets|obtain(?:s|ed)|receiv(?:es|ed)|bought|buys|borrow(?:s|ed)"
-    r"|took|takes|inherit(?:s|ed)|had)\b(?=[^.;,]{0,60}?\bfrom\b))"
+    r"|took|takes|inherit(?:s|ed)|had|(?:is|are|was|were)\s(?:still\s)?due|(?:is|was)\sowed)\b(?=[^.;,]{0,60}?\bfrom\b))"
 )
 _TRANSFER = re.compile(rf"\b(?:(?P<give>{_GIVE})|(?P<take>{_TAKE}))\b", re.IGNORECASE)
 _PASSIVE = re.compile(r"\b(?:was|were|is|are|been|being|got)\s(?:\w+ly\s)?$", re.IGNORECASE)
@@ -214,6 +221,10 @@ def find_roles(text: str, parts: Sequence[RequiredPart], reader: ContentReader) 
     for verb in _TRANSFER.finditer(text):
         before = [number for (_, end), number in mentions if end <= verb.start()]
         after = [number for (start, _), number in mentions if start >= verb.end()]
+        if not before and len(set(after)) == 2:
+            found = _find_roles_after(text, verb, mentions)
+            if found is not None:
+                return found
         if not before or not after or before[-1] == after[0]:
             continue
         is_passive = _PASSIVE.search(text, 0, verb.start()) and _BY.match(text[verb.end() :])
@@ -222,6 +233,39 @@ def find_roles(text: str, parts: Sequence[RequiredPart], reader: ContentReader) 
             return receiver, giver
         return giver, receiver
     return None
+
+
+_TO = re.compile(r"\bto\s(?:the\s)?$", re.IGNORECASE)
+_BY_BEFORE = re.compile(r"\bby\s(?:the\s)?$", re.IGNORECASE)
+
+
+def _find_roles_after(
+    text: str, verb: re.Match[str], mentions: list[tuple[Span, int]]
+) -> Span | None:
+    """The roles in "it was lent to one by the other"."""
+    later = [(start, number) for (start, _), number in mentions if start >= verb.end()]
+    giver = next((number for at, number in later if _BY_BEFORE.search(text, 0, at)), None)
+    receiver = next((number for at, number in later if _TO.search(text, 0, at)), None)
+    if giver is None or receiver is None or giver == receiver:
+        return None
+    return giver, receiver
+
+
+_NAME_RUN = re.compile(r"\b[A-Z][\w'-]*(?:\s[A-Z][\w'-]*)*")
+
+
+def find_actors(reference: str, reader: ContentReader) -> tuple[RequiredPart, ...]:
+    """The two persons or bodies that a reference puts into a relation; nothing if it does not."""
+    if not _TRANSFER.search(reference):
+        return ()
+    names = dict.fromkeys(
+        name
+        for run in _NAME_RUN.findall(reference)
+        if (name := " ".join(word for word in run.split() if word.lower() not in STOPWORDS))
+    )
+    return (
+        tuple(make_required_part(name, (), (), reader) for name in names) if len(names) == 2 else ()
+    )
 
 
 _ASKS_GIVER = re.compile(

@@ -173,6 +173,10 @@ _POSITIVE = re.compile(
 )
 
 
+_WHOLE = re.compile(r"(?:the\s)?(both|all|every|each)\b", re.IGNORECASE)
+_PART_OF = r"\b(?:one|either|a single|some|most|half|few|any|several|neither|none)\b"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredPart:
     """One required part in all its spellings."""
@@ -208,6 +212,8 @@ class RequiredPart:
             ]
             is_sure = any(map(self._is_unmistakable, stated))
             return bool(stated) and (is_sure or self._is_near(sentence, reader))
+        if self._has_other_extent(sentence.text):
+            return False
         if self._is_literal(sentence):
             return True
         if self.phrase is None:
@@ -231,6 +237,14 @@ class RequiredPart:
             if is_alone and not is_denied_before(text, match.start(2)):
                 yield match.span(2)
 
+    def _has_other_extent(self, text: str) -> bool:
+        """Whether it is said of one of the things that it has to be said of all of."""
+        extent = _WHOLE.match(self.text)
+        if extent is None or extent[1].lower() in text.lower() or not self.words:
+            return False
+        noun = re.escape(self.words[-1][1][:-1])
+        return re.search(rf"{_PART_OF}(?:\s\w+){{0,3}}?\s{noun}", text, re.IGNORECASE) is not None
+
     def _is_reworded(self, phrase: Phrase, sentence: AnswerSentence, reader: ContentReader) -> bool:
         """Whether all words are stated, by themselves, a synonym or a misspelling.
 
@@ -239,6 +253,8 @@ class RequiredPart:
         target = reader.read_phrase(sentence.text)
         if len(phrase.content) == 1 and _is_excluded(self.words[0][1], sentence.text):
             return False
+        if phrase.content - target.tokens:
+            target = phrase.undo_denials(target)
         if not phrase.figures <= target.figures or not phrase.is_denied_as_in(target):
             return False
         given = self.given if phrase.content - self.given else frozenset[str]()

@@ -1,0 +1,254 @@
+"""The order in which an answer puts the things that it mentions.
+
+An order is read from places stated outright ("came last", "1st", "in the middle"), then from
+relations between neighbours ("x happened after y"), else from the order of mention.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from recall_bench.judging.offline.contents import ContentReader
+from recall_bench.judging.offline.phrase import find_places
+from recall_bench.judging.offline.required_part import NEARLY_STATED, RequiredPart
+
+_VERB = (
+    r"(?:(?:came|comes|was|is|were|happened|occurred|took place|lies|had|and|only|being|ended up"
+    r"|went|goes|spoke|talked|finished|arrived|who)\s+)"
+)
+_STEP = r"(?:thing|step|one|job|act)\b"
+_AFTER = re.compile(
+    r"(?:\bafter|\blater than|\bfollowing|\bsubsequent to|\bpreceded by|\bfollow(?:s|ed)(?! by))"
+    r"\s+(?:(?!(?:and|then|before|after)\b)\w+\s+){0,5}\W*$",
+    re.IGNORECASE,
+)
+_BEFORE_OPENS = re.compile(r"(?:^|[.!?:\n]\s*)before\s+(?:\w+\s+){0,5}$", re.IGNORECASE)
+_FIRST_AFTER = re.compile(
+    rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(?:very\s+)?(?:first\b(?!\s{_STEP})|earliest\b"
+    r"|earlier\b(?! than)"
+    r"|sooner\b(?! than)|at the (?:very )?(?:start|beginning|outset)|already\b"
+    r"|(?:opened|began|started|kicked off|led)\b(?=\W*(?:$|[,;.]|and\b|it\b|off\b|proceedings)))",
+    re.IGNORECASE,
+)
+_LAST_AFTER = re.compile(
+    rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(?:very\s+)?(?:last\b(?!\s{_STEP})|latest\b"
+    r"|later\b(?! than)"
+    r"|at the (?:very )?end\b|afterwards?\b|after (?:that|it|this)\b|final(?:ly)?\b"
+    r"|(?:closed|concluded|finished|ended|brought up the rear|wound up)\b"
+    r"(?=\W*(?:$|[,;.]|and\b|it\b)))",
+    re.IGNORECASE,
+)
+_NTH_AFTER = re.compile(
+    rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(second|third|fourth|fifth)\b", re.IGNORECASE
+)
+_MIDDLE_AFTER = re.compile(rf"^\W*{_VERB}{{0,3}}in (?:the middle|between)\b", re.IGNORECASE)
+_FIRST_BEFORE = re.compile(
+    r"(?:\bfirst|\bearliest|\b(?:be(?:gan|gins)|start(?:ed|s)|open(?:ed|s)) (?:with|by)|\binitially"
+    rf"|\bfirst {_STEP}(?: \w+){{0,3}} (?:is|was))\W{{0,3}}"
+    r"(?:(?:came|was|is|the|an?|our|to|of all|\w+ing)\s+)*$",
+    re.IGNORECASE,
+)
+_LAST_BEFORE = re.compile(
+    r"(?:\blast(?:ly)?|\bfinally|\blatest"
+    r"|\b(?:end|finish|conclud|clos)(?:e?d|e?s) (?:up )?(?:with|by)"
+    rf"|\blast {_STEP}(?: \w+){{0,3}} (?:is|was))\W{{0,3}}"
+    r"(?:(?:came|was|is|the|an?|our|to|of all|\w+ing)\s+)*$",
+    re.IGNORECASE,
+)
+_NUMBERED_NAME = re.compile(r"\b(?:[A-Z][\w.]*[- ]\d[\w-]*|\d+-\d[\w-]*)\b")
+_CLAUSES = re.compile(
+    r"(?:(?!\b(?:then|before|after|and|while|followed|preceded)\b)[^,;:.\n])+", re.IGNORECASE
+)
+_NTH = {"second": 1, "third": 2, "fourth": 3, "fifth": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The mentioned things by number, the earliest first."""
+
+    order: tuple[int, ...]
+    is_placed_last: bool = False
+    """For a single mention: whether it is said to have come last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OrderMention:
+    number: int
+    start: int
+    end: int
+
+
+def arrange(things: Sequence[RequiredPart], text: str, reader: ContentReader) -> Arrangement:
+    """The order in which a text puts the things it mentions."""
+    mentions = _find_mentions(things, text, reader)
+    if not mentions:
+        return Arrangement(())
+    places = _find_places(mentions, text, len(things))
+    stated = tuple(dict.fromkeys(mention.number for mention in mentions))
+    if len(stated) == 1:
+        return Arrangement(stated, is_placed_last=places.get(stated[0], 0) > 0)
+    related = _apply_relations(mentions, text, stated)
+    if places and len(set(places.values())) == len(places):
+        return Arrangement(_fill_places(related, places, len(things)))
+    return Arrangement(related)
+
+
+def _find_mentions(
+    things: Sequence[RequiredPart], text: str, reader: ContentReader
+) -> list[_OrderMention]:
+    """The mentions in order: by the thing's own words, else by its number, else by its meaning."""
+    found: list[_OrderMention] = []
+    for number, thing in enumerate(things):
+        rest = [other.text for other in things if other is not thing]
+        places = [place for one in thing.spellings for place in find_places(one, text)]
+        places = places or [
+            place for one in _find_numbers(thing, rest) for place in find_places(one, text)
+        ]
+        places = (
+            places
+            or list(thing.find_surnames(text))
+            or _find_by_sense(thing, text, reader)
+            or _find_by_words(thing, rest, text, reader)
+        )
+        found += [_OrderMention(number, *place) for place in places]
+    found.sort(key=lambda mention: (mention.start, -mention.end))
+    apart: list[_OrderMention] = []
+    for mention in found:
+        if not apart or mention.start >= apart[-1].end:
+            apart.append(mention)
+    return apart
+
+
+def _find_numbers(thing: RequiredPart, others: Sequence[str]) -> list[str]:
+    """The numbers that identify one thing among others: `CL-1804`, `Surge 484`."""
+    found = _NUMBERED_NAME.findall(thing.text)
+    return [number for number in found if not any(number in other for other in others)]
+
+
+def _find_by_sense(thing: RequiredPart, text: str, reader: ContentReader) -> list[tuple[int, int]]:
+    """The clause that comes nearest to stating it."""
+    if thing.phrase is None or not thing.stems:
+        return []
+    clauses = [match for match in _CLAUSES.finditer(text) if match[0].strip()]
+    ranked = [
+        (thing.phrase.measure_likeness(reader.read_phrase(match[0])), match.span())
+        for match in clauses
+    ]
+    best = max(ranked, default=(0.0, (0, 0)))
+    if best[0] <= NEARLY_STATED:
+        return []
+    return [_narrow(best[1], text, thing.phrase.content, reader)]
+
+
+def _find_by_words(
+    thing: RequiredPart, others: Sequence[str], text: str, reader: ContentReader
+) -> list[tuple[int, int]]:
+    """The clause with most of the words that no other thing has, if that is half of them."""
+    rest = frozenset[str]().union(*(reader.read_phrase(other).content for other in others))
+    own = reader.read_phrase(thing.text).content - rest
+    head = reader.read_phrase(_PREPOSITION.split(thing.text)[0]).content - rest
+    whole = replace(reader.read_phrase(""), content=own)
+    best: tuple[int, tuple[int, int]] | None = None
+    for match in _CLAUSES.finditer(text):
+        found = own - whole.find_missing(reader.read_phrase(match[0]))
+        is_enough = 2 * len(found) >= len(own) or (head and head <= found)
+        if found and is_enough and (best is None or len(found) > best[0]):
+            best = (len(found), match.span())
+    return [_narrow(best[1], text, own, reader)] if best else []
+
+
+_PREPOSITION = re.compile(r"\s(?:of|for|to|in|at|from|with|on|by|about|into)\s")
+
+
+def _narrow(
+    span: tuple[int, int], text: str, words: frozenset[str], reader: ContentReader
+) -> tuple[int, int]:
+    """The part of a clause from the first to the last of some words."""
+    inside = [
+        (start, end)
+        for token, start, end in reader.locate_tokens(text)
+        if span[0] <= start < span[1] and token in words
+    ]
+    return (inside[0][0], inside[-1][1]) if inside else span
+
+
+def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[int, int]:
+    """The places stated outright, by thing. Words between two things describe one of them."""
+    places: dict[int, int] = {}
+    starts = [*(mention.start for mention in mentions[1:]), len(text)]
+    before = text[: mentions[0].start]
+    for mention, start in zip(mentions, starts, strict=True):
+        after = text[mention.end : start]
+        place = _read_place_after(after, total)
+        before, said_before = ("" if place is not None else after), before
+        if place is None:
+            place = _read_place_before(said_before, total)
+        if place is not None:
+            places.setdefault(mention.number, place)
+    return places
+
+
+def _read_place_after(words: str, total: int) -> int | None:
+    if match := _NTH_AFTER.search(words):
+        return _NTH[match[1].lower()]
+    if _FIRST_AFTER.search(words):
+        return 0
+    if _LAST_AFTER.search(words):
+        return total - 1
+    return 1 if total == 3 and _MIDDLE_AFTER.search(words) else None
+
+
+def _read_place_before(words: str, total: int) -> int | None:
+    if _FIRST_BEFORE.search(words):
+        return 0
+    return total - 1 if _LAST_BEFORE.search(words) else None
+
+
+def _fill_places(stated: tuple[int, ...], places: dict[int, int], total: int) -> tuple[int, ...]:
+    """Placed things at their places, the others between them in order of mention."""
+    slots: list[int | None] = [None] * max(total, *(place + 1 for place in places.values()))
+    for number, place in places.items():
+        slots[place] = number
+    rest = iter(number for number in stated if number not in places)
+    filled = [slot if slot is not None else next(rest, None) for slot in slots]
+    return tuple(number for number in (*filled, *rest) if number is not None)
+
+
+def _apply_relations(
+    mentions: list[_OrderMention], text: str, stated: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The order of mention, changed where a thing is said to come after the next one."""
+    order = list(stated)
+    if _BEFORE_OPENS.search(text, 0, mentions[0].start):
+        order[:2] = order[1::-1]
+    for one, other in pairwise(mentions):
+        if one.number != other.number and _AFTER.search(text[one.end : other.start]):
+            order.remove(one.number)
+            order.insert(order.index(other.number) + 1, one.number)
+    return tuple(order)
+
+
+_PLACE_BEFORE = re.compile(r"^(?:first|then|next|finally|last(?:ly)?)[,:]?\s+", re.IGNORECASE)
+_PLACE_AFTER = re.compile(
+    r"[,:]?\s+\(?(?:came\s|was\s|is\s)?(?:first|second|third|fourth|fifth|last|1st|2nd|3rd|4th|5th)\)?$",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(r"(?:[,:]|\bfirst\b)\s(?P<one>[^,:?]+?),?\sor\s(?P<other>[^,:?]+)\?")
+
+
+def remove_place(thing: str) -> str:
+    """A thing of a sequence without its place: "Iris Brandt" for "Iris Brandt first"."""
+    return _PLACE_AFTER.sub("", _PLACE_BEFORE.sub("", thing)) or thing
+
+
+def find_alternative(question: str, thing: str, reader: ContentReader) -> str | None:
+    """The other thing, where a question asks for the first or last of two."""
+    choice = _CHOICE.search(question)
+    if choice is None:
+        return None
+    own = reader.read_phrase(thing).content
+    one, other = (len(own & reader.read_phrase(choice[name]).content) for name in ("one", "other"))
+    if one == other:
+        return None
+    return choice["other"] if one > other else choice["one"]
