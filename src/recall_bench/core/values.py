@@ -264,7 +264,7 @@ _VALUES = re.compile(
         | (?P<handle>(@\w[\w-]*|\#\d+)))
     | (?=[JFMASONDjfmasond])(?i:
           (?P<month_day>({MONTH_PATTERN})\s(\d\d?){ORDINAL_ENDING}(?![\w:])(?:,?\s(\d{{4}})\b)?)
-        | (?P<month_year>({MONTH_PATTERN})\s(\d{{4}})\b)
+        | (?P<month_year>({MONTH_PATTERN}),?\s(\d{{4}})\b)
         | (?P<midday>(noon|midnight)\b))
     | (?=[UEGCuegc])(?i:(?P<currency>((?:usd|eur|gbp|chf)\s)({_NUMBER}){RANGE_SCALE_PATTERN}))
     | (?=[\w.+-]{{0,64}}[\d_@])

@@ -144,15 +144,22 @@ def _find_by_sense(thing: RequiredPart, text: str, reader: ContentReader) -> lis
 def _find_by_words(
     thing: RequiredPart, others: Sequence[str], text: str, reader: ContentReader
 ) -> list[tuple[int, int]]:
-    """The clause with most of the words that no other thing has, if that is half of them."""
+    """The clause with most of the words that no other thing has, if that is half of them.
+
+    A thing with a number is known by its number.
+    """
+    if thing.has_number:
+        return []
     rest = frozenset[str]().union(*(reader.read_phrase(other).content for other in others))
     own = reader.read_phrase(thing.text).content - rest
     head = reader.read_phrase(_PREPOSITION.split(thing.text)[0]).content - rest
     whole = replace(reader.read_phrase(""), content=own)
     best: tuple[int, tuple[int, int]] | None = None
     for match in _CLAUSES.finditer(text):
-        found = own - whole.find_missing(reader.read_phrase(match[0]))
-        is_enough = 2 * len(found) >= len(own) or (head and head <= found)
+        target = reader.read_phrase(match[0])
+        found = own - whole.find_missing(target)
+        is_half = 2 * len(found) >= len(own) and not own.isdisjoint(target.tokens)
+        is_enough = is_half or (head and head <= target.tokens)
         if found and is_enough and (best is None or len(found) > best[0]):
             best = (len(found), match.span())
     return [_narrow(best[1], text, own, reader)] if best else []

@@ -21,6 +21,7 @@ from recall_bench.judging.offline.contents import (
     TextContents,
     join_contents,
 )
+from recall_bench.judging.offline.required_part import is_day_of_month
 
 VALUE_WEIGHT = 3.0
 KEY_WEIGHT = 2.0
@@ -107,11 +108,15 @@ def cover(reference: Reference, account: AnswerContents) -> Coverage:
     stated = join_contents(
         [passage for passage in account.passages if _is_bearing_on(reference, passage)]
     )
-    found = tuple(atom for atom in reference.asked if stated.holds(atom))
+    found = tuple(
+        atom
+        for atom in reference.asked
+        if stated.holds(atom) or any(is_day_of_month(value, atom) for value in stated.values)
+    )
     cited = tuple(
         atom
         for atom in reference.asked
-        if atom.kind == DATE and atom not in found and any(map(atom.matches, account.cited))
+        if atom not in found and any(_is_date_of(each, atom) for each in account.cited)
     )
     new, old = _weigh_shares(reference, stated)
     by_citing = VALUE_WEIGHT * len(cited)
@@ -122,6 +127,10 @@ def cover(reference: Reference, account: AnswerContents) -> Coverage:
         cited=cited,
         missing=tuple(a for a in reference.asked if a not in found and a not in cited),
     )
+
+
+def _is_date_of(cited: ValueAtom, asked: ValueAtom) -> bool:
+    return (asked.kind == DATE and asked.matches(cited)) or is_day_of_month(cited, asked)
 
 
 def _is_bearing_on(reference: Reference, passage: TextContents) -> bool:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
-from recall_bench.core.values import DATE, QUANTITY, ValueAtom
+from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
 from recall_bench.judging.offline.hedging import (
@@ -279,7 +279,9 @@ class ExactTruth:
     def _find(
         self, one: RequiredPart, sentences: list[AnswerSentence], cited: tuple[ValueAtom, ...]
     ) -> "_PartMatch":
-        hits = [hit for sentence in sentences if (hit := self._find_hit(one, sentence))]
+        hits = _drop_overtaken(
+            [hit for sentence in sentences if (hit := self._find_hit(one, sentence))]
+        )
         counting = select_deciding(
             [hit.sentence for hit in hits if hit.is_stated],
             [hit.sentence for hit in hits if not hit.is_stated],
@@ -312,7 +314,7 @@ class ExactTruth:
             is_stated = not others or one.measure_likeness(sentence, self.reader) == 1.0
         rivals = {other.display: None for other in others}
         for rival in one.find_rivals(sentence, is_stated=is_stated):
-            if not self._is_given(rival, sentence):
+            if not self._is_given(rival, sentence) and not _is_label(rival, sentence.text):
                 rivals[rival] = None
         place = one.find_place(sentence.text) if is_stated and rivals else None
         if place is not None and is_total(sentence.text, place):
@@ -353,7 +355,9 @@ class ExactTruth:
 
     def _is_given(self, rival: str, sentence: AnswerSentence) -> bool:
         """Whether a value is in the question, or is another required part."""
-        if f" {rival} " in self.asked:
+        if f" {rival} " in self.asked or any(
+            f" {rival} " in literal for part in self.required for literal in part.literals
+        ):
             return True
         known = [v for v in sentence.contents.values if v.value == rival]
         return any(
@@ -428,12 +432,29 @@ class _PartMatch:
     is_stale: bool
 
 
+def _drop_overtaken(hits: "list[_SentenceHit]") -> "list[_SentenceHit]":
+    """The hits without quotations of another value that are older than one of the right value."""
+    newest = max((hit.sentence.dated for hit in hits if hit.is_stated), default="")
+    if not newest:
+        return hits
+    return [hit for hit in hits if hit.is_stated or not "" < hit.sentence.dated < newest]
+
+
+def _is_label(number: str, text: str) -> bool:
+    """Whether a number is part of a name wherever it occurs: "Purchase 8110"."""
+    places = [match.start() for match in re.finditer(rf"\b{re.escape(number)}\b", text)]
+    return bool(places) and all(_LABEL_BEFORE.search(text, 0, at) for at in places)
+
+
+_LABEL_BEFORE = re.compile(r"(?:[,:;(-]\s*|[a-z]\s)[A-Z][\w.]*[ -]$")
+
+
 def _is_date_in_citations(one: RequiredPart, cited: tuple[ValueAtom, ...]) -> bool:
     """Whether a date is stated by citing it, and not among many."""
-    if one.value is None or one.value.kind != DATE:
+    if one.value is None or one.value.kind not in (DATE, MONTH):
         return False
     dates = [atom for atom in cited if atom.kind == DATE]
-    is_there = any(map(one.value.matches, dates))
+    is_there = any(map(one.is_value, dates))
     return is_there and len(dates) <= 1 + ALLOWED_PER_RIGHT_VALUE
 
 

@@ -20,6 +20,7 @@ from recall_bench.core.values import (
     DATE,
     FRACTION,
     IDENTIFIER,
+    MONTH,
     QUANTITY,
     TIME,
     YEAR,
@@ -90,6 +91,8 @@ class AnswerSentence:
     """The number of words shared with the question."""
     is_bare: bool
     """Whether it has no foreign word at all."""
+    dated: str = ""
+    """The date of the quotation that it belongs to; blank if to none."""
 
 
 def weigh_sentences(
@@ -98,6 +101,7 @@ def weigh_sentences(
     """The sentences of an answer; `question` and `truth` are stems."""
     own = question | truth
     found = []
+    dates = [line.dated for line in account.lines for _ in line.sentences]
     for place, (text, contents) in enumerate(zip(account.sentences, account.passages, strict=True)):
         foreign = {stem for stem in contents.stems - own - _FRAME if "'" not in stem}
         marked = _MARKED.search(text)
@@ -113,6 +117,7 @@ def weigh_sentences(
                 is_direct=is_direct,
                 is_bare=not foreign,
                 relevance=shared,
+                dated=dates[place] if dates else "",
             )
         )
     return found
@@ -339,7 +344,11 @@ class RequiredPart:
             return (_is_plain_number(value) or self.value.core[0] == "-") and (
                 value.core == self.value.core
             )
-        return self.value.matches(value) or _is_short_date_or_time(value, self.value)
+        return (
+            self.value.matches(value)
+            or _is_short_date_or_time(value, self.value)
+            or is_day_of_month(value, self.value)
+        )
 
     def _is_value_below_zero(self, value: ValueAtom, text: str) -> bool:
         """Whether the text gives a negative value in words: "a loss of", "in the red"."""
@@ -433,6 +442,13 @@ def _complete_value(value: ValueAtom, hints: list[ValueAtom]) -> ValueAtom:
     if not value.is_bare and not is_metres_or_millions(value):
         return value
     return next((hint for hint in hints if not hint.is_bare and value.matches(hint)), value)
+
+
+def is_day_of_month(value: ValueAtom, wanted: ValueAtom) -> bool:
+    """Whether a date is a day of the wanted month."""
+    if wanted.kind != MONTH or value.kind != DATE or value.is_bare:
+        return False
+    return wanted.value == f"{value.core[:2]}/{value.value[6:]}"
 
 
 def _is_short_date_or_time(value: ValueAtom, wanted: ValueAtom) -> bool:
