@@ -59,7 +59,7 @@ _NTH = rf"(?:\d\d?(?:st|nd|rd|th)|{_ORDINAL})"
 _NAMED_DATE = re.compile(
     rf"""\b(?:
       (?:the\s)?(?P<place>first|second|third|fourth|last)\s(?P<weekday>{_WEEKDAY})\s(?:of|in)\s
-        (?P<of>{MONTH_PATTERN})(?:\s(?P<of_year>\d{{4}}))?
+        (?P<of>{MONTH_PATTERN}|(?:this|the\ssame)\smonth)(?:\s(?P<of_year>\d{{4}}))?
     | (?:the\s)?(?P<end>first|last)\sday\sof\s
         (?P<end_month>{MONTH_PATTERN})(?:\s(?P<end_year>\d{{4}}))?
     | (?:the\s)?(?P<nth>{_NTH})\s(?:day\s)?of\s(?P<month>{MONTH_PATTERN})(?:,?\s(?P<year>\d{{4}}))?
@@ -72,6 +72,13 @@ _BARE_NTH = re.compile(
     r"(?P<day>\d\d?)(?:st|nd|rd|th)\b(?!\s(?:of|century|floor|time|place|anniversary|birthday)\b)",
     re.IGNORECASE,
 )
+_LATE_ORDINAL = "|".join(word for word in _ORDINAL.split("|") if _ORDINALS[word] > 12)
+_SPELLED_NTH = re.compile(
+    rf"\bthe\s({_LATE_ORDINAL})"
+    r"(?=\s*(?:[.,;:!?)]|$))",
+    re.IGNORECASE,
+)
+"""Only those that are hardly ever a place in a row."""
 _QUOTATION = re.compile(r'"[^"\n]{3,400}"')
 _LINE_DATE = re.compile(
     r"^[ \t>*-]{0,20}(?:On\s)?(?P<date>\d{4}-\d\d-\d\d)\b[^:\n]{0,80}:", re.MULTILINE
@@ -137,6 +144,7 @@ def _find_date_near(line: str, match: re.Match[str], today: date) -> date | None
 
 def _expand_bare(line: str, today: date) -> str:
     """The line with "the 11th" written out: of the month named before it, or else of asking."""
+    line = _SPELLED_NTH.sub(lambda match: f"the {_ORDINALS[match[1].lower()]}th", line)
 
     def resolve(match: re.Match[str]) -> str:
         found = [
@@ -168,7 +176,8 @@ def _make_day(atom: ValueAtom, today: date) -> date | None:
 
 
 def _resolve_named(match: re.Match[str], today: date) -> str:
-    month = parse_month(match["of"] or match["end_month"] or match["month"] or match["named_month"])
+    name = match["of"] or match["end_month"] or match["month"] or match["named_month"]
+    month = today.month if name.lower().endswith("month") else parse_month(name)
     year = match["of_year"] or match["end_year"] or match["year"] or match["nth_year"]
     whole = date(int(year) if year else today.year, month, 1)
     last = monthrange(whole.year, month)[1]

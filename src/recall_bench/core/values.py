@@ -134,6 +134,8 @@ class ValueAtom(NamedTuple):
                 )
             if self.measure and self.measure == other.measure:
                 return True
+            if self.kind == QUANTITY and (_is_converted(self, other) or _is_coin_of(self, other)):
+                return True
             return _is_million_of(self, other) or _is_million_of(other, self)
         if FRACTION in (self.kind, other.kind):
             return _is_same_share(self, other)
@@ -162,6 +164,38 @@ def _is_million_of(short: ValueAtom, full: ValueAtom) -> bool:
     if not is_metres_or_millions(short) or full.measure:
         return False
     return float(short.core) * 1e6 == float(full.core)
+
+
+def _is_converted(one: ValueAtom, other: ValueAtom) -> bool:
+    """Whether an imperial amount is a metric one, as near as people round it."""
+    units = _get_unit(one), _get_unit(other)
+    if set(units) == {"°c", "°f"}:
+        celsius, fahrenheit = (one, other) if units[0] == "°c" else (other, one)
+        degrees = (float(fahrenheit.core) - 32) / 1.8
+        return abs(degrees - float(celsius.core)) <= _DEGREES_TOLERANCE
+    if (units[0] in _IMPERIAL) is (units[1] in _IMPERIAL) and "gbp" not in units:
+        return False
+    amounts = [_measure_amount(atom, unit) for atom, unit in zip((one, other), units, strict=True)]
+    (first, dimension), (second, other_dimension) = amounts
+    if dimension != other_dimension or not dimension:
+        return False
+    return abs(first - second) <= _CONVERSION_TOLERANCE * abs(second)
+
+
+def _measure_amount(atom: ValueAtom, unit: str) -> tuple[float, str]:
+    """An amount in the unit of its dimension; pounds are taken for a weight."""
+    if unit == "gbp":
+        return float(atom.core) * _POUND_GRAMS, "g"
+    amount, _, dimension = atom.measure.partition(" ")
+    return (float(amount), dimension) if dimension else (0.0, "")
+
+
+def _is_coin_of(one: ValueAtom, other: ValueAtom) -> bool:
+    """Whether one is in pence or cents, and the other the same in pounds, dollars or euros."""
+    if _get_unit(one) not in _COINS:
+        one, other = other, one
+    coin, unit = _get_unit(one), _get_unit(other)
+    return unit in _COINS.get(coin, ()) and float(one.core) == 100 * float(other.core)
 
 
 def _is_same_share(one: ValueAtom, other: ValueAtom) -> bool:
@@ -201,6 +235,11 @@ _UNITS = {
     "franc": "chf", "swiss franc": "chf",
     "°c": "°c", "degrees celsius": "°c", "degree celsius": "°c", "degrees c": "°c",
     "°f": "°f", "degrees fahrenheit": "°f", "degree fahrenheit": "°f", "degrees f": "°f",
+    "foot": "ft", "feet": "ft", "inches": "inch", "lb": "lb", "lbs": "lb", "ounce": "oz",
+    "kilometres per hour": "km/h", "kilometers per hour": "km/h", "kilometres an hour": "km/h",
+    "kilometers an hour": "km/h", "kph": "km/h", "miles per hour": "mph", "miles an hour": "mph",
+    "kilobyte": "kb", "megabyte": "mb", "gigabyte": "gb", "terabyte": "tb", "penny": "pence",
+    "cent": "cent",
 }  # fmt: skip
 _MEASURES = {
     "ms": (0.001, "s"), "second": (1, "s"), "minute": (60, "s"), "hour": (3_600, "s"),
@@ -208,16 +247,27 @@ _MEASURES = {
     "mg": (0.001, "g"), "g": (1, "g"), "kg": (1_000, "g"), "tonne": (1_000_000, "g"),
     "mm": (0.001, "m"), "cm": (0.01, "m"), "metre": (1, "m"), "km": (1_000, "m"),
     "ml": (0.001, "l"), "l": (1, "l"), "m3": (1_000, "l"),
+    "inch": (0.0254, "m"), "ft": (0.3048, "m"), "yard": (0.9144, "m"), "mile": (1_609.344, "m"),
+    "oz": (28.349523125, "g"), "lb": (453.59237, "g"),
+    "km/h": (1, "km/h"), "mph": (1.609344, "km/h"),
+    "kb": (1e3, "byte"), "mb": (1e6, "byte"), "gb": (1e9, "byte"), "tb": (1e12, "byte"),
+    "fortnight": (1_209_600, "s"), "decade": (120, "mon"),
 }  # fmt: skip
+_IMPERIAL = frozenset({"inch", "ft", "yard", "mile", "oz", "lb", "mph"})
+_POUND_GRAMS = 453.59237
+_CONVERSION_TOLERANCE = 0.015
+"""How far a converted amount may be off, which is rounded as a rule."""
+_DEGREES_TOLERANCE = 0.6
+_COINS = {"pence": ("gbp",), "cent": ("usd", "eur")}
 _METRES_OR_MILLIONS = "m?"
 """The unit of `19m`, which is one or the other."""
 
 _UNIT = (
-    r"(?:%|°\s?[cf]\b|°|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:swiss\s)?franc"
+    r"(?:%|°\s?[cf]\b|°|(?:(?:kilomet(?:re|er)|mile)s?\s(?:per|an)\shour|km/h|kph|mph)\b|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:swiss\s)?franc"
     r"|(?:milli)?second|sec|min(?:ute)?|hr|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram(?:me)?"
-    r"|kilo|tonne|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli)?met(?:re|er)|(?:milli)?lit(?:re|er))s?\b|feet\b|inches\b"
+    r"|kilo|tonne|(?:kilo|mega|giga|tera)byte|fortnight|decade|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli)?met(?:re|er)|(?:milli)?lit(?:re|er))s?\b|feet\b|inches\b|pence\b|cents?\b"
     r"|degrees?\s(?:celsius|fahrenheit|[cf])\b"
-    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|chf|x|st|nd|rd|th|kg|mg|ml|km|cm|mm|ms|mb|gb|tb|h"
+    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|chf|x|st|nd|rd|th|kg|mg|ml|km|cm|mm|ms|kb|mb|gb|tb|lbs?|oz|ft|(?-i:(?<=\d)p)|h"
     r"|(?<=\s)s|(?<=\s)g|(?<=\d)g|(?<=\s)l|(?<=\d)l)\b|[€£])"
 )
 _DURATION_UNIT = r"(?:minute|hour|day|week|month|year)"
@@ -251,6 +301,7 @@ _VALUES = re.compile(
         | (?P<at_clock>(?<=at\s)(\d\d?)\.([0-5]\d)(?![\d%])(?!\s?{_UNIT}))
         | (?P<military>([01]\d|2[0-3])([0-5]\d)\s?(?:hours|hrs|h)\b)
         | (?P<zero_clock>(?<!-)(0\d)([0-5]\d)(?![\w.,:/-])(?!\s\d))
+        | (?P<hours_minutes>(\d\d?)\s?h\s?([0-5]?\d)\s?m(?:in)?\b)
         | (?P<h_clock>([01]?\d|2[0-3])h([0-5]\d)\b)
         | (?P<o_clock>(\d\d?)\so'?clock\b(?:{_PART_OF_DAY})?)
         | (?P<oclock>(\d\d?)\s?([ap])\.?m\b\.?)
@@ -273,6 +324,9 @@ _VALUES = re.compile(
     | (?=(?:[Aa]n?|[Oo]ne|[Hh]alf|[Qq]uarter)\s)(?i:
           (?P<past>(half(?=\spast)|(?:a\s)?quarter)\s(past|to)\s({_HOUR_WORD})(?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
         | (?P<half_hour>half\s({_HOUR_WORD})(?!\s?(?:{_UNIT}|%))(?:{_PART_OF_DAY})?)
+        | (?P<one_half>one\sand\sa\shalf[\s-]({_UNIT}))
+        | (?P<fortnight>(?:an?|one)\s(fortnight|decade)\b)
+        | (?P<quarter_of>(?:a\s)?quarter\sof\san?\s({_UNIT}))
         | (?P<half_dozen>half\sa\sdozen\b)
         | (?P<half_of>half\san?\s({_DURATION_UNIT})\b)
         | (?P<one_and_half>(?:an?|one)\s({_DURATION_UNIT})\sand\sa\shalf\b)
@@ -283,6 +337,8 @@ _VALUES = re.compile(
             |(?={_PART_OF_DAY}){_PART_OF_DAY}))
         | (?P<minutes>({_MINUTES_WORD})\s(?:minutes\s)?(past|to)\s({_HOUR_WORD})
             (?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
+        | (?P<quarters_of>three[\s-]quarters\sof\san?\s({_UNIT}))
+        | (?P<half_power>({NUMBER_WORDS_PATTERN})\sand\sa\shalf\s({_POWER_PATTERN})(?:\s({_UNIT}))?)
         | (?P<shares>(two|three|four|five|six|seven|eight|nine)[\s-]({_SHARE})s\b)
         | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?
             (?:[\s-]({_UNIT}))?))
@@ -335,7 +391,8 @@ _CONTINUATIONS = frozenset(
     """
     thousand million billion mm mn bn k m b and a an am p pm o in at of cubic swiss basis percentage
     per percent pct bp times usd eur gbp chf x st nd rd th kg mg ml km cm mm ms mb gb tb h hrs s g l
-    degree degrees feet inches min mins sec secs hr wk wks yr yrs kilo kilos
+    degree degrees feet inches pence penny lb lbs oz ft kb kph mph min mins sec secs hr wk wks
+    yr yrs kilo kilos
     """.split()
 ) | frozenset(
     form
@@ -528,6 +585,7 @@ def _make_quantity(number: float, unit: str | None) -> ValueAtom:
     if not unit or unit == "°":
         return ValueAtom(QUANTITY, core, core)
     name = CURRENCY_CODES.get(unit) or " ".join(unit.lower().split()).replace("° ", "°")
+    name = "pence" if name == "p" else name
     name = _UNITS.get(name) or _UNITS.get(name.removesuffix("s")) or name.removesuffix("s")
     factor, dimension = _MEASURES.get(name, (0, ""))
     measure = f"{number * factor:.12g} {dimension}" if factor else ""
@@ -578,6 +636,14 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
         _parse_hour(g[0]), "00", _parse_half_of_day(g[1] or g[3])
     ),
     "past": lambda g: _make_past_clock(g[0], g[1], g[2], g[3]),
+    "one_half": lambda g: _make_quantity(1.5, g[0]),
+    "fortnight": lambda g: _make_quantity(1, g[0]),
+    "quarter_of": lambda g: _make_quantity(0.25, g[0]),
+    "quarters_of": lambda g: _make_quantity(0.75, g[0]),
+    "half_power": lambda g: _make_quantity(
+        (parse_number_words(g[0]) + 0.5) * _POWER_WORDS[g[1].lower()], g[2]
+    ),
+    "hours_minutes": lambda g: _make_quantity(60 * float(g[0]) + float(g[1]), "minute"),
     "half_of": lambda g: _make_quantity(0.5, g[0]),
     "one_and_half": lambda g: _make_quantity(1.5, g[0]),
     "oclock": lambda g: _make_clock(g[0], "00", g[1]),

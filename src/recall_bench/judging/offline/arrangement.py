@@ -15,7 +15,7 @@ from recall_bench.judging.offline.required_part import NEARLY_STATED, RequiredPa
 
 _VERB = (
     r"(?:(?:came|comes|was|is|were|happened|occurred|took place|lies|had|and|only|being|ended up"
-    r"|went|goes|spoke|talked|finished|arrived|who)\s+)"
+    r"|went|goes|spoke|talked|finished|arrived|done|who)\s+)"
 )
 _STEP = r"(?:thing|step|one|job|act)\b"
 _AFTER = re.compile(

@@ -219,6 +219,8 @@ QUESTION_SHARE = 0.5
 """The share of the question's words that makes an opening be about the question."""
 STATEMENT_SHARE = 0.75
 """The share of the reference's statement that puts an opening on its side."""
+SHORT_CLAUSE = 6
+"""The longest clause that is about the question for its verb alone: "the claim was rejected"."""
 PLAIN_WORDS = 25
 """The longest sentence that can be nothing but a yes or a no."""
 
@@ -405,12 +407,17 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
     missing = asked.find_missing(target)
     find_opposites = load_lexicon().find_opposites
     stated = target.tokens - NEGATIONS
-    opposed = sum(not find_opposites(word).isdisjoint(stated) for word in missing)
+    opposed = sum(
+        not find_opposites(word).isdisjoint(stated) or f"un{word.removeprefix('re')}" in stated
+        for word in missing
+    )
     hits = len(asked.content) - len(missing)
     fails = bool(target.tokens & _FAILING) and not asked.tokens & _FAILING
     negations = len(_CLAUSE_NEGATION.findall(clause))
     is_negative = (negations + bool(opposed or fails)) % 2 == 1
-    takes_up = _SUBJECT.search(clause) is not None
+    takes_up = _SUBJECT.search(clause) is not None or (
+        fails and len(clause.split()) <= SHORT_CLAUSE
+    )
     reach = hits + 2 * (_PRONOUN_OBJECT.search(clause) is not None)
     if is_negative:
         is_about_it = bool(hits or (takes_up and (negations or not clause.startswith("there"))))

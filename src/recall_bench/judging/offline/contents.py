@@ -88,7 +88,7 @@ _NOTE = (
 _CITATION = re.compile(
     rf"""
       ^[ \t>-]{{0,20}}(?:On\s)?(?:{_CITED_DATE}|day[\s-]\d+)\s*(?:\([^()\n]*\))?\s*:
-    | \((?:sources?|see|from|cf)\b[^()]{{0,400}}\)
+    | \((?:sources?|see|from(?!\s[$€£]?\d+(?:[.,]\d+)?\s?%?\))|cf)\b[^()]{{0,400}}\)
     | \[(?:sources?|see|from|cf)\b[^\]]{{0,400}}\]
     | \bsources?:[^\n]*
     | [(\[]\s?(?:(?:{_CITED_DATE}|day[\s-]\d+)(?:\.md)?[\s,;]{{0,3}}){{1,20}}[)\]]

@@ -58,10 +58,22 @@ _PAST_AFTER = re.compile(
     r"^\W*(?:\w+\W+){0,2}(?:at first|originally|initially|before(?:hand)?\b(?! \w)|previously"
     r"|formerly|any ?longer|any ?more|no longer|until then|in the past|at the time|to begin with"
     r"|has been (?:replaced|superseded)|was (?:replaced|superseded)|as it was before"
-    r"|is (?:out of date|dead|off the table|gone|history)|fell through"
-    r"|(?:was|were|has been|had been) (?:dropped|abandoned|scrapped|shelved|ruled out|given up)"
     r"|was (?:then |later )?(?:changed|moved|corrected|revised|extended))",
     re.IGNORECASE,
+)
+_DROPPED_AFTER = re.compile(
+    r"^\W*(?:\w+\W+){0,5}?(?:(?:is|was) (?:out of date|dead|off the table|gone|history|off)"
+    r"|fell through"
+    r"|(?:was|were|has been|had been) (?:dropped|abandoned|scrapped|shelved|ruled out|given up)"
+    r"|turned out (?:\w+ )?(?:fine|wrong|false|mistaken))\b",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now|currently|nowadays|these days|by now|meanwhile|today|at present)\b", re.IGNORECASE
+)
+_THEN = re.compile(r"\b(?:was|were|had|did|used to|earlier|before|back in)\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"[;.!?](?=\s|$)|,?\s(?:but|although|though|whereas|while|and)\s", re.IGNORECASE
 )
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ling)?|altogether|in all|all told|overall|together|sum)\b\W*"
@@ -81,7 +93,20 @@ def is_given_as_past(text: str, place: TextSpan) -> bool:
     opens = max((past for _, past in breaks if past <= start), default=0)
     closes = min((first for first, _ in breaks if first >= end), default=len(text))
     before, after = text[opens:start], text[end:closes]
-    return bool(_PAST_BEFORE.search(before) or _PAST_AFTER.search(after))
+    if _PAST_BEFORE.search(before) or _PAST_AFTER.search(after) or _DROPPED_AFTER.search(after):
+        return True
+    return _is_contrasted_with_now(text, place)
+
+
+def _is_contrasted_with_now(text: str, place: TextSpan) -> bool:
+    """Whether the clause of a value is in the past, and another one says what is so now."""
+    breaks = [match.span() for match in _CONTRAST.finditer(text)]
+    opens = max((past for _, past in breaks if past <= place[0]), default=0)
+    closes = min((first for first, _ in breaks if first >= place[1]), default=len(text))
+    clause = text[opens:closes]
+    if _NOW.search(clause) or not _THEN.search(clause):
+        return False
+    return _NOW.search(text[:opens]) is not None or _NOW.search(text[closes:]) is not None
 
 
 def is_total(text: str, place: TextSpan) -> bool:
@@ -307,6 +332,8 @@ class ExactTruth:
     def _find_hit(self, one: RequiredPart, sentence: AnswerSentence) -> "_SentenceHit | None":
         if one.value is not None and not sentence.contents.values:
             return None
+        if sentence.text.rstrip().endswith("?"):
+            return None  # a question states nothing
         is_stated = one.is_in(sentence, self.reader)
         stale = self._find_others(self.stale, one, sentence, is_stated=is_stated)
         others = [*stale, *self._find_others(self.distractors, one, sentence, is_stated=is_stated)]

@@ -18,12 +18,11 @@ _LEAD = r"(?:(?:in|on|at|by|to|from|with|perhaps|maybe)\s)?(?:the\s|an?\s)?"
 _ENTRY = rf"{_LEAD}[\w'.-]+(?:\s[\w'-]+){{0,3}}"
 _CHOICE_AFTER = re.compile(
     rf"(?:,\s{_ENTRY}){{0,5}},?\s(?:or|or\selse|perhaps|maybe|possibly)\s(?:else\s)?"
-    rf"(?P<other>(?!(?:so|more|less|thereabouts|rather|about|later|earlier|not)\b){_ENTRY})",
+    rf"(?P<other>(?!(?:so|more|less|thereabouts|rather|about|later|earlier|not|at|whether|if|when)\b){_ENTRY})",
     re.IGNORECASE,
 )
 _CHOICE_BEFORE = re.compile(rf"(?P<other>[\w'-]+),?\s(?:or|or\selse)\s{_LEAD}$", re.IGNORECASE)
-_EITHER = re.compile(r"\beither\b[^.;]*$", re.IGNORECASE)
-_NAME = re.compile(r"(?:^|\s)[A-Z][\w'-]*$|^(?:[a-z]+\s){0,2}[A-Z]")
+_ONE_OF = re.compile(r"\bone of\s[^.;]*$", re.IGNORECASE)
 _RANGE_FIRST = re.compile(r"\bbetween\s(?:the\s|about\s)?$", re.IGNORECASE)
 _RANGE_LAST = re.compile(r"\bbetween\s[^.;]{1,40}\sand\s(?:the\s)?$", re.IGNORECASE)
 _LIST_BREAK = re.compile(r"\s*(?:,|;|\n|\band\b|\bor\b)\s*(?:and\s|or\s|[-*]\s)?")
@@ -51,13 +50,12 @@ def is_only_offered(part: RequiredPart, sentence: str, reader: ContentReader) ->
 
 def _has_alternative(text: str, span: TextSpan, own: set[str]) -> bool:
     before, after = text[: span[0]], _CHOICE_AFTER.match(text, span[1])
+    if _ONE_OF.search(before):
+        return True
     other = after or _CHOICE_BEFORE.search(before)
     if other is None:
         return False
-    words = other["other"].lower().split()
-    if own.intersection(words):
-        return False
-    return _EITHER.search(before) is not None or _NAME.search(other["other"]) is not None
+    return not own.intersection(other["other"].lower().split())
 
 
 def is_listed_among_others(

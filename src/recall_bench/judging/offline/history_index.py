@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import log
 
+from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.text import Stems, normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
@@ -93,6 +94,16 @@ def _read_values(line: str) -> Iterator[tuple[str, str]]:
         yield f"core {atom.kind}", atom.core
         if atom.measure:
             yield atom.kind, atom.measure
+
+
+def _read_relative_dates(line: str) -> Iterator[str]:
+    """The dates of a line that opens with its own date, relative ones resolved."""
+    text = normalise(line)
+    expanded = expand_relative_dates(text, date.fromisoformat(text[:10]))
+    for atom in find_values(expanded) if expanded != text else ():
+        if atom.kind == DATE:
+            yield atom.value
+            yield atom.core
 
 
 def _read_sentences(line: str) -> Iterator[str]:
@@ -178,7 +189,21 @@ class HistoryIndex:
         """Whether the value occurs in the first `days` days, or is the date of one of them."""
         if self._is_story_date(atom, days):
             return True
-        return any(mentions.is_value_known(atom, days) for mentions in self._all)
+        if any(mentions.is_value_known(atom, days) for mentions in self._all):
+            return True
+        return atom.kind == DATE and self._relative_dates.is_known(atom.value, days)
+
+    @cached_property
+    def _relative_dates(self) -> _FirstDays:
+        """The dates that lines mean by "tomorrow" or "the 6th", as of their own day."""
+        dates = {day: date for date, (day, _) in self._texts.items()}
+        return _FirstDays(
+            [
+                (day, f"{dates[day]}: {line}")
+                for day, line in sorted((day, line) for line, day in self._first_lines.items())
+            ],
+            _read_relative_dates,
+        )
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs in the first `days` days."""

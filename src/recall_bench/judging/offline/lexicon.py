@@ -38,7 +38,11 @@ _OPPOSITE_GROUPS = (
         "favor support back endorse approve welcome",
         "against oppose object reject disapprove resist",
     ),
-    ("like love enjoy fan fond", "dislike hate detest reject disapprove"),
+    (
+        "like love enjoy fan fond welcome please",
+        "dislike hate detest reject disapprove",
+    ),
+    ("leave depart exit quit resign", "stay remain"),
     ("win victory succeed success pass beat", "lose defeat fail failure"),
     ("better improve recover", "worse worsen deteriorate"),
     ("like happy pleased glad love", "dislike unhappy hate displease annoy"),
@@ -47,12 +51,13 @@ _OPPOSITE_GROUPS = (
     ("start begin open launch", "end stop finish close cease"),
     ("keep retain", "discard scrap abolish"),
     ("profit surplus credit", "loss deficit debit"),
-    ("more", "less fewer"), ("most", "least fewest"), ("high", "low"), ("hot", "cold"),
+    ("more", "less fewer"), ("most", "least fewest"), ("high", "low"),
+    ("hot warm heat", "cold cool"),
     ("early", "late"), ("left", "right"), ("north", "south"), ("east", "west"),
     ("buy purchase", "sell"), ("lend", "borrow"), ("give pay send", "receive get"),
     ("inside in", "outside"), ("public", "private"), ("full", "empty"), ("cheap", "expensive"),
 )  # fmt: skip
-_ALIKE_GROUPS = 5
+_ALIKE_GROUPS = 6
 """The first groups are also lists of words that are alike; the others are only opposites."""
 
 

@@ -102,6 +102,7 @@ _SPELLINGS = (
     (re.compile(r"(?<=[a-z]{2})tre(?=s?$)"), "ter"),
     (re.compile(r"ll(?=ed$|ing$|or$|er$|ors$|ers$)"), "l"),
     (re.compile(r"^grey"), "gray"),
+    (re.compile(r"^sceptic"), "skeptic"),
     (re.compile(r"^licence"), "license"),
     (re.compile(r"^(every|some|any)one$"), r"\1body"),
     (re.compile(r"^till$"), "until"),
@@ -136,6 +137,9 @@ class Phrase:
     def is_denied_as_in(self, target: "Phrase") -> bool:
         """Whether the part of the other that has most of these words is negated like this one."""
         _, first, last = _find_longest_row(self.row, target.row)
+        if len(self.content) == 1 and first < last:
+            # A single word is denied by what stands before it.
+            first = max(0, first - _DENIAL_WORDS)
         return _is_odd(target.row[first:last]) is self.is_denied
 
     def is_within(self, target: "Phrase") -> bool:

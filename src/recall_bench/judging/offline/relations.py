@@ -200,11 +200,13 @@ _GIVE = (
     r"|show(?:s|ed|n)|hand(?:s|ed)|teach(?:es)?|taught|advis(?:es|ed)|invit(?:es|ed)|call(?:s|ed)"
     r"|report(?:s|ed)\sto|sa(?:ys|id)\s(?:\w+\s)?to|wr(?:ites|ote)\s(?:\w+\s)?to|promot(?:es|ed)"
     r"|replac(?:es|ed)|succeed(?:s|ed)|beat|help(?:s|ed)|owe[sd]?|order(?:s|ed)|recommend(?:s|ed)"
+    r"|t(?:ook|akes?)\sover\sfrom|won\sagainst|defeat(?:s|ed)|outbid|suggest(?:s|ed)\s(?:it|this|that)\sto"
     r"|in\sdebt\sto|indebted\sto|transfer(?:s|red)|blam(?:es|ed)|thank(?:s|ed)|suggest(?:s|ed)\sto|mention(?:s|ed)\sto)"
 )
 _TAKE = (
     r"(?:(?:hear[sd]?|learn(?:s|ed|t)|got|gets|obtain(?:s|ed)|receiv(?:es|ed)|bought|buys|borrow(?:s|ed)"
-    r"|took|takes|inherit(?:s|ed)|had|(?:is|are|was|were)\s(?:still\s)?due|(?:is|was)\sowed)\b(?=[^.;,]{0,60}?\bfrom\b))"
+    r"|took(?!\sover)|takes(?!\sover)|inherit(?:s|ed)|had|(?:is|are|was|were)\s(?:still\s)?due|(?:is|was)\sowed)\b(?=[^.;,]{0,60}?\bfrom\b)"
+    r"|los(?:t|es)\sto|defers?\sto|answers?\sto)"
 )
 _TRANSFER = re.compile(rf"\b(?:(?P<give>{_GIVE})|(?P<take>{_TAKE}))\b", re.IGNORECASE)
 _PASSIVE = re.compile(r"\b(?:was|were|is|are|been|being|got)\s(?:\w+ly\s)?$", re.IGNORECASE)
@@ -286,19 +288,32 @@ def is_giver_told(
         return False
     for sentence in account.sentences:
         spans = find_mentions(part, sentence, reader)
-        verbs = [verb for verb in _TRANSFER.finditer(sentence) if verb["give"]]
-        for start, _ in spans:
-            objects = [
-                verb
-                for verb in verbs
-                if verb.end() <= start
-                and _NEAR_OBJECT.match(sentence[verb.end() : start])
-                and sentence[: verb.start()].strip()
-                and not _PASSIVE.search(sentence, 0, verb.start())
-            ]
-            if objects and all(start >= verb.end() for verb in objects) and len(spans) == 1:
-                return True
+        if len(spans) == 1 and _is_receiver(sentence, spans[0]):
+            return True
     return False
+
+
+_TOLD_AFTER = re.compile(
+    rf"^\s(?:was|were|had been|has been|got)\s(?:\w+ly\s)?{_GIVE}\b", re.IGNORECASE
+)
+_OTHER_SUBJECT = re.compile(
+    r"^\W*(?:[A-Z][\w'-]*\s)+(?:\w+\s){0,6}?(?:to|with)\s(?:the\s)?$", re.ASCII
+)
+
+
+def _is_receiver(sentence: str, span: Span) -> bool:
+    """Whether a person in a sentence is the one that something is said or given to."""
+    start, end = span
+    if _TOLD_AFTER.match(sentence[end:]) or _OTHER_SUBJECT.match(sentence[:start]):
+        return True
+    return any(
+        verb["give"]
+        and verb.end() <= start
+        and _NEAR_OBJECT.match(sentence[verb.end() : start])
+        and sentence[: verb.start()].strip()
+        and not _PASSIVE.search(sentence, 0, verb.start())
+        for verb in _TRANSFER.finditer(sentence)
+    )
 
 
 _ASKS_PERSON = re.compile(r"^\W*(?:\w+\s){0,4}?(?:who|whose|whom)\b", re.IGNORECASE)
@@ -393,10 +408,11 @@ def is_range_reversed(
     parts: Sequence[RequiredPart], reference: str, text: str, reader: ContentReader
 ) -> bool:
     """Whether a text goes from the second of two parts to the first."""
+    ends = [part for part in parts if part.value is not None] if len(parts) > 2 else parts
     return (
-        len(parts) == 2
-        and _order_range(parts, reference, reader) == (0, 1)
-        and (_order_range(parts, text, reader) == (1, 0))
+        len(ends) == 2
+        and _order_range(ends, reference, reader) == (0, 1)
+        and (_order_range(ends, text, reader) == (1, 0))
     )
 
 
