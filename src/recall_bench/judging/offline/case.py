@@ -257,6 +257,8 @@ def find_side(
         stated = Polarity.NO
     if stated is not None or _NO_CLAIM.search(account.sentences[0]):
         return stated
+    if _is_statement_denied(case, account):
+        return Polarity.NO if case.right is RightResponse.AFFIRMS else Polarity.YES
     if _is_statement_repeat(case, account):
         return Polarity.YES if case.right is RightResponse.AFFIRMS else Polarity.NO
     # The calibration learned from the plain reading, which suits long answers better.
@@ -267,13 +269,16 @@ def find_side(
 
 _GUESS = re.compile(
     r"\b(?:probably|likely|presumably|perhaps|maybe|possibly|guess|estimate|suppose|I think"
-    r"|I believe|must have|may have|might have|may be|might be|could be|I'd say|best bet)\b",
+    r"|I believe|must have|may have|might have|may be|might be|could be|should be|I'd say"
+    r"|best bet)\b",
     re.IGNORECASE,
 )
 _ASKS_AMOUNT = re.compile(
     r"\bhow (?:much|many|long|far|old|big|tall|wide)\b|\b(?:cost|price|amount|number|sum|fee)\b",
     re.IGNORECASE,
 )
+_ASKS_NAME = re.compile(r"\b(?:who|whose|whom|name|called)\b", re.IGNORECASE)
+_NAMES = re.compile(r"\b(?:is|was|called|named|by)\s(?:(?:Mr|Mrs|Ms|Dr)\.?\s)?[A-Z][a-z]")
 _ASKS_TIME = re.compile(r"\bwhen\b|\b(?:what|which) (?:day|date|time|month|hour)\b", re.IGNORECASE)
 
 
@@ -286,6 +291,8 @@ def guesses_all_the_same(case: GradingCase, account: AnswerContents) -> bool:
             continue
         values = [atom for atom in find_values(clause) if not case.question.holds(atom)]
         if _GUESS.search(clause) and (values or set(find_names(clause)) - case.question.words):
+            return True
+        if _ASKS_NAME.search(question) and _NAMES.search(clause):
             return True
         if _ASKS_TIME.search(question):
             is_given = any(atom.kind == TIME for atom in values)
@@ -346,8 +353,22 @@ def _is_statement_repeat(case: GradingCase, account: AnswerContents) -> bool:
     return case.statement.measure_likeness(opening) >= STATEMENT_SHARE
 
 
+def _is_statement_denied(case: GradingCase, account: AnswerContents) -> bool:
+    """Whether an answer has all the words of the reference's statement, and a negation more."""
+    if case.statement is None or case.exact is None:
+        return False
+    opening = account.sentences[0]
+    clauses = [case.reader.read_phrase(opening[a:b]) for a, b in split_clauses(opening)]
+    return any(
+        case.statement.content <= clause.tokens and not case.statement.is_denied_as_in(clause)
+        for clause in clauses
+    )
+
+
 _CLAUSE_NEGATION = re.compile(
-    r"\b(?:not|no|none|never|nobody|nothing|neither|without|cannot|no one|hardly|against)\b|n't\b",
+    r"\b(?:not|no|none|never|nobody|nothing|neither|without|cannot|no one|hardly|against|elsewhere"
+    r"|still (?:waiting|pending|outstanding|missing|open|to come|on (?:its|the|their) way))\b"
+    r"|n't\b",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
@@ -420,9 +441,12 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
     )
     reach = hits + 2 * (_PRONOUN_OBJECT.search(clause) is not None)
     if is_negative:
-        is_about_it = bool(hits or (takes_up and (negations or not clause.startswith("there"))))
+        is_about_it = bool(
+            hits or opposed or (takes_up and (negations or not clause.startswith("there")))
+        )
     else:
-        is_about_it = bool(hits) and 2 * reach >= len(asked.content)
+        is_near = 2 * reach >= len(asked.content) or takes_up or len(clause.split()) < SHORT_CLAUSE
+        is_about_it = bool(hits or opposed) and is_near
     if not is_about_it:
         return None
     return hits + 2 * opposed + fails + takes_up, Polarity.NO if is_negative else Polarity.YES

@@ -15,6 +15,12 @@ from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
+from recall_bench.judging.offline.direction import (
+    find_sides,
+    is_comparison_reversed,
+    is_direction_reversed,
+    is_told_by_hearer,
+)
 from recall_bench.judging.offline.hedging import (
     TextSpan,
     is_end_of_range,
@@ -182,6 +188,8 @@ class ExactTruth:
     """Two that the reference puts into a relation,"""
     roles: tuple[int, int] | None
     """and which of them gives, and which receives."""
+    sides: tuple[RequiredPart, ...]
+    """The two sides of the relation that the reference states, if it states one."""
     texts: tuple[str, str]
     """The question and the reference, normalised."""
 
@@ -201,17 +209,33 @@ class ExactTruth:
         wrong = self._find_wrong_part(account)
         if wrong is not None:
             return wrong
-        if is_range_reversed(parts, reference, account.text, reader):
-            return "the range reversed"
         if self.roles is not None:
             given = [find_roles(text, self.actors, reader) for text in account.sentences]
             if self.roles in given:
                 return None
             if self.roles[::-1] in given:
                 return "roles reversed"
+        reversal = self._find_reversal(account)
+        if reversal is not None:
+            return reversal
         return find_opposite(reference, question, account.text, reader) or find_opposite_time(
             question, parts, account, reader
         )
+
+    def _find_reversal(self, account: AnswerContents) -> str | None:
+        """A relation of the reference or of the question that an answer turns round, in words."""
+        question, reference = self.texts
+        text, reader = account.text, self.reader
+        if is_range_reversed(self.required, reference, text, reader):
+            return "the range reversed"
+        if is_direction_reversed(reference, text, self.sides, reader):
+            return "sides exchanged"
+        if is_told_by_hearer(question, text, reader):
+            return "told by the one who was told"
+        is_single = len(self.required) == 1
+        if is_single and is_comparison_reversed(question, self.required[0], text, reader):
+            return "the opposite of what is asked for"
+        return None
 
     def _find_wrong_part(self, account: AnswerContents) -> str | None:
         """An entry too many, a part in another's place, or another person, in words."""
@@ -548,5 +572,6 @@ def make_exact_truth(
         labels=PartLabels.build(things, reference, asked, reader),
         actors=actors,
         roles=find_roles(reference, actors, reader) if actors else None,
+        sides=find_sides(reference, reader),
         texts=(asked, reference),
     )

@@ -32,15 +32,15 @@ _OPPOSITE_GROUPS = (
     ("before earlier prior previously precede ahead", "after later afterwards subsequently follow"),
     (
         "approve accept allow permit agree grant authorise authorize pass endorse okay adopt",
-        "reject refuse decline deny forbid ban prohibit veto turn_down disallow",
+        "reject refuse decline deny forbid ban prohibit veto turn_down disallow object oppose",
     ),
     (
         "favor support back endorse approve welcome",
         "against oppose object reject disapprove resist",
     ),
     (
-        "like love enjoy fan fond welcome please",
-        "dislike hate detest reject disapprove",
+        "like love enjoy fan fond welcome please happy glad",
+        "dislike hate detest reject disapprove unhappy",
     ),
     ("leave depart exit quit resign", "stay remain"),
     ("win victory succeed success pass beat", "lose defeat fail failure"),
@@ -53,7 +53,8 @@ _OPPOSITE_GROUPS = (
     ("profit surplus credit", "loss deficit debit"),
     ("more", "less fewer"), ("most", "least fewest"), ("high", "low"),
     ("hot warm heat", "cold cool"),
-    ("early", "late"), ("left", "right"), ("north", "south"), ("east", "west"),
+    ("early", "late"), ("old", "young"), ("minimum", "maximum"), ("left", "right"),
+    ("north", "south"), ("east", "west"),
     ("buy purchase", "sell"), ("lend", "borrow"), ("give pay send", "receive get"),
     ("inside in", "outside"), ("public", "private"), ("full", "empty"), ("cheap", "expensive"),
 )  # fmt: skip

@@ -17,7 +17,8 @@ _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
 _LITERAL_DENIAL = re.compile(
     r" (?:not|\w+n't|no longer|rather than|instead of|never)"
-    r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been|even)){0,3}$"
+    r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been|even|go"
+    r"|going|come|become|get)){0,3}$"
 )
 _DENIAL_REACH = 32
 
@@ -137,9 +138,9 @@ class Phrase:
     def is_denied_as_in(self, target: "Phrase") -> bool:
         """Whether the part of the other that has most of these words is negated like this one."""
         _, first, last = _find_longest_row(self.row, target.row)
-        if len(self.content) == 1 and first < last:
-            # A single word is denied by what stands before it.
-            first = max(0, first - _DENIAL_WORDS)
+        if first < last and not self.is_denied:
+            # A phrase is denied by what stands before it; a single word also from farther away.
+            first = max(0, first - (_DENIAL_WORDS if len(self.content) == 1 else 1))
         return _is_odd(target.row[first:last]) is self.is_denied
 
     def is_within(self, target: "Phrase") -> bool:

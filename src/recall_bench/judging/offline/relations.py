@@ -297,7 +297,8 @@ _TOLD_AFTER = re.compile(
     rf"^\s(?:was|were|had been|has been|got)\s(?:\w+ly\s)?{_GIVE}\b", re.IGNORECASE
 )
 _OTHER_SUBJECT = re.compile(
-    r"^\W*(?:[A-Z][\w'-]*\s)+(?:\w+\s){0,6}?(?:to|with)\s(?:the\s)?$", re.ASCII
+    r"^\W*(?!(?:According|Thanks|Due|Owing|Next)\b)(?:[A-Z][\w'-]*\s)+(?:\w+\s){0,6}?(?:to|with)\s(?:the\s)?$",
+    re.ASCII,
 )
 
 
@@ -375,7 +376,7 @@ def find_opposite(reference: str, question: str, text: str, reader: ContentReade
     return None
 
 
-_DIRECTIONS = frozenset({"up", "down", "more", "before", "after", "over", "under"})
+_DIRECTIONS = frozenset({"up", "down", "more", "before", "after", "over", "under", "most", "least"})
 _EARLIER = frozenset({"before", "earlier", "prior", "previous"})
 _LATER = frozenset({"after", "later", "follow", "afterward", "subsequ"})
 
