@@ -35,7 +35,7 @@ _LAST_AFTER = re.compile(
     rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(?:very\s+)?(?:last\b(?!\s{_STEP})|latest\b"
     r"|later\b(?! than)"
     r"|at the (?:very )?end\b|afterwards?\b|after (?:that|it|this)\b|final(?:ly)?\b"
-    r"|(?:closed|concluded|finished|ended|brought up the rear|wound up)\b"
+    r"|(?:closed|concluded|finished|ended|followed|brought up the rear|wound up)\b"
     r"(?=\W*(?:$|[,;.]|and\b|it\b)))",
     re.IGNORECASE,
 )
@@ -229,10 +229,17 @@ def _apply_relations(
     order = list(stated)
     if _BEFORE_OPENS.search(text, 0, mentions[0].start):
         order[:2] = order[1::-1]
-    for one, other in pairwise(mentions):
-        if one.number != other.number and _AFTER.search(text[one.end : other.start]):
-            order.remove(one.number)
-            order.insert(order.index(other.number) + 1, one.number)
+    later = [
+        (one.number, other.number)
+        for one, other in pairwise(mentions)
+        if one.number != other.number and _AFTER.search(text[one.end : other.start])
+    ]
+    for _ in later:
+        # Each pass puts every thing after the one that it follows, as far as those are in place.
+        for one, other in later:
+            if order.index(one) < order.index(other):
+                order.remove(one)
+                order.insert(order.index(other) + 1, one)
     return tuple(order)
 
 

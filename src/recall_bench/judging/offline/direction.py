@@ -23,6 +23,7 @@ _THINGS = re.compile(
     r"(?P<other>[a-z]+)\W*$"
 )
 _ADDRESSED = re.compile(r"\b(?:[Yy]ou|I|me|[Ww]e|us)\b")
+_PRONOUN = re.compile(r"\b(?:he|she|him|her|they|them)\b", re.IGNORECASE)
 _BREAK = re.compile(r"[.;!?:,](?=\s|$)|\n|\b(?:and|or|while|but)\b")
 _PASSIVE = re.compile(r"\b(?:was|were|is|are|been|being|got|be)\b[^,]*\bby\b", re.IGNORECASE)
 _SOURCE = re.compile(r"\b(?:from|left|leaving)\s(?:the\s)?$", re.IGNORECASE)
@@ -42,6 +43,8 @@ class StatedRelation:
     """The side that something comes from, where that is said,"""
     target: int | None = None
     """and the one that it goes to."""
+    owner: int | None = None
+    """The side that has something: "Nils's brother"."""
 
 
 def find_sides(reference: str, reader: ContentReader) -> tuple[RequiredPart, ...]:
@@ -50,6 +53,7 @@ def find_sides(reference: str, reader: ContentReader) -> tuple[RequiredPart, ...
         name
         for run in _NAME_RUN.findall(reference)
         if (name := " ".join(word for word in run.split() if word.lower() not in STOPWORDS))
+        and (name := name.removesuffix("'s"))
     )
     texts = [(name, ()) for name in names]
     things = _THINGS.match(reference)
@@ -71,6 +75,11 @@ def read_relations(
         for number, side in enumerate(sides)
         for span in find_mentions(side, text, reader)
     )
+    named = {number for _, number in mentions}
+    if len(named) == 1:
+        # The other side may be a pronoun.
+        pronouns = [(match.span(), 1 - min(named)) for match in _PRONOUN.finditer(text)]
+        mentions = sorted([*mentions, *pronouns])
     for (one, first), (other, second) in pairwise(mentions):
         between = text[one[1] : other[0]]
         if first == second or _BREAK.search(between):
@@ -78,13 +87,18 @@ def read_relations(
         words = _list_words(between, reader)
         if not words:
             start = max((m.end() for m in _BREAK.finditer(text, 0, one[0])), default=0)
-            words = _list_words(text[start : one[0]], reader)
+            stop = _BREAK.search(text, other[1])
+            rest = text[start : one[0]], text[other[1] : stop.start() if stop else len(text)]
+            words = _list_words(" ".join(rest), reader)
         yield StatedRelation(
             first,
             words,
             _PASSIVE.search(between) is not None,
             _find_end(_SOURCE, text, ((one, first), (other, second))),
             _find_end(_TARGET, text, ((one, first), (other, second))),
+            next(
+                (n for s, n in ((one, first), (other, second)) if text.startswith("'s", s[1])), None
+            ),
         )
 
 
@@ -125,6 +139,8 @@ def _compare(wanted: StatedRelation, stated: StatedRelation) -> bool | None:
     ends = (wanted.source, wanted.target), (stated.source, stated.target)
     if None not in ends[0] and None not in ends[1] and wanted.source != wanted.target:
         return ends[0] == ends[1]
+    if wanted.owner is not None and stated.owner is not None:
+        return wanted.owner == stated.owner if wanted.words & stated.words else None
     whole = Phrase((), frozenset(), wanted.words, frozenset())
     target = Phrase((), frozenset(), stated.words, stated.words)
     is_shared = len(whole.find_missing(target)) < len(wanted.words)
@@ -172,6 +188,29 @@ def is_comparison_reversed(
         return False
     for start, end in split_clauses(text):
         clause = text[start:end]
-        if find_mentions(part, clause, reader) and not _NEGATED.search(clause):
-            return not opposites.isdisjoint(_list_words(clause, reader)) and " than " not in clause
+        spans = find_mentions(part, clause, reader)
+        if not spans or _NEGATED.search(clause):
+            continue
+        words = _list_words(clause, reader)
+        than = clause.find(" than ")
+        is_before = than < 0 or spans[0][0] < than
+        if not opposites.isdisjoint(words):
+            return is_before
+        if not asked.isdisjoint(words):
+            return not is_before
     return False
+
+
+_GOES_TO = re.compile(r"\bto\s(?:the\s)?$", re.IGNORECASE)
+_COMES_FROM = re.compile(r"^\W*from\s(?:the\s)?$", re.IGNORECASE)
+
+
+def is_origin_exchanged(
+    reference: str, part: RequiredPart, text: str, reader: ContentReader
+) -> bool:
+    """Whether an answer is just "from" somebody that something went to."""
+    wanted, stated = (find_mentions(part, each, reader)[:1] for each in (reference, text))
+    if not wanted or not stated:
+        return False
+    goes_to = _GOES_TO.search(reference, 0, wanted[0][0]) is not None
+    return goes_to and _COMES_FROM.search(text, 0, stated[0][0]) is not None

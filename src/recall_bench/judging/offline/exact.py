@@ -19,6 +19,7 @@ from recall_bench.judging.offline.direction import (
     find_sides,
     is_comparison_reversed,
     is_direction_reversed,
+    is_origin_exchanged,
     is_told_by_hearer,
 )
 from recall_bench.judging.offline.hedging import (
@@ -39,6 +40,7 @@ from recall_bench.judging.offline.relations import (
     find_roles,
     is_giver_told,
     is_range_reversed,
+    read_time_relation,
 )
 from recall_bench.judging.offline.required_part import (
     AnswerSentence,
@@ -54,7 +56,8 @@ _CLAUSE_BREAK = re.compile(
     r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"
 )
 _PAST_BEFORE = re.compile(
-    r"\b(?:originally|at first|initially|formerly|previously|once|until then|used to be|no longer"
+    r"\b(?:originally|earlier|before that|at first|initially|formerly|previously|once|until then"
+    r"|used to be|no longer"
     r"|not|isn't|wasn't|instead of|rather than|in place of|from|out of|had been|replac(?:es|ed|ing)"
     r"|abandon(?:s|ed|ing)|dropp(?:ed|ing)|scrapp(?:ed|ing)|g[ai]v(?:en?|ing) up"
     r"|supersed(?:es|ed|ing))\b\W*(?:(?!(?:to|until|only|just)\b|\d)\w+\W+){0,3}$",
@@ -69,7 +72,7 @@ _PAST_AFTER = re.compile(
 )
 _DROPPED_AFTER = re.compile(
     r"^\W*(?:\w+\W+){0,5}?(?:(?:is|was) (?:out of date|dead|off the table|gone|history|off)"
-    r"|fell through"
+    r"|fell through|was (?:only|merely|just) (?:an?|the) (?:plan|idea|proposal|suggestion|draft)"
     r"|(?:was|were|has been|had been) (?:dropped|abandoned|scrapped|shelved|ruled out|given up)"
     r"|turned out (?:\w+ )?(?:fine|wrong|false|mistaken))\b",
     re.IGNORECASE,
@@ -79,7 +82,7 @@ _NOW = re.compile(
 )
 _THEN = re.compile(r"\b(?:was|were|had|did|used to|earlier|before|back in)\b", re.IGNORECASE)
 _CONTRAST = re.compile(
-    r"[;.!?](?=\s|$)|,?\s(?:but|although|though|whereas|while|and)\s", re.IGNORECASE
+    r"[;.!?,](?=\s|$)|\s(?:but|although|though|whereas|while|and)\s", re.IGNORECASE
 )
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ling)?|altogether|in all|all told|overall|together|sum)\b\W*"
@@ -98,17 +101,25 @@ def is_given_as_past(text: str, place: TextSpan) -> bool:
     breaks = [match.span() for match in _CLAUSE_BREAK.finditer(text)]
     opens = max((past for _, past in breaks if past <= start), default=0)
     closes = min((first for first, _ in breaks if first >= end), default=len(text))
+    clause = _find_clause(text, place)
+    if _NOW.search(text[slice(*clause)]):
+        opens, closes = clause  # what is said of another time is said of another value
     before, after = text[opens:start], text[end:closes]
     if _PAST_BEFORE.search(before) or _PAST_AFTER.search(after) or _DROPPED_AFTER.search(after):
         return True
     return _is_contrasted_with_now(text, place)
 
 
-def _is_contrasted_with_now(text: str, place: TextSpan) -> bool:
-    """Whether the clause of a value is in the past, and another one says what is so now."""
+def _find_clause(text: str, place: TextSpan) -> TextSpan:
     breaks = [match.span() for match in _CONTRAST.finditer(text)]
     opens = max((past for _, past in breaks if past <= place[0]), default=0)
     closes = min((first for first, _ in breaks if first >= place[1]), default=len(text))
+    return opens, closes
+
+
+def _is_contrasted_with_now(text: str, place: TextSpan) -> bool:
+    """Whether the clause of a value is in the past, and another one says what is so now."""
+    opens, closes = _find_clause(text, place)
     clause = text[opens:closes]
     if _NOW.search(clause) or not _THEN.search(clause):
         return False
@@ -195,10 +206,25 @@ class ExactTruth:
 
     def compare(self, account: AnswerContents) -> ExactCoverage:
         """Compare an answer with what is required."""
+        relation = self._compare_time(account)
+        if relation is not None:
+            return relation
         if self.is_order:
             return self._compare_order(account)
         found = self._compare_parts(account)
         return replace(found, conflict=self._find_conflict(account)) if found.share else found
+
+    def _compare_time(self, account: AnswerContents) -> ExactCoverage | None:
+        """The answer to "before or after?"; None where that is not asked or not told."""
+        wanted = self.required[0].text.lower() if len(self.required) == 1 else ""
+        if wanted not in {"before", "after"}:
+            return None
+        told = read_time_relation(self.texts[0], account.text, self.reader)
+        if told is None:
+            return None
+        is_right = told == wanted
+        missing = () if is_right else (self.required[0].text,)
+        return ExactCoverage(float(is_right), missing, is_disordered=not is_right)
 
     def _find_conflict(self, account: AnswerContents) -> str | None:
         """How an answer puts the parts together wrongly, in words; None if it does not."""
@@ -232,10 +258,13 @@ class ExactTruth:
             return "sides exchanged"
         if is_told_by_hearer(question, text, reader):
             return "told by the one who was told"
-        is_single = len(self.required) == 1
-        if is_single and is_comparison_reversed(question, self.required[0], text, reader):
+        if len(self.required) != 1:
+            return None
+        part = self.required[0]
+        if is_comparison_reversed(question, part, text, reader):
             return "the opposite of what is asked for"
-        return None
+        is_exchanged = is_origin_exchanged(reference, part, text, reader)
+        return "from instead of to" if is_exchanged else None
 
     def _find_wrong_part(self, account: AnswerContents) -> str | None:
         """An entry too many, a part in another's place, or another person, in words."""
@@ -458,7 +487,7 @@ class ExactTruth:
 _ASKS_PLACE = re.compile(r"^\W*(?:\w+\s){0,3}?where\b", re.IGNORECASE)
 _OR_BETWEEN = re.compile(r"\b(?:or|perhaps|maybe|possibly)\b", re.IGNORECASE)
 _TIME_WORD = re.compile(
-    r"\b(?:first|last|earlier|later|before|after\w*|then|sooner|next|already|finally)\b",
+    r"\b(?:first|last|earlier|later|before|after\w*|then|sooner|next|already|finally|follow\w*)\b",
     re.IGNORECASE,
 )
 _WORD_BETWEEN = re.compile(r"\b(?!(?:the|an?|and)\b)[^\W\d_]|[>(]", re.IGNORECASE)

@@ -18,7 +18,8 @@ _LEAD = r"(?:(?:in|on|at|by|to|from|with|perhaps|maybe)\s)?(?:the\s|an?\s)?"
 _ENTRY = rf"{_LEAD}[\w'.-]+(?:\s[\w'-]+){{0,3}}"
 _CHOICE_AFTER = re.compile(
     rf"(?:,\s{_ENTRY}){{0,5}},?\s(?:or|or\selse|perhaps|maybe|possibly)\s(?:else\s)?"
-    rf"(?P<other>(?!(?:so|more|less|thereabouts|rather|about|later|earlier|not|at|whether|if|when)\b){_ENTRY})",
+    r"(?P<other>(?!(?:so|more|less|thereabouts|rather|about|later|earlier|not|at least|at most"
+    rf"|whether|if|when)\b){_ENTRY})",
     re.IGNORECASE,
 )
 _CHOICE_BEFORE = re.compile(rf"(?P<other>[\w'-]+),?\s(?:or|or\selse)\s{_LEAD}$", re.IGNORECASE)

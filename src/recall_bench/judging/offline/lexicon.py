@@ -29,7 +29,10 @@ _DOWN = (
 )
 _OPPOSITE_GROUPS = (
     (_UP, _DOWN),
-    ("before earlier prior previously precede ahead", "after later afterwards subsequently follow"),
+    (
+        "before earlier prior previously precede ahead bring_forward",
+        "after later afterwards subsequently follow put_back push_back",
+    ),
     (
         "approve accept allow permit agree grant authorise authorize pass endorse okay adopt",
         "reject refuse decline deny forbid ban prohibit veto turn_down disallow object oppose",

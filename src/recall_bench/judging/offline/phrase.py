@@ -138,7 +138,7 @@ class Phrase:
     def is_denied_as_in(self, target: "Phrase") -> bool:
         """Whether the part of the other that has most of these words is negated like this one."""
         _, first, last = _find_longest_row(self.row, target.row)
-        if first < last and not self.is_denied:
+        if first < last:
             # A phrase is denied by what stands before it; a single word also from farther away.
             first = max(0, first - (_DENIAL_WORDS if len(self.content) == 1 else 1))
         return _is_odd(target.row[first:last]) is self.is_denied

@@ -296,8 +296,10 @@ def is_giver_told(
 _TOLD_AFTER = re.compile(
     rf"^\s(?:was|were|had been|has been|got)\s(?:\w+ly\s)?{_GIVE}\b", re.IGNORECASE
 )
+_HEARS_AFTER = re.compile(r"^\s(?:received|got|heard|had)\b[^.;]*\bfrom\b", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
-    r"^\W*(?!(?:According|Thanks|Due|Owing|Next)\b)(?:[A-Z][\w'-]*\s)+(?:\w+\s){0,6}?(?:to|with)\s(?:the\s)?$",
+    r"^\W*(?!(?:According|Thanks|Due|Owing|Next)\b)(?:[A-Z][\w'-]*\s)+(?:\w+\s){0,6}?"
+    r"(?:to|with|about|at|against)\s(?:the\s)?$",
     re.ASCII,
 )
 
@@ -305,7 +307,9 @@ _OTHER_SUBJECT = re.compile(
 def _is_receiver(sentence: str, span: Span) -> bool:
     """Whether a person in a sentence is the one that something is said or given to."""
     start, end = span
-    if _TOLD_AFTER.match(sentence[end:]) or _OTHER_SUBJECT.match(sentence[:start]):
+    if _HEARS_AFTER.match(sentence[end:]) or _TOLD_AFTER.match(sentence[end:]):
+        return True
+    if _OTHER_SUBJECT.match(sentence[:start]):
         return True
     return any(
         verb["give"]
@@ -431,9 +435,14 @@ _CHOICE = re.compile(r"\b(?P<one>before|after)\sor\s(?:before|after)\b", re.IGNO
 _TIME_WORD = re.compile(
     r"\b(?P<before>before|prior to|ahead of|earlier than|preced\w+)\b"
     r"|\b(?P<after>after(?!wards?\b)|following|later than|since)\b"
-    r"|\b(?P<then>afterwards?|later|then|subsequently)\b|\b(?P<already>already|earlier|beforehand)\b",
+    r"|\b(?P<then>afterwards?|later|then|subsequently|last)\b"
+    r"|\b(?P<already>already|earlier|beforehand|first)\b",
     re.IGNORECASE,
 )
+
+
+_HAPPENING = frozenset("come happen occur take place start begin go get".split())
+"""Stems of verbs that say nothing about which of two events is meant."""
 
 
 def read_time_relation(question: str, text: str, reader: ContentReader) -> str | None:
@@ -441,7 +450,7 @@ def read_time_relation(question: str, text: str, reader: ContentReader) -> str |
     choice = _CHOICE.search(question)
     if choice is None:
         return None
-    subject = reader.read_phrase(question[: choice.start()]).content
+    subject = reader.read_phrase(question[: choice.start()]).content - _HAPPENING
     anchor = reader.read_phrase(question[choice.end() :]).content
     word = _TIME_WORD.search(text)
     if word is None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from recall_bench.core.text import STOPWORDS, load_stemmer, normalise, split_words
-from recall_bench.core.value_patterns import is_denied_before, normalise_clock
+from recall_bench.core.value_patterns import WEEKDAYS, is_denied_before, normalise_clock
 from recall_bench.core.values import (
     DATE,
     FRACTION,
@@ -341,6 +341,8 @@ class RequiredPart:
         if self.value is None:
             return False
         if self.is_count or (self.value.kind == QUANTITY and self.value.is_bare):
+            if is_metres_or_millions(value):
+                return self.value.matches(value)
             return (_is_plain_number(value) or self.value.core[0] == "-") and (
                 value.core == self.value.core
             )
@@ -416,7 +418,8 @@ def make_required_part(
             stems=reader.stem(rest),
         )
     first, last = _find_name(text)
-    spellings = (text, *others, *([f"{last}, {first}"] if first else []))
+    plural = [f"{text}s"] if text.capitalize() in WEEKDAYS else []
+    spellings = (text, *others, *plural, *([f"{last}, {first}"] if first else []))
     return RequiredPart(
         text=text,
         spellings=spellings,

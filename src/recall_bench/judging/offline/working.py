@@ -11,7 +11,8 @@ from recall_bench.judging.offline.relations import find_mentions
 from recall_bench.judging.offline.required_part import RequiredPart
 
 _COMPUTES = re.compile(
-    r"[=+*/\u00d7\u00f7x]\s?[$\u20ac\u00a3]?\d|\d\s-\s?[$\u20ac\u00a3]?\d"
+    r"\d[^()\d]{0,30}\([^()]*\d[^()]*(?:,|\band\b)[^()]*\d"
+    r"|[=+*/\u00d7\u00f7x]\s?[$\u20ac\u00a3]?\d|\d\s-\s?[$\u20ac\u00a3]?\d"
     r"|\b(?:plus|minus|times|makes?|gives?|giving|leav(?:es|ing)|left|total\w*|altogether|sum|subtract\w*"
     r"|add(?:s|ed|ing)?|less|together|differ\w*|multipl\w*|divid\w*|in all|so|comes? to|equals?"
     r"|remain\w*|spent)\b",
