@@ -1,8 +1,9 @@
 """Answers written by hand, by somebody who had not seen the rules: what is right passes.
 
 `written_cases.jsonl` has one answer a line, with its question, its truth, the days it is about, and
-how a careful reader grades it. Two thirds of what was written are here; the rest is kept elsewhere,
-and no rule was made with it in view.
+how a careful reader grades it. They were written in two rounds, the second (`second-...`) when the
+rules for the first were done. About two thirds of what was written are here; the rest is kept
+elsewhere, and no rule was made with it in view.
 """
 
 import json
@@ -30,7 +31,7 @@ from recall_bench.core.verdict import PASS, Exhibit, Finding, Verdict
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 
 CASES = Path(__file__).with_name("written_cases.jsonl")
-LEAST_RIGHT, MOST_WRONG = 0.93, 0.04
+LEAST_RIGHT, MOST_WRONG = 0.93, 0.02
 LEAST_LEAKS, MOST_FALSE_LEAKS = 1.0, 0.0
 LEAST_INVENTED, MOST_FALSE_INVENTED = 0.75, 0.06
 WORST_KIND = 0.85
@@ -119,7 +120,7 @@ def test_no_kind_is_left_behind() -> None:
         if case["kind"] != PARAPHRASE:
             kinds[case["kind"]].append(is_pass(verdict) is (case["label"] == "right"))
 
-    assert len(kinds) == 23
+    assert len(kinds) == 28
     assert {kind: share(right) for kind, right in kinds.items() if share(right) < WORST_KIND} == {}
 
 

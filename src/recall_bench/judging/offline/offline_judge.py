@@ -113,7 +113,7 @@ FULL_RECALL = 0.95
 GRADE_CACHE = 4096
 """Grades kept in memory."""
 
-VERSION = "4"
+VERSION = "5"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.

@@ -59,7 +59,7 @@ def find_mentions(part: RequiredPart, text: str, reader: ContentReader) -> list[
     for start, end in split_clauses(text):
         inside = [row for row in located if start <= row[1] < end]
         tokens = {token for token, _, _ in inside}
-        if part.phrase.content <= tokens:
+        if part.phrase.content and part.phrase.content <= tokens:
             own = [row for row in inside if row[0] in part.phrase.content]
             found.append((own[0][1], own[-1][2]))
     return found
