@@ -2,12 +2,8 @@
 
 import pytest
 
-from recall_bench.judging.offline.exact import (
-    TextSpan,
-    is_given_as_past,
-    is_one_of_several,
-    is_total,
-)
+from recall_bench.judging.offline.exact import is_given_as_past, is_total
+from recall_bench.judging.offline.hedging import TextSpan, is_one_of_several
 
 
 def place(text: str, value: str) -> TextSpan:

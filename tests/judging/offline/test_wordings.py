@@ -18,8 +18,13 @@ QUESTIONS = [
 
 
 def grade(asked: dict[str, Any], answer: str) -> int:
-    truth = {"atoms": tuple(asked["atoms"]), "stale": tuple(asked.get("stale", ()))}
-    return marks(item(asked["question"], asked["reference"], **truth), answer, days=20)[0]
+    question = item(
+        asked["question"],
+        asked["reference"],
+        atoms=tuple(asked["atoms"]),
+        stale=tuple(asked.get("stale", ())),
+    )
+    return marks(question, answer, days=20)[0]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def find_sides(reference: str, reader: ContentReader) -> tuple[RequiredPart, ...
         if (name := " ".join(word for word in run.split() if word.lower() not in STOPWORDS))
         and (name := name.removesuffix("'s"))
     )
-    texts = [(name, ()) for name in names]
+    texts: list[tuple[str, tuple[str, ...]]] = [(name, ()) for name in names]
     things = _THINGS.match(reference)
     if len(texts) == 1 and (addressed := _ADDRESSED.search(reference)):
         texts.append((addressed[0], ("you", "I", "me", "we", "us")))
@@ -123,15 +123,38 @@ def _find_bases(word: str) -> Iterator[str]:
     yield from (base for base in (stem, f"{stem}i", f"{stem}e") if base in load_lexicon())
 
 
-def is_direction_reversed(
-    reference: str, text: str, sides: Sequence[RequiredPart], reader: ContentReader
-) -> bool:
-    """Whether a text exchanges the sides of the reference's relation, and never has it right."""
-    wanted = next(read_relations(reference, sides, reader), None)
-    if wanted is None:
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The first relation of a text, with its sides."""
+
+    sides: tuple[RequiredPart, ...]
+    stated: StatedRelation
+
+    @classmethod
+    def build(cls, text: str, reader: ContentReader) -> "Relation | None":
+        """The relation of a reference or a question; None if it states none."""
+        sides = find_sides(text, reader)
+        stated = next(read_relations(text, sides, reader), None) if sides else None
+        return None if stated is None else cls(sides, stated)
+
+    def is_reversed(self, text: str, reader: ContentReader) -> bool:
+        """Whether a text exchanges the sides, and never has them right."""
+        found = [_compare(self.stated, other) for other in read_relations(text, self.sides, reader)]
+        return False in found and True not in found
+
+    def is_told_by_hearer(self, text: str, reader: ContentReader) -> bool:
+        """Whether the one who is told something in a question tells it in an answer."""
+        hearer = self.sides[1 - self.stated.first]
+        verbs = Phrase((), frozenset(), self.stated.words, frozenset())
+        for start, end in split_clauses(text):
+            clause = text[start:end].lstrip()
+            spans = find_mentions(hearer, clause, reader)
+            if not spans or spans[0][0]:
+                continue
+            after = reader.read_phrase(" ".join(clause[spans[0][1] :].split()[:2]))
+            if len(verbs.find_missing(after)) < len(self.stated.words):
+                return True
         return False
-    found = [_compare(wanted, stated) for stated in read_relations(text, sides, reader)]
-    return False in found and True not in found
 
 
 def _compare(wanted: StatedRelation, stated: StatedRelation) -> bool | None:
@@ -150,27 +173,6 @@ def _compare(wanted: StatedRelation, stated: StatedRelation) -> bool | None:
         return None
     turns = (wanted.first != stated.first) + is_opposed + (wanted.is_passive != stated.is_passive)
     return turns % 2 == 0
-
-
-def is_told_by_hearer(question: str, text: str, reader: ContentReader) -> bool:
-    """Whether the one who is told something in a question tells it in an answer."""
-    sides = find_sides(question[1:], reader)
-    asked = next(read_relations(question, sides, reader), None) if sides else None
-    if asked is None or not asked.words:
-        return False
-    hearer = sides[1 - asked.first]
-    verbs = Phrase((), frozenset(), asked.words, frozenset())
-    for start, end in split_clauses(text):
-        clause = text[start:end]
-        spans = find_mentions(hearer, clause, reader)
-        if not spans or find_mentions(sides[asked.first], clause[: spans[0][0]], reader):
-            continue
-        if clause[: spans[0][0]].strip():
-            continue
-        after = reader.read_phrase(" ".join(clause[spans[0][1] :].split()[:2]))
-        if len(verbs.find_missing(after)) < len(asked.words):
-            return True
-    return False
 
 
 _NEGATED = re.compile(r"\b(?:not|no|never|neither|nor)\b|n't\b", re.IGNORECASE)

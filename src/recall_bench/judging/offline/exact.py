@@ -16,11 +16,9 @@ from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
 from recall_bench.judging.offline.direction import (
-    find_sides,
+    Relation,
     is_comparison_reversed,
-    is_direction_reversed,
     is_origin_exchanged,
-    is_told_by_hearer,
 )
 from recall_bench.judging.offline.hedging import (
     TextSpan,
@@ -199,8 +197,10 @@ class ExactTruth:
     """Two that the reference puts into a relation,"""
     roles: tuple[int, int] | None
     """and which of them gives, and which receives."""
-    sides: tuple[RequiredPart, ...]
-    """The two sides of the relation that the reference states, if it states one."""
+    relation: Relation | None
+    """What the reference says of two sides,"""
+    asked_relation: Relation | None
+    """and what the question does."""
     texts: tuple[str, str]
     """The question and the reference, normalised."""
 
@@ -254,9 +254,9 @@ class ExactTruth:
         text, reader = account.text, self.reader
         if is_range_reversed(self.required, reference, text, reader):
             return "the range reversed"
-        if is_direction_reversed(reference, text, self.sides, reader):
+        if self.relation is not None and self.relation.is_reversed(text, reader):
             return "sides exchanged"
-        if is_told_by_hearer(question, text, reader):
+        if self.asked_relation and self.asked_relation.is_told_by_hearer(text, reader):
             return "told by the one who was told"
         if len(self.required) != 1:
             return None
@@ -583,7 +583,7 @@ def make_exact_truth(
         other = find_alternative(asked, things[0].text, reader)
         distractors = [other] if other else []
     reference = normalise(truth.reference)
-    actors = things if len(things) == 2 else ()
+    actors: tuple[RequiredPart, ...] = things if len(things) == 2 else ()
     if not actors or find_roles(reference, actors, reader) is None:
         actors = find_actors(reference, reader)
     texts = (truth.reference, *truth.atoms, *aliases, *truth.stale, *truth.distractors)
@@ -601,6 +601,7 @@ def make_exact_truth(
         labels=PartLabels.build(things, reference, asked, reader),
         actors=actors,
         roles=find_roles(reference, actors, reader) if actors else None,
-        sides=find_sides(reference, reader),
+        relation=Relation.build(reference, reader),
+        asked_relation=Relation.build(asked[:1].lower() + asked[1:], reader),
         texts=(asked, reference),
     )
