@@ -12,6 +12,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 import anyio
 
@@ -55,19 +56,19 @@ class Recorder(AnswerWriter):
 async def find_passages(scenario: Scenario) -> list[Asked]:
     """Every question at each checkpoint, with what `hybrid` finds."""
     recorder = Recorder()
-    retrieval.load_writer = lambda: recorder
-    memory = await build_hybrid({}).open(scenario.id)
-    fed = 0
-    for checkpoint in parse_ranges(list_default_ranges(scenario.last_day), scenario.last_day):
-        until = min(checkpoint.days, scenario.last_day)
-        for episode in scenario.episodes:
-            if fed < episode.day <= until:
-                await memory.ingest(episode)
-        await memory.settle()
-        fed = until
-        for item in scenario.items:
-            if item.is_open(until):
-                await memory.answer(item.ask(scenario.id, scenario.compute_date(until)))
+    with patch.object(retrieval, "load_writer", return_value=recorder):
+        memory = await build_hybrid({}).open(scenario.id)
+        fed = 0
+        for checkpoint in parse_ranges(list_default_ranges(scenario.last_day), scenario.last_day):
+            until = min(checkpoint.days, scenario.last_day)
+            for episode in scenario.episodes:
+                if fed < episode.day <= until:
+                    await memory.ingest(episode)
+            await memory.settle()
+            fed = until
+            for item in scenario.items:
+                if item.is_open(until):
+                    await memory.answer(item.ask(scenario.id, scenario.compute_date(until)))
     return recorder.asked
 
 
