@@ -63,7 +63,7 @@ def load_catalogue(edition: int | None = None) -> Mapping[str, Mapping[str, Ship
         if (
             found := {
                 arcs: corpus
-                for arcs, corpus in (stories | earlier.get(persona, {})).items()
+                for arcs, corpus in (*stories.items(), *earlier.get(persona, {}).items())
                 if corpus.edition == edition
             }
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recall_bench.core.scenario import BOUNDARY
+from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import list_spellings
@@ -75,7 +75,7 @@ class EntryBuilder:
             "relevant_days": list(dict.fromkeys(span.day for span in spans))
             or [self._find_day(first)],
             "requires_synthesis": derivation.form in _SYNTHESIS,
-            "query_session": None if question.session == "principal" else question.session,
+            "query_session": self._get_asker(question),
             "expected_disclosure": self._get_disclosure(question),
             "forbidden_sessions": self._list_forbidden(question, derivation) or None,
             "irrelevant_after": until,
@@ -130,6 +130,11 @@ class EntryBuilder:
         ]
         return min(told) - 1 if told else None
 
+    def _get_asker(self, question: WrittenQuestion) -> str | None:
+        """The session it is asked from, where it matters or is not the principal's."""
+        is_default = question.session == PRINCIPAL and question.category != BOUNDARY
+        return None if is_default else question.session
+
     def _get_disclosure(self, question: WrittenQuestion) -> str | None:
         return question.expects if question.category == BOUNDARY else None
 
@@ -137,7 +142,9 @@ class EntryBuilder:
         if question.expects == "answer":
             return []
         homes = [self._deriver.get_statement(state).session for state in derivation.states]
-        return [home for home in dict.fromkeys(homes) if home != question.session]
+        others = [home for home in dict.fromkeys(homes) if home != question.session]
+        # What was forgotten is told nowhere, not even where it was told first.
+        return others or list(dict.fromkeys(homes))
 
     def _list_withheld(self, question: WrittenQuestion, derivation: Derivation) -> list[str]:
         if question.expects == "answer" or derivation.form != "secret":

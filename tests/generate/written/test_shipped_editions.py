@@ -1,0 +1,67 @@
+"""The written editions that ship: large enough, checked, and built to the byte."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.scenario import CATEGORIES, Expects
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import lint_story
+from recall_bench.datasets.persona import load_persona
+from recall_bench.generate.shipped_personas import SOURCES, load_catalogue, materialise
+from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.written.build import build_written_folder
+from recall_bench.generate.written.checks import check_sources, count_sources
+from recall_bench.generate.written.sources import KINDS, find_written, read_written
+
+ARCS = "arcs-180d.yaml"
+PERSONAS = sorted(path.parent.name for path in SOURCES.glob("*/written-180d"))
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", PERSONAS)
+def test_the_sources_break_no_rule_and_hold_enough(name: str) -> None:
+    sources = read_written(find_written(SOURCES / name)[ARCS])
+    counts = count_sources(sources)
+
+    assert check_sources(sources) == []
+    assert 130 <= counts.days <= 170
+    assert 250 <= counts.words / counts.days <= 700
+    assert counts.revised >= 30
+    assert sum(counts.kinds.values()) >= 400
+    assert {kind: counts.kinds[kind] for kind in KINDS if counts.kinds[kind] < 12} == {}
+    assert {
+        name: counts.categories[name] for name in CATEGORIES if counts.categories[name] < 25
+    } == {}
+
+
+@pytest.mark.parametrize("name", PERSONAS)
+def test_the_released_edition_is_verified_and_passes_the_lints(name: str) -> None:
+    folder = materialise(name, ARCS)
+
+    report = verify_world(folder, ARCS)
+
+    assert report.findings == ()
+    assert report.rederived == report.questions == load_catalogue()[name][ARCS].questions
+    assert lint_story(folder, arcs=ARCS).count(Severity.ERROR) == 0
+    items = load_persona(folder, arcs=ARCS).items
+    negatives = Counter(
+        item.truth.expects for item in items if item.truth.category == "negative-recall"
+    )
+    # A constant No scores about half.
+    assert 0.35 <= negatives[Expects.ABSTAIN] / negatives.total() <= 0.65
+    disclosures = Counter(item.truth.disclosure for item in items if item.truth.disclosure)
+    assert min(disclosures.values()) >= 10
+    assert len(disclosures) == 3
+
+
+@pytest.mark.parametrize("name", PERSONAS[:1])
+def test_another_seed_is_verified_too(name: str, tmp_path: Path) -> None:
+    sources = read_written(find_written(SOURCES / name)[ARCS])
+
+    folder = build_written_folder(sources, tmp_path, seed=11)
+
+    report = verify_world(folder, ARCS)
+    assert report.is_verified, report.findings[:3]
