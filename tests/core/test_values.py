@@ -3,6 +3,7 @@
 import pytest
 
 from recall_bench.core.text import normalise
+from recall_bench.core.units import MEASURES, UNITS
 from recall_bench.core.values import ValueAtom, find_values, split_values
 from recall_bench.judging.offline.contents import find_names
 
@@ -206,3 +207,39 @@ def test_a_capital_makes_a_name_unless_it_only_opens_a_sentence(
     text: str, expected: set[str]
 ) -> None:
     assert named(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near_miss"),
+    [
+        ("12 metres", "39 feet", "12 feet"),
+        ("8 km", "5 miles", "5 km"),
+        ("2.5 kg", "5.5 lb", "2.5 lb"),
+        ("2.5 kg", "5.5 pounds", "2.5 pounds"),
+        ("4 °C", "39 °F", "4 °F"),
+        ("20 km/h", "twenty kilometres an hour", "20 mph"),
+        ("2 TB", "2000 GB", "2 GB"),
+        ("£0.85", "85p", "£85"),
+        ("$0.40", "40 cents", "40 dollars"),
+        ("two weeks", "a fortnight", "two months"),
+        ("90 minutes", "1h30m", "130 minutes"),
+        ("45 minutes", "three quarters of an hour", "45 hours"),
+        ("18 months", "one and a half years", "18 years"),
+        ("€12,500", "twelve and a half thousand euros", "€1,250"),
+    ],
+)
+def test_an_amount_matches_itself_in_other_units(one: str, other: str, near_miss: str) -> None:
+    assert only(one).matches(only(other))
+    assert only(other).matches(only(one))
+    assert not only(one).matches(only(near_miss))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [*UNITS, *(unit for unit in MEASURES if unit != "m3"), "thousand", "am", "March", "o'clock"],
+)
+def test_a_number_is_read_with_the_word_after_it(unit: str) -> None:
+    """Numbers with nothing to them are read without the pattern: none of these may be."""
+    alone, *_ = find_values("8 barges")
+
+    assert next(find_values(f"8 {unit}")) != alone

@@ -6,6 +6,15 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from recall_bench.core.units import (
+    COINS,
+    CONVERSION_TOLERANCE,
+    DEGREES_TOLERANCE,
+    IMPERIAL,
+    MEASURES,
+    POUND_GRAMS,
+    UNITS,
+)
 from recall_bench.core.value_patterns import (
     CURRENCY_CODES,
     MONTH_PATTERN,
@@ -172,30 +181,30 @@ def _is_converted(one: ValueAtom, other: ValueAtom) -> bool:
     if set(units) == {"°c", "°f"}:
         celsius, fahrenheit = (one, other) if units[0] == "°c" else (other, one)
         degrees = (float(fahrenheit.core) - 32) / 1.8
-        return abs(degrees - float(celsius.core)) <= _DEGREES_TOLERANCE
-    if (units[0] in _IMPERIAL) is (units[1] in _IMPERIAL) and "gbp" not in units:
+        return abs(degrees - float(celsius.core)) <= DEGREES_TOLERANCE
+    if (units[0] in IMPERIAL) is (units[1] in IMPERIAL) and "gbp" not in units:
         return False
     amounts = [_measure_amount(atom, unit) for atom, unit in zip((one, other), units, strict=True)]
     (first, dimension), (second, other_dimension) = amounts
     if dimension != other_dimension or not dimension:
         return False
-    return abs(first - second) <= _CONVERSION_TOLERANCE * abs(second)
+    return abs(first - second) <= CONVERSION_TOLERANCE * abs(second)
 
 
 def _measure_amount(atom: ValueAtom, unit: str) -> tuple[float, str]:
     """An amount in the unit of its dimension; pounds are taken for a weight."""
     if unit == "gbp":
-        return float(atom.core) * _POUND_GRAMS, "g"
+        return float(atom.core) * POUND_GRAMS, "g"
     amount, _, dimension = atom.measure.partition(" ")
     return (float(amount), dimension) if dimension else (0.0, "")
 
 
 def _is_coin_of(one: ValueAtom, other: ValueAtom) -> bool:
     """Whether one is in pence or cents, and the other the same in pounds, dollars or euros."""
-    if _get_unit(one) not in _COINS:
+    if _get_unit(one) not in COINS:
         one, other = other, one
     coin, unit = _get_unit(one), _get_unit(other)
-    return unit in _COINS.get(coin, ()) and float(one.core) == 100 * float(other.core)
+    return unit in COINS.get(coin, ()) and float(one.core) == 100 * float(other.core)
 
 
 def _is_same_share(one: ValueAtom, other: ValueAtom) -> bool:
@@ -222,50 +231,13 @@ def _find_series(identifier: str) -> str:
     return "@" if identifier.startswith("@") else _DIGIT_RUN.sub("0", identifier)
 
 
-_UNITS = {
-    "percent": "%", "per cent": "%", "pct": "%", "percentage point": "%", "basis point": "bp",
-    "times": "x", "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour",
-    "wk": "week", "yr": "year", "ms": "ms", "millisecond": "ms", "kilogram": "kg", "gram": "g",
-    "kilo": "kg", "milligram": "mg", "gramme": "g", "kilogramme": "kg", "tonne": "tonne",
-    "kilometre": "km", "kilometer": "km", "metre": "metre", "meter": "metre",
-    "centimetre": "cm", "centimeter": "cm", "millimetre": "mm", "millimeter": "mm",
-    "litre": "l", "liter": "l", "millilitre": "ml", "milliliter": "ml",
-    "cubic metre": "m3", "cubic meter": "m3",
-    "st": "th", "nd": "th", "rd": "th", "dollar": "usd", "euro": "eur", "pound": "gbp",
-    "franc": "chf", "swiss franc": "chf",
-    "°c": "°c", "degrees celsius": "°c", "degree celsius": "°c", "degrees c": "°c",
-    "°f": "°f", "degrees fahrenheit": "°f", "degree fahrenheit": "°f", "degrees f": "°f",
-    "foot": "ft", "feet": "ft", "inches": "inch", "lb": "lb", "lbs": "lb", "ounce": "oz",
-    "kilometres per hour": "km/h", "kilometers per hour": "km/h", "kilometres an hour": "km/h",
-    "kilometers an hour": "km/h", "kph": "km/h", "miles per hour": "mph", "miles an hour": "mph",
-    "kilobyte": "kb", "megabyte": "mb", "gigabyte": "gb", "terabyte": "tb", "penny": "pence",
-    "cent": "cent",
-}  # fmt: skip
-_MEASURES = {
-    "ms": (0.001, "s"), "second": (1, "s"), "minute": (60, "s"), "hour": (3_600, "s"),
-    "day": (86_400, "s"), "week": (604_800, "s"), "month": (1, "mon"), "year": (12, "mon"),
-    "mg": (0.001, "g"), "g": (1, "g"), "kg": (1_000, "g"), "tonne": (1_000_000, "g"),
-    "mm": (0.001, "m"), "cm": (0.01, "m"), "metre": (1, "m"), "km": (1_000, "m"),
-    "ml": (0.001, "l"), "l": (1, "l"), "m3": (1_000, "l"),
-    "inch": (0.0254, "m"), "ft": (0.3048, "m"), "yard": (0.9144, "m"), "mile": (1_609.344, "m"),
-    "oz": (28.349523125, "g"), "lb": (453.59237, "g"),
-    "km/h": (1, "km/h"), "mph": (1.609344, "km/h"),
-    "kb": (1e3, "byte"), "mb": (1e6, "byte"), "gb": (1e9, "byte"), "tb": (1e12, "byte"),
-    "fortnight": (1_209_600, "s"), "decade": (120, "mon"),
-}  # fmt: skip
-_IMPERIAL = frozenset({"inch", "ft", "yard", "mile", "oz", "lb", "mph"})
-_POUND_GRAMS = 453.59237
-_CONVERSION_TOLERANCE = 0.015
-"""How far a converted amount may be off, which is rounded as a rule."""
-_DEGREES_TOLERANCE = 0.6
-_COINS = {"pence": ("gbp",), "cent": ("usd", "eur")}
 _METRES_OR_MILLIONS = "m?"
 """The unit of `19m`, which is one or the other."""
 
 _UNIT = (
     r"(?:%|°\s?[cf]\b|°|(?:(?:kilomet(?:re|er)|mile)s?\s(?:per|an)\shour|km/h|kph|mph)\b|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:swiss\s)?franc"
     r"|(?:milli)?second|sec|min(?:ute)?|hr|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram(?:me)?"
-    r"|kilo|tonne|(?:kilo|mega|giga|tera)byte|fortnight|decade|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli)?met(?:re|er)|(?:milli)?lit(?:re|er))s?\b|feet\b|inches\b|pence\b|cents?\b"
+    r"|kilo|tonne|(?:kilo|mega|giga|tera)byte|fortnight|decade|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli)?met(?:re|er)|(?:milli)?lit(?:re|er))s?\b|feet\b|foot\b|inches\b|pence\b|cents?\b"
     r"|degrees?\s(?:celsius|fahrenheit|[cf])\b"
     r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|chf|x|st|nd|rd|th|kg|mg|ml|km|cm|mm|ms|kb|mb|gb|tb|lbs?|oz|ft|(?-i:(?<=\d)p)|h"
     r"|(?<=\s)s|(?<=\s)g|(?<=\d)g|(?<=\s)l|(?<=\d)l)\b|[€£])"
@@ -391,13 +363,13 @@ _CONTINUATIONS = frozenset(
     """
     thousand million billion mm mn bn k m b and a an am p pm o in at of cubic swiss basis percentage
     per percent pct bp times usd eur gbp chf x st nd rd th kg mg ml km cm mm ms mb gb tb h hrs s g l
-    degree degrees feet inches pence penny lb lbs oz ft kb kph mph min mins sec secs hr wk wks
+    degree degrees feet inches pence lb lbs oz ft kb kph mph min mins sec secs hr wk wks
     yr yrs kilo kilos
     """.split()
 ) | frozenset(
     form
     for word in (
-        *(name.partition(" ")[0] for name in (*_UNITS, *_MEASURES)),
+        *(name.partition(" ")[0] for name in (*UNITS, *MEASURES)),
         *(month for month in (*MONTHS, *(month[:3] for month in MONTHS), "Sept")),
         *"gallon pint mile inch ounce yard acre hectare".split(),
     )
@@ -490,12 +462,12 @@ def _join_durations(larger: ValueAtom, smaller: ValueAtom) -> ValueAtom | None:
     unit = smaller.value.removeprefix(smaller.core).strip()
     if dimension != other or _measure_unit(smaller) >= _measure_unit(larger):
         return None
-    factor = _MEASURES[unit][0]
+    factor = MEASURES[unit][0]
     return _make_quantity((float(amount) + float(rest)) / factor, unit)
 
 
 def _measure_unit(duration: ValueAtom) -> float:
-    return _MEASURES[duration.value.removeprefix(duration.core).strip()][0]
+    return MEASURES[duration.value.removeprefix(duration.core).strip()][0]
 
 
 def split_values(text: str) -> tuple[list[ValueAtom], str]:
@@ -586,8 +558,8 @@ def _make_quantity(number: float, unit: str | None) -> ValueAtom:
         return ValueAtom(QUANTITY, core, core)
     name = CURRENCY_CODES.get(unit) or " ".join(unit.lower().split()).replace("° ", "°")
     name = "pence" if name == "p" else name
-    name = _UNITS.get(name) or _UNITS.get(name.removesuffix("s")) or name.removesuffix("s")
-    factor, dimension = _MEASURES.get(name, (0, ""))
+    name = UNITS.get(name) or UNITS.get(name.removesuffix("s")) or name.removesuffix("s")
+    factor, dimension = MEASURES.get(name, (0, ""))
     measure = f"{number * factor:.12g} {dimension}" if factor else ""
     return ValueAtom(QUANTITY, f"{core} {name}", core, measure)
 
