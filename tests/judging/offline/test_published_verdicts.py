@@ -50,7 +50,7 @@ def test_held_out_questions_are_ranked_far_better_than_by_word_overlap(
     found = compare_marks(judged)
     negative = compare_marks([pair for pair in judged if pair[0].category == "negative-recall"])
     areas = [*(part.auc or 0 for part in found.values()), negative["correctness"].auc or 0]
-    assert [area > least for area, least in zip(areas, (0.93, 0.925, 0.91, 0.86), strict=True)] == [
+    assert [area > least for area, least in zip(areas, (0.93, 0.925, 0.92, 0.89), strict=True)] == [
         True
     ] * 4, areas
 
