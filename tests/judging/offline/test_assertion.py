@@ -41,6 +41,7 @@ def test_an_alternative_makes_it_one_of_several(text: str, expected: bool) -> No
     ("text", "expected"),
     [
         ("a total of $40: $30 and $10", True),
+        ("Total: $40, of which $30 for rope", True),
         ("$40 in all, of which $30 for rope", True),
         ("$40, then $30", False),
     ],
