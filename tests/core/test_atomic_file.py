@@ -1,10 +1,16 @@
 """Files and folders of caches are made where they are missing."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from recall_bench.core.atomic_file import open_cache, remove_leftovers, write_shared_file
+from recall_bench.core.atomic_file import (
+    AtomicFile,
+    open_cache,
+    remove_leftovers,
+    write_shared_file,
+)
 from recall_bench.core.errors import UsageError
 
 
@@ -30,6 +36,25 @@ def test_a_shared_file_makes_its_folder_and_leaves_nothing_else(tmp_path: Path) 
 
     assert path.read_bytes() == b"2"
     assert [each.name for each in path.parent.iterdir()] == ["entry.json"]
+
+
+def test_new_content_is_on_the_disk_before_it_replaces_the_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power cut a file that was renamed too early would be there and empty."""
+    path = tmp_path / "result.json"
+    path.write_bytes(b"old")
+    synced = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append((os.fstat(file).st_size, path.read_bytes()))
+    )
+
+    with AtomicFile(path) as file:
+        file.write(b"newer")
+        file.commit()
+
+    assert synced == [(5, b"old")]
+    assert path.read_bytes() == b"newer"
 
 
 def test_files_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:
