@@ -28,6 +28,8 @@ from tests.generate.verification.corpus import Corpus
         ("secret", {"expected_disclosure": "answer"}, "boundary"),
         ("partly", {"expected_disclosure": "answer"}, "boundary"),
         ("p99", {"atoms": ["840 ms", "fast"]}, "atoms"),
+        ("shared", {"atoms": ["the weather"]}, "atoms"),
+        ("first", {"atoms": ["the weather"]}, "atoms"),
     ],
 )
 def test_a_wrong_claim_is_found(
@@ -47,6 +49,7 @@ def test_a_wrong_claim_is_found(
         ("did", {"distractors": ["Yes, on 12 March 2024"]}),
         ("due-now", {"answer": "15 March 2024 instead of 11 March 2024"}),
         ("insider", {"answer": "$610 million, no longer $640M"}),
+        ("shared", {"atoms": ["stale cache"]}),
         ("rollback-gap", {"answer": "5 days, from 6 March 2024 to 11 March 2024"}),
     ],
 )
