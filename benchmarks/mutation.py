@@ -185,13 +185,15 @@ class Suite:
         return killer
 
     def find_importing_tests(self, mutant: Mutant) -> list[str]:
-        """The test files that import the changed module."""
+        """The test files that import the changed module, those of its part first."""
         module = ".".join(mutant.path.with_suffix("").parts[1:])
-        return sorted(
+        found = [
             str(path.relative_to(self.tree))
             for path in (self.tree / "tests").rglob("test_*.py")
             if f"{module} import" in path.read_text(encoding="utf-8")
-        )
+        ]
+        own = self.tests[mutant.part]
+        return sorted(found, key=lambda path: (not path.startswith(own), path))
 
     def find_failure(self, arguments: tuple[str, ...]) -> str:
         """The first test that fails or takes longer than all of them should, or nothing."""
