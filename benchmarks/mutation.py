@@ -305,8 +305,8 @@ def render_table(
     lines = ["| Part | Mutants | Noticed at 0dbc665 | Noticed today |", "|---|--:|--:|--:|"]
     for part in (*dict.fromkeys(one.part for one, _ in pairs), "all"):
         of = [row for row in rows if part in (row[0][0].part, "all")]
-        before, now = sum(bool(row[2]) for row in of), sum(bool(row[1]) for row in of)
-        lines.append(f"| {part} | {len(of)} | {before} | {now} |")
+        then, today = sum(bool(row[2]) for row in of), sum(bool(row[1]) for row in of)
+        lines.append(f"| {part} | {len(of)} | {then} | {today} |")
     lines += ["", "| Mutant | Change | Place at 0dbc665 | Noticed then by | Noticed today by |"]
     lines += ["|---|---|---|---|---|"]
     for (one, twin), now, before in rows:

@@ -13,7 +13,7 @@ from math import log
 from pathlib import Path
 
 ENOUGH = 0.5
-"""The least likeness of two statements with their functions, of 1."""
+"""The least likeness of two functions, and of two statements with their functions, of 1."""
 
 MARGIN = 0.05
 """How much less alike the second best must be."""
@@ -98,7 +98,7 @@ class Tree:
         ours, theirs = one.function.features, other.function.features
         both = self.weigh_counts(ours & theirs)
         around = both / (min(self.weigh_counts(ours), self.weigh_counts(theirs)) or 1)
-        return (words + around) / 2
+        return (words + around) / 2 if around >= ENOUGH else 0.0
 
     def weigh(self, features: frozenset[str]) -> float:
         return sum(self.weights.get(feature, 10.0) for feature in features)
