@@ -17,7 +17,7 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 .PHONY: help demo test browser lint format benchmarks product products test-products clean
 
 help:
-	@echo "make demo        run the benchmark on two personas of 1,000 days"
+	@echo "make demo        run the benchmark on half a year of two personas"
 	@echo "make test        lint, types and every test: what CI runs"
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"

@@ -21,6 +21,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.generate import shipped_personas
 from tests.commands import Invoke, Shown
 
 EPOCH = date(2024, 1, 1)
@@ -36,6 +37,8 @@ sys.dont_write_bytecode = False
 # Shipped personas are played once for all tests, and not into the cache of whoever runs them.
 os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench-tests")))
 
+# Tests that name no persona are about something else: thirty days of one do for them.
+shipped_personas.DEMO = (shipped_personas.SAMPLE,)
 
 # A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

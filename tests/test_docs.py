@@ -121,7 +121,7 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(invoke: Invoke) -> No
 
     personas = "executive-assistant er-physician"
     assert f"--personas {personas} " in demo[1]
-    short = "executive-assistant --arcs arcs-180d.yaml --ranges 10d 30d"
+    short = "executive-assistant --ranges 10d 30d"
     begins = demo[1].replace(personas, short)
     for line in [begins, *shell_lines(ROOT / "README.md"), *shell_lines(tutorial)]:
         program, *words = shlex.split(line)

@@ -120,14 +120,21 @@ def _make_story_entry(folder: Path, arcs: str) -> StoryEntry:
 
 
 def load_persona(
-    folder: str | Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
+    folder: str | Path,
+    *,
+    arcs: str | None = None,
+    calendar: Calendar = Calendar.METADATA,
+    edition: int | None = None,
 ) -> Scenario:
-    """A persona's story with its questions: from a folder, or a shipped persona."""
+    """A persona's story with its questions: from a folder, or a shipped persona.
+
+    `edition` chooses an edition of a shipped story; the newest if it is None.
+    """
     from recall_bench.datasets.persona import load_persona
     from recall_bench.generate.shipped_personas import find_story
 
     is_shipped = str(folder) in load_catalogue() and not Path(folder).is_dir()
-    place = materialise(str(folder), arcs) if is_shipped else Path(folder)
+    place = materialise(str(folder), arcs, edition=edition) if is_shipped else Path(folder)
     story = find_story(place, arcs)
     return load_persona(story.folder, arcs=story.arcs, calendar=calendar)
 

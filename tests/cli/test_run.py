@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.generate import shipped_personas
 from recall_bench.library import read_settings
 from tests.commands import Invoke
 from tests.gardener import write_persona
@@ -28,11 +29,16 @@ def count(folder: Path, kind: str) -> int:
 
 
 @pytest.mark.slow
-def test_with_no_arguments_it_runs_the_embedded_persona(invoke: Invoke, tmp_path: Path) -> None:
+def test_with_no_arguments_it_runs_the_written_editions(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped_personas, "DEMO", ("executive-assistant", "er-physician"))
+
     shown = invoke("run")
 
     assert shown.code == 0, shown.err
-    assert "harbour-office" in shown.out
+    assert "2: executive-assistant, er-physician" in shown.out
+    assert "3: 30d, 90d, full" in shown.out
     [folder] = (tmp_path / "recall-runs").iterdir()
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {
         "failures.jsonl",

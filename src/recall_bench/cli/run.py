@@ -56,7 +56,8 @@ def run_command(
 ) -> int:
     """Ingest every persona, ask at every checkpoint, and grade the answers.
 
-    Without arguments it runs the thirty days of harbour-office with the built-in hybrid memory.
+    Without arguments it runs half a year of two personas, executive-assistant and er-physician,
+    with the built-in hybrid memory; --arcs arcs-1000d.yaml runs 1,000 days of them.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.running.assembly import assemble

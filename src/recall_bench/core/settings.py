@@ -79,7 +79,8 @@ class Settings:
     ] = field(default_factory=dict)
     data: Annotated[Path | None, Help("Folder with the personas", "those of the package")] = None
     personas: Annotated[
-        tuple[str, ...], Help("Personas to run", "all of --data; without it harbour-office")
+        tuple[str, ...],
+        Help("Personas to run", "all of --data; without it executive-assistant er-physician"),
     ] = ()
     edition: Annotated[
         int | None,
@@ -87,7 +88,11 @@ class Settings:
     ] = None
     arcs: Annotated[
         str | None,
-        Help("The story, by its arcs file", "arcs-1000d.yaml, or the only one", is_run_key=False),
+        Help(
+            "The story, by its arcs file",
+            "arcs-180d.yaml of the package; arcs-1000d.yaml, or the only one, of --data",
+            is_run_key=False,
+        ),
     ] = None
     ranges: Annotated[
         tuple[str, ...],

@@ -166,7 +166,8 @@ def _choose_story(persona: str, arcs: str | None, edition: int | None) -> str:
     if stories is None:
         raise UsageError(f"--edition: {persona} has no edition {edition}; leave --edition out")
     if arcs is None:
-        return choose_story(stories) or next(iter(stories))
+        written = (name for name, corpus in stories.items() if corpus.edition > 1)
+        return next(written, None) or choose_story(stories) or next(iter(stories))
     if arcs not in stories:
         raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(stories)}")
     return arcs
@@ -198,7 +199,10 @@ def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[
 
 
 SAMPLE = "harbour-office"
-"""The sample persona of thirty days for a first run: hand-written, needs no simulation."""
+"""The sample persona of thirty days: hand-written, ships as it is."""
+
+DEMO: tuple[str, ...] = ("executive-assistant", "er-physician")
+"""The personas of a run that names none: their written editions of half a year."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +258,7 @@ def _resolve_shipped_personas(
     wanted = (
         _choose_personas(settings, (*catalogue, SAMPLE), "the package")
         if settings.personas
-        else (SAMPLE,)
+        else DEMO
     )
     return {
         name: materialise(name, settings.arcs, building, edition=settings.edition)

@@ -253,7 +253,7 @@ SAME = AblationDifference(mean=-0.001, interval=(-0.2, 0.2), pairs=38, questions
 
 def test_a_row_says_plainly_what_its_interval_shows() -> None:
     assert format_cells(a_row("rerank=true", BETTER, survives=True)) == (
-        "rerank=true", "2.50", "+0.40", "+0.10 to +0.70", "better*", "–", "1,234", "0.5",
+        "rerank=true", "41.7", "+6.7", "+1.7 to +11.7", "better*", "–", "1,234", "0.5",
     )  # fmt: skip
     assert describe_change(a_row("x", BETTER)) == "better"
     assert format_cells(a_row("x", SAME))[2:5] == ("0.00", "-0.20 to +0.20", "")

@@ -32,7 +32,8 @@ class Story:
 def load_story(
     name: str | Path, arcs: str | None, seed: int = 1, per_class: int = PER_CLASS
 ) -> Story:
-    scenario = load_persona(name, arcs=arcs)
+    is_shipped = isinstance(name, str)
+    scenario = load_persona(name, arcs=arcs, edition=1 if is_shipped else None)
     items = build_audit_set(scenario, seed=seed, per_class=per_class)
     return Story(scenario, items, per_class)
 
