@@ -61,7 +61,7 @@ def verdicts(name: str, scenario: Scenario, exhibits: Sequence[Exhibit]) -> None
 
 def sweep(persona: str, judge: str, into: Path) -> float:
     """The processor time of a whole run."""
-    command = [sys.executable, "-m", "recall_bench", "run", "--personas", persona]
+    command = [sys.executable, "-m", "recall_bench", "run", "--personas", persona, "--edition", "1"]
     command += ["--judge", judge, "--groups-enabled", "--into", str(into), "--no-heatmap-png"]
     before = os.times()
     subprocess.run(command, check=True, capture_output=True)
@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--persona", default="er-physician")
     options = parser.parse_args()
 
-    scenario = recall_bench.load_persona(options.persona)
+    scenario = recall_bench.load_persona(options.persona, edition=1)
     items = build_audit_set(scenario, seed=1, per_class=100)
     verdicts(f"audit set of {options.persona}", scenario, [item.make_exhibit() for item in items])
     if options.judged is not None:

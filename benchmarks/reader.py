@@ -62,10 +62,16 @@ def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Sce
     """The scenarios of each set."""
     named = personas or sorted(load_catalogue())
     if "none" not in personas:
-        yield (
-            "shipped",
-            [find_story(materialise(name, None), None).load(Settings()) for name in named],
-        )
+        for edition, label in ((1, "simulated"), (2, "written")):
+            known = load_catalogue(edition)
+            yield (
+                label,
+                [
+                    find_story(materialise(name, None, edition=edition), None).load(Settings())
+                    for name in named
+                    if name in known
+                ],
+            )
     written = shared / "recall-ea" / "executive-assistant"
     chats = shared / "locomo" / "locomo10.json"
     if written.is_dir():

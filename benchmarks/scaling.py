@@ -184,7 +184,7 @@ def limit(plan: Sequence[Piece], at_once: int, workers: int, costs: Costs) -> st
 
 def table(costs: Costs, crews: Sequence[int], lifecycles: Sequence[str]) -> None:
     """Print a row for each number of workers."""
-    settings = Settings(adapter="none", personas=PERSONAS, ranges=("every:7",))
+    settings = Settings(adapter="none", personas=PERSONAS, edition=1, ranges=("every:7",))
     for lifecycle, plan in zip(lifecycles, plans(settings, lifecycles), strict=True):
         asked = sum(piece.questions for piece in plan)
         alone = simulated(plan, 1, costs).hours

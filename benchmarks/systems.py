@@ -129,6 +129,7 @@ def on_personas(name: str, work: Path) -> Figures:
         done = recall_bench.run(
             adapter=target(name),
             personas=PERSONAS,
+            edition=1,
             ranges=RANGES,
             groups_enabled=True,
             reader="extractive",
