@@ -108,7 +108,7 @@ def test_no_options_are_no_choice_and_neither_is_a_single_one_without_support() 
 
 def test_the_card_tells_how_choices_are_made() -> None:
     assert ExtractiveReader.card.config["choosing"] == readers.CHOICE_VERSION
-    assert ExtractiveReader.card.version == "2"
+    assert ExtractiveReader.card.version == "3"
 
 
 def test_a_model_is_asked_for_the_letter() -> None:
