@@ -1,9 +1,11 @@
 """How the answer of a question follows from the facts: the forms of `derive`."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
 from recall_bench.generate.written.slots import FactState, parse_state
@@ -123,21 +125,25 @@ class AnswerDeriver:
         return self.get_statement(state).day if day is None else day
 
     def _check_absence(self, derivation: Derivation) -> None:
-        for day, text in self._edition.texts.items():
-            for sentence in _iterate_sentences(text):
-                low = sentence.casefold()
-                if all(re.search(rf"(?<!\w){re.escape(word)}", low) for word in derivation.words):
-                    raise UnderivableAnswer(
-                        f"{' '.join(derivation.words)} is called absent, but day {day} says: "
-                        f"“{sentence}”"
-                    )
+        patterns = [re.compile(rf"(?<!\w){re.escape(word)}") for word in derivation.words]
+        for day, sentence, low in self._sentences:
+            if all(word in low for word in derivation.words) and all(
+                pattern.search(low) for pattern in patterns
+            ):
+                raise UnderivableAnswer(
+                    f"{' '.join(derivation.words)} is called absent, but day {day} says: "
+                    f"“{sentence}”"
+                )
 
-
-def _iterate_sentences(text: str) -> Iterator[str]:
-    from recall_bench.core.sentences import split_sentences
-
-    for line in text.splitlines():
-        yield from split_sentences(line)
+    @cached_property
+    def _sentences(self) -> list[tuple[int, str, str]]:
+        """Every sentence with its day, as it is and in lower case."""
+        return [
+            (day, sentence, sentence.casefold())
+            for day, text in self._edition.texts.items()
+            for line in text.splitlines()
+            for sentence in split_sentences(line)
+        ]
 
 
 def _derive_value(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
