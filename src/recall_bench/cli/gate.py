@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 @option("--rules", "rules_file", type=PATH, metavar="FILE", help="YAML file; flags win over it.")
 @option("--min-score", type=float, metavar="POINTS", help="Minimum score, of 100.")
 @option(
+    "--max-invented", type=float, metavar="PERCENT", help="Maximum of answers that are invented."
+)
+@option(
     "--max-hallucination",
     type=float,
     metavar="PERCENT",

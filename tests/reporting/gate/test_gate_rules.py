@@ -34,7 +34,7 @@ def test_an_empty_file_and_an_empty_key_ask_for_nothing() -> None:
     ("content", "complaint"),
     [
         ({"minScor": 1}, "gate.yaml: unknown key 'minScor'; did you mean 'minScore'?"),
-        ({"zzz": 1}, "gate.yaml: unknown key 'zzz'; known keys: minScore, maxHallucination"),
+        ({"zzz": 1}, "gate.yaml: unknown key 'zzz'; known keys: minScore, maxInvented"),
         ([1], "gate.yaml: rules are a mapping of keys"),
         ({"minScore": "high"}, "gate.yaml, line 1: minScore: expected float"),
         ({"margin": True}, "gate.yaml, line 1: margin: expected float"),

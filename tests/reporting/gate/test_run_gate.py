@@ -184,6 +184,18 @@ def invented(folder: Path, *made_up: int) -> RunFolder:
     return run(folder, points(4, **changed(*made_up, to=0)))
 
 
+def test_inventions_are_held_to_a_rate(tmp_path: Path) -> None:
+    run_folder = invented(tmp_path, *range(12))
+
+    strict = check_run(run_folder, None, GateRules(max_invented=49))
+    lenient = check_run(run_folder, None, GateRules(max_invented=50))
+
+    assert only(strict, "max-invented").value == 50.0
+    assert only(strict, "max-invented").outcome is CheckOutcome.FAILED
+    assert "of judged answers were invented;" in only(strict, "max-invented").said
+    assert lenient.verdict is CheckOutcome.PASSED
+
+
 def test_hallucination_is_held_to_a_rate_and_to_a_rise(tmp_path: Path) -> None:
     before, after = invented(tmp_path / "a"), invented(tmp_path / "b", *range(12))
     rules = GateRules(max_hallucination=40, hallucination_margin=5, margin=90)

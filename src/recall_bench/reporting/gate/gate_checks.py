@@ -181,10 +181,13 @@ def check_values(
         yield _check_minimum("min-score", OVERALL, rules.min_score, score, rules)
     if rules.min_category:
         yield from _check_categories(rules, table)
+    if rules.max_invented is not None:
+        rate = _estimate_rate(table.inventions, table)
+        yield _check_rate("max-invented", "invented", rules.max_invented, rate, rules)
     if rules.max_hallucination is not None:
-        rates = {trial: FULL_SCORE * made_up for trial, made_up in table.hallucinations.items()}
-        found = estimate_scores(rates, table.templates)
-        yield _check_rate(rules.max_hallucination, found, rules)
+        rate = _estimate_rate(table.hallucinations, table)
+        said = "invented or leaked"
+        yield _check_rate("max-hallucination", said, rules.max_hallucination, rate, rules)
     if rules.max_leaks is not None:
         yield _check_leaks(rules.max_leaks, table)
 
@@ -219,14 +222,21 @@ def _check_minimum(
     return _build_check(rule, of, found, is_kept=is_kept, limit=least, finding=finding)
 
 
-def _check_rate(most: float, found: Estimate | None, rules: GateRules) -> GateCheck:
-    rule = "max-hallucination"
+def _estimate_rate(found: Mapping[Trial, float], table: TrialTable) -> Estimate | None:
+    """The share of trials, in %."""
+    rates = {trial: FULL_SCORE * is_found for trial, is_found in found.items()}
+    return estimate_scores(rates, table.templates)
+
+
+def _check_rate(
+    rule: str, said: str, most: float, found: Estimate | None, rules: GateRules
+) -> GateCheck:
     if found is None:
         why = "no answer was judged"
         return make_undecided_check(rule, OVERALL, why, limit=most, is_least=False)
     high = found.high if rules.confident else found.value
     is_kept = high is not None and high <= most + _SUM_TOLERANCE
-    finding = f"{found.value:.1f} %{_format_level(found)} of judged answers were invented or leaked"
+    finding = f"{found.value:.1f} %{_format_level(found)} of judged answers were {said}"
     finding += _describe_limit(is_kept, f"at most {most:g}", rules)
     check = _build_check(rule, OVERALL, found, is_kept=is_kept, limit=most, finding=finding)
     return check.replace(is_least=False)

@@ -19,6 +19,8 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     """What a run has to keep to; None where there is no rule."""
 
     min_score: float | None = None
+    max_invented: float | None = None
+    """Answers that are invented, in % of judged answers; leaks are not among them."""
     max_hallucination: float | None = None
     """Answers that are invented or leak, in % of judged answers."""
     max_leaks: int | None = None
@@ -41,7 +43,7 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     @property
     def has_absolute_rules(self) -> bool:
         """Whether any rule needs no baseline."""
-        wanted = (self.min_score, self.max_hallucination, self.max_leaks)
+        wanted = (self.min_score, self.max_invented, self.max_hallucination, self.max_leaks)
         return bool(self.min_category) or any(each is not None for each in wanted)
 
     @property
@@ -138,7 +140,7 @@ def require_baseline(rules: GateRules) -> None:
 
 
 def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
-    plain = ("min_score", "max_hallucination", "margin", "category_margin")
+    plain = ("min_score", "max_invented", "max_hallucination", "margin", "category_margin")
     fields = (*plain, "hallucination_margin", "notice")
     found = [(field, getattr(rules, field)) for field in fields]
     found += [("min_category", least) for least in rules.min_category.values()]
