@@ -22,7 +22,8 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.systems.servers.host import SystemHost
-from recall_bench.systems.servers.http_server import parse_listen_address, serve_http
+from recall_bench.systems.servers.http_server import serve_http
+from recall_bench.systems.servers.web_server import parse_listen_address
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.http_routes import (
     MAX_BODY_BYTES,

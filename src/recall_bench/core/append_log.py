@@ -19,10 +19,11 @@ from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
 _SYNC_EVERY_S = 0.2
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of every whole line; a torn last line is skipped."""
-    offset = 0
+def read_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of every whole line from `start` on; a torn last one is skipped."""
+    offset = start
     with path.open("rb") as file:
+        file.seek(start)
         for line in file:
             if line.endswith(b"\n"):
                 yield offset, line[:-1]

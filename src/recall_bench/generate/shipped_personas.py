@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -384,12 +385,20 @@ def load_day_texts(
 
     UsageError if one is missing, DataError if its days are not those of the run.
     """
-    return {card.id: _load_texts(card, plan, data, building) for card in plan.scenarios}
+    return {card.id: find_story_days(card, plan, data, building).texts for card in plan.scenarios}
 
 
-def _load_texts(
+class StoryTexts(NamedTuple):
+    """A story, and the text of each of its days."""
+
+    story: StoryFolder
+    texts: dict[int, str]
+
+
+def find_story_days(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
-) -> dict[int, str]:
+) -> StoryTexts:
+    """The days that the run fed of one scenario; errors as of `load_day_texts`."""
     if plan.imported is not None:
         raise UsageError(f"{card.id}: the run was imported, and its files do not hold its days")
     for story in list_candidates(card, data, building):
@@ -397,7 +406,7 @@ def _load_texts(
             story.folder, arcs=story.arcs, calendar=plan.calendar, ingest=plan.ingest
         )
         if found.history_digest == card.history_digest:
-            return dict(found.texts)
+            return StoryTexts(story, dict(found.texts))
     where = "the package" if data is None else str(data)
     raise DataError(
         f"{card.id}: its days in {where} are not those of the run; name their folder with --data"

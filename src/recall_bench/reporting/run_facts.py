@@ -68,7 +68,7 @@ def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
 def _describe_spending(service: ServiceStats) -> str:
     return " · ".join(
         f"{stage}: {format_quantity(usage.calls, 'call')}, {usage.input_tokens:,} tokens in, "
-        f"{usage.output_tokens:,} out, {_format_price(usage)}"
+        f"{usage.output_tokens:,} out, {format_price(usage)}"
         for stage in (INGEST, QUERY)
         if (usage := service.metered.get(stage)) is not None
     )
@@ -90,18 +90,19 @@ def describe_costs(costs: JudgingCosts) -> str:
         words += f" · {total.cached:,} {'reply' if total.cached == 1 else 'replies'} from the cache"
     if reviewing != Usage():
         calls = format_quantity(reviewing.calls, "call")
-        words += f" · of this for reviews {calls}, {_format_price(reviewing)}"
+        words += f" · of this for reviews {calls}, {format_price(reviewing)}"
     return words
 
 
 def _describe_usage(usage: Usage) -> str:
     return (
         f"{format_quantity(usage.calls, 'call')} · {usage.input_tokens:,} tokens in, "
-        f"{usage.output_tokens:,} out · {_format_price(usage)}"
+        f"{usage.output_tokens:,} out · {format_price(usage)}"
     )
 
 
-def _format_price(usage: Usage) -> str:
+def format_price(usage: Usage) -> str:
+    """What the calls cost, as far as their prices are known."""
     if usage.unpriced and usage.unpriced == usage.calls:
         return "price unknown"
     return format_dollars(usage) + (

@@ -189,6 +189,12 @@ _CONDITION_FACETS: _Facets = {
 }
 
 
+def list_settings(plan: Plan) -> dict[str, str]:
+    """What two runs may differ in besides the system, in words."""
+    facets = {**_ASKED_FACETS, **_READER_FACET, **_CONDITION_FACETS}
+    return {what: ", ".join(words(plan)) for what, words in facets.items()}
+
+
 NO_PERSONA = "of a persona that the other run does not have"
 NO_QUESTION = "about a question that the other run does not have"
 CHANGED_QUESTION = "about a question that differs in the other run"

@@ -160,6 +160,8 @@ class RunFolder:
         self.service = ServiceStats()
         self._faults = [""]
         self._index: dict[str, _TrialIndex] = {}
+        self._end = 0
+        """Where the next event begins."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -182,7 +184,23 @@ class RunFolder:
             ) from error
         if folder is None:
             raise DataError(f"{journal}: holds no event yet; nothing was run here")
+        folder._end = offset + len(line) + 1
         return folder
+
+    def read_on(self) -> int:
+        """Apply the events that were appended since, and count them.
+
+        What was computed from this folder before is out of date afterwards.
+        """
+        journal, count = self.path / JOURNAL, 0
+        try:
+            for offset, line in read_lines(journal, self._end):
+                self._note(decode_event(line), offset)
+                self._end = offset + len(line) + 1
+                count += 1
+        except (msgspec.DecodeError, ValueError, OSError) as error:
+            raise DataError(f"{journal}, byte {self._end}: {error}") from error
+        return count
 
     @property
     def is_finished(self) -> bool:

@@ -96,7 +96,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
     def broken(_: object, __: object) -> object:
         raise UsageError("no room")
 
-    monkeypatch.setattr("recall_bench.reporting.pages.page.encode_block", broken)
+    monkeypatch.setattr("recall_bench.reporting.pages.trial_blocks.encode_block", broken)
     with pytest.raises(UsageError):
         page_of(folder, output)
 
@@ -106,8 +106,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
 
 def test_every_static_file_is_part_of_the_page() -> None:
     static = Path(str(document.__file__)).parent / "static"
-    named = {f"{name}.js" for name in document._SCRIPTS} | {
-        f"{name}.css" for name in document._STYLES
+    named = {f"{name}.js" for _, name in document.REPORT_ASSETS.scripts} | {
+        f"{name}.css" for _, name in document.REPORT_ASSETS.styles
     }
 
     assert {each.name for each in static.iterdir()} == named

@@ -34,7 +34,8 @@ def page(
     """The blocks of a page over three personas, and the run it is of."""
     monkeypatch.setattr("recall_bench.reporting.pages.page.load_vega_script", lambda: "draw();")
     monkeypatch.setattr(
-        "recall_bench.reporting.pages.page.split_chunks", partial(split_chunks, size=request.param)
+        "recall_bench.reporting.pages.trial_blocks.split_chunks",
+        partial(split_chunks, size=request.param),
     )
     run, output = three(tmp_path / "run"), tmp_path / "a.html"
     table = read_trials(run)

@@ -6,6 +6,7 @@ neither the page nor any text of a system can reach a network.
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -84,63 +85,88 @@ def _digest_script(script: str) -> str:
     return sha256(f"{_EMBED_SCRIPT}\n{script}".encode()).hexdigest()
 
 
-_SCRIPTS = (
-    "dom",
-    "blocks",
-    "settings",
-    "trials",
-    "address",
-    "tooltip",
-    "heatmap",
-    "charts",
-    "filters",
-    "table",
-    "passages",
-    "detail",
-    "page",
-)
-"""In the order of their dependencies."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageAssets:
+    """The static files of a page, in the order of their dependencies: package and name of each."""
 
-_STYLES = ("base", "header", "sections", "heatmap", "table", "detail", "print")
+    styles: tuple[tuple[str, str], ...]
+    scripts: tuple[tuple[str, str], ...]
+
+
+_PAGES = __package__
+
+
+def list_page_assets(*names: str) -> tuple[tuple[str, str], ...]:
+    """These files among those of reports."""
+    return tuple((_PAGES, name) for name in names)
+
+
+REPORT_ASSETS: Final = PageAssets(
+    styles=list_page_assets("base", "header", "sections", "heatmap", "table", "detail", "print"),
+    scripts=list_page_assets(
+        "dom",
+        "blocks",
+        "settings",
+        "trials",
+        "address",
+        "tooltip",
+        "heatmap",
+        "charts",
+        "filters",
+        "table",
+        "passages",
+        "trial_parts",
+        "detail",
+        "page",
+    ),
+)
 
 
 def render_document(
-    title: str, body: Markup, *, first: Markup, rest: Iterable[Markup], charting: str
+    title: str,
+    body: Markup,
+    *,
+    first: Markup,
+    rest: Iterable[Markup],
+    assets: PageAssets,
+    charting: str = "",
+    is_served: bool = False,
 ) -> Iterable[Markup]:
     """The whole page, piece by piece.
 
     The `first` blocks of data stand before the script, which needs them to start; it runs while the
-    browser reads the `rest`. `charting` is the script that draws charts.
+    browser reads the `rest`. `charting` is the script that draws charts. A page that `is_served`
+    may load data from its own server.
     """
-    style, script = _load_style(), _load_script()
+    style, script = _load_style(assets), _load_script(assets)
+    policy = _build_policy(style, script, charting, is_served=is_served)
     yield Markup("<!DOCTYPE html>\n")
     yield Markup('<html lang="en" data-colours="standard">\n')
     yield make_element(
         "head",
         make_element("meta", charset="utf-8"),
-        make_element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content=_build_policy(style, script, charting),
-        ),
+        make_element("meta", http_equiv="Content-Security-Policy", content=policy),
         make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         make_element("meta", name="referrer", content="no-referrer"),
         make_element("meta", name="color-scheme", content="light dark"),
         make_element("title", title),
         Markup(f"<style>{style}</style>"),
     )
-    yield join_markup(Markup("\n<body>\n"), body, Markup("\n"))
+    opening = '<body data-served="yes">' if is_served else "<body>"
+    yield join_markup(Markup(f"\n{opening}\n"), body, Markup("\n"))
     yield join_markup(first, Markup(f"<script>{script}</script>\n"))
     yield from rest
     yield Markup("</body>\n</html>\n")
 
 
-def _build_policy(style: str, *scripts: str) -> str:
-    sources = " ".join(_digest_source(script) for script in scripts)
+def _build_policy(style: str, *scripts: str, is_served: bool = False) -> str:
+    """The content policy of a page with these scripts; empty ones do not count."""
+    sources = " ".join(_digest_source(script) for script in scripts if script)
+    connect = "connect-src 'self'; " if is_served else ""
     return (
         f"default-src 'none'; script-src {sources}; style-src-elem {_digest_source(style)}; "
         # Charts position text by the style attribute, which cannot load anything.
-        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        f"style-src-attr 'unsafe-inline'; {connect}base-uri 'none'; form-action 'none'"
     )
 
 
@@ -149,15 +175,16 @@ def _digest_source(text: str) -> str:
 
 
 @cache
-def _load_style() -> str:
-    return "\n".join([*(_read_static(f"{name}.css") for name in _STYLES), render_cell_classes()])
+def _load_style(assets: PageAssets) -> str:
+    parts = (_read_static(package, f"{name}.css") for package, name in assets.styles)
+    return "\n".join([*parts, render_cell_classes()])
 
 
 @cache
-def _load_script() -> str:
-    parts = "\n".join(_read_static(f"{name}.js") for name in _SCRIPTS)
+def _load_script(assets: PageAssets) -> str:
+    parts = "\n".join(_read_static(package, f"{name}.js") for package, name in assets.scripts)
     return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
 
 
-def _read_static(name: str) -> str:
-    return files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+def _read_static(package: str, name: str) -> str:
+    return files(package).joinpath("static", name).read_text(encoding="utf-8")

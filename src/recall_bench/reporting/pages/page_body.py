@@ -86,11 +86,16 @@ _METHOD_NOTES = {
 }
 
 
-def render_header(report: RunReport) -> Markup:
+PageLinks = Sequence[tuple[str, str]]
+"""The titles and addresses of other pages."""
+
+
+def render_header(report: RunReport, links: PageLinks = ()) -> Markup:
     """Title, notices, the headline figures, and the facts."""
     header = report.header
     return make_element(
         "header",
+        *([_render_links(links)] if links else []),
         make_element("p", "Recall Bench report", class_="kicker"),
         make_element("h1", header.system),
         make_element(
@@ -115,6 +120,11 @@ def render_header(report: RunReport) -> Markup:
         _render_facts(header),
         class_="masthead",
     )
+
+
+def _render_links(links: PageLinks) -> Markup:
+    shown = (make_element("a", title, href=address) for title, address in links)
+    return make_element("p", *shown, class_="elsewhere")
 
 
 def render_noscript(report: RunReport) -> Markup:
@@ -277,9 +287,9 @@ _PAGE_SECTIONS = (
 )
 
 
-def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -> Markup:
+def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks = ()) -> Markup:
     """The whole body; the script fills in charts and tables."""
-    explorer = make_element("div", id="explorer", data_days="yes" if has_days else "no")
+    explorer = make_element("div", id="explorer")
     footer = (
         "Intervals are at 95 %: bootstrap over questions, or over personas if there are five or "
         f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "
@@ -288,8 +298,8 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -
     )
     return join_markup(
         make_element("a", "Skip to the questions", href="#questions", class_="skip"),
-        render_header(report),
-        _render_navigation(),
+        render_header(report, links),
+        render_navigation(_PAGE_SECTIONS),
         make_element(
             "main",
             render_noscript(report),
@@ -317,10 +327,10 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -
     )
 
 
-def _render_navigation() -> Markup:
+def render_navigation(sections: PageLinks) -> Markup:
+    """Links to the sections of a page, and the choices of colours and theme."""
     links = (
-        make_element("a", title, href=f"#{name}", data_section=name)
-        for name, title in _PAGE_SECTIONS
+        make_element("a", title, href=f"#{name}", data_section=name) for name, title in sections
     )
     return make_element(
         "nav",

@@ -3,18 +3,16 @@
 import hmac
 import math
 import os
-import socket
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import anyio
 import msgspec
 
-from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.errors import BenchError
 from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.servers.host import SystemHost, encode_fault
+from recall_bench.systems.servers.web_server import bind_socket, serve_application
 from recall_bench.systems.transports.http_routes import (
     JSON,
     MAX_BODY_BYTES,
@@ -27,18 +25,9 @@ from recall_bench.systems.transports.http_routes import (
 from recall_bench.systems.transports.wire import WireFault
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
-
-DEFAULT_PORT = 8000
-
-_KEEPALIVE_S = 75
-"""How long an idle connection is kept open."""
-
-_SHUTDOWN_TIMEOUT_S = 5
-"""How long what cannot be cancelled may take after the server was stopped."""
 
 
 async def serve_http(
@@ -51,105 +40,9 @@ async def serve_http(
     caller handles signals and closes the host.
     """
     require_libraries("serving over HTTP", "http", "starlette", "uvicorn")
-    taken = _bind_socket(address)
+    taken = bind_socket(address)
     application = _ServerApplication(host, os.environ.get(TOKEN_VARIABLE) or None)
-    server, started, ended = _build_server(application)
-
-    async def run() -> None:
-        # Ends by the event, so that replies under way are still sent.
-        with anyio.CancelScope(shield=True):
-            await server.serve(sockets=[taken])
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run)
-        try:
-            await started.wait()
-            if ready is not None:
-                ready(_format_url(taken))
-            await anyio.sleep_forever()
-        finally:
-            application.stop()
-            ended.set()
-
-
-def parse_listen_address(address: str) -> tuple[str, int]:
-    """Host and port to listen on, or UsageError."""
-    form = "write host:port or a port"
-    spelled = address if "://" in address else f"http://{address}"
-    try:
-        if address.isdecimal():
-            spelled = f"http://127.0.0.1:{address}"
-        parts = urlsplit(spelled)
-        port = parts.port
-    except ValueError as error:
-        raise UsageError(f"{address!r} is no address to serve at ({error}); {form}") from None
-    if parts.scheme != "http" or parts.path.strip("/") or parts.query or parts.username:
-        raise UsageError(f"{address!r} is no address to serve at; {form}")
-    return parts.hostname or "127.0.0.1", DEFAULT_PORT if port is None else port
-
-
-def _bind_socket(address: str) -> socket.socket:
-    """A socket bound to the address."""
-    name, port = parse_listen_address(address)
-    try:
-        family, *_ = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
-        # asyncio disables Nagle's delay only for a socket that declares TCP.
-        taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            if os.name == "posix":
-                taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            taken.bind((name, port))
-        except OSError:
-            taken.close()
-            raise
-        return taken
-    except OSError as error:
-        raise UsageError(
-            f"cannot serve at {address} ({error.strerror}); choose another address"
-        ) from error
-
-
-def _format_url(taken: socket.socket) -> str:
-    name, port = taken.getsockname()[:2]
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
-
-
-def _build_server(
-    application: "_ServerApplication",
-) -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
-    """A server, the event of its start, and the event that ends it."""
-    import uvicorn
-
-    started, ended = anyio.Event(), anyio.Event()
-
-    class _EventServer(uvicorn.Server):
-        @contextmanager
-        def capture_signals(self) -> Generator[None, None, None]:
-            yield
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            started.set()
-
-        async def main_loop(self) -> None:
-            await self.on_tick(0)
-            await ended.wait()
-
-    config = uvicorn.Config(
-        application,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        timeout_keep_alive=_KEEPALIVE_S,
-        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
-    )
-    return _EventServer(config), started, ended
+    await serve_application(application, taken, ready=ready, stop=application.stop)
 
 
 class _ServerApplication:

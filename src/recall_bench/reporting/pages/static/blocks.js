@@ -1,4 +1,4 @@
-// The packed data of the page. A block is unpacked when somebody asks for it, and kept.
+// The data of the page, packed into it or on its server. A block is read once, when it is needed.
 
 const blocks = (() => {
   // This script runs while the browser still reads what comes after it.
@@ -9,7 +9,9 @@ const blocks = (() => {
 
   const packed = async (name) => {
     const find = () => document.querySelector(`script[data-block="${name}"]`);
-    return (find() ?? (await all, find())).textContent;
+    const found = find() ?? (await all, find());
+    if (found === null) throw new Error("this is not among the files that were written");
+    return found.textContent;
   };
 
   const unpacked = new Map();
@@ -28,8 +30,22 @@ const blocks = (() => {
     return new Response(stream).text();
   };
 
-  const json = (name) => {
-    if (!unpacked.has(name)) unpacked.set(name, text(name).then(JSON.parse));
+  const isServed = document.body.dataset.served === "yes";
+
+  const loaded = async (name) => {
+    const reply = await fetch(`data/${name}`);
+    if (!reply.ok) throw new Error(await reply.text());
+    return reply.json();
+  };
+
+  // `isFresh` reads it again, where there is a server.
+  const json = (name, { isFresh = false } = {}) => {
+    if (!unpacked.has(name) || (isFresh && isServed)) {
+      const found = isServed ? loaded(name) : text(name).then(JSON.parse);
+      // What could not be read is asked for again.
+      found.catch(() => unpacked.delete(name));
+      unpacked.set(name, found);
+    }
     return unpacked.get(name);
   };
 
@@ -45,5 +61,5 @@ const blocks = (() => {
     return low;
   };
 
-  return { text, json, holding };
+  return { text, json, holding, isServed };
 })();

@@ -6,7 +6,7 @@ const sources = (() => {
   const textOf = async (trials, persona, place) => {
     const starts = trials.page.textBlocks[persona];
     const number = blocks.holding(starts, place);
-    const part = await blocks.json(`texts-${persona}-${number}`);
+    const part = await trials.block(`texts-${persona}-${number}`);
     const at = place - starts[number];
     return { text: part.text[at], day: part.day[at], source: part.source[at] };
   };
@@ -101,7 +101,7 @@ const sources = (() => {
     if (!cited.length) {
       return make("section", {}, title, make("p", { class: "missing" }, "No day tells it: the right answer is that there is no such thing, or the dataset does not say."));
     }
-    const hasDays = byId("explorer").dataset.days === "yes";
+    const hasDays = trials.page.hasDays;
     const hint = hasDays
       ? null
       : make("p", { class: "missing" }, "The days themselves are not in this page. Write the report again with --data and the folder of the personas to read the evidence in its day.");

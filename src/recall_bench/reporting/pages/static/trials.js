@@ -43,6 +43,11 @@ class Trials {
     return RESULTS.findIndex(([key]) => key === name);
   }
 
+  // A block of this run: a page with several runs names each after its run.
+  block(name) {
+    return blocks.json((this.page.prefix ?? "") + name);
+  }
+
   persona(row) {
     return this.questions.persona[this.columns.question[row]];
   }
@@ -101,7 +106,7 @@ class Trials {
   }
 
   async loadAnswers(number) {
-    const part = await blocks.json(`answers-${number}`);
+    const part = await this.block(`answers-${number}`);
     const start = this.page.answerBlocks[number];
     if (this.answers[start] !== undefined) return;
     part.forEach((answer, place) => {

@@ -1,0 +1,322 @@
+"""The runs below a folder: found, summarised in the background, followed while they go on."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+
+from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.event import RunStarted
+from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.plan import Plan
+from recall_bench.core.record import ComputedRecord
+from recall_bench.core.usage import Usage
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.formats import (
+    OF_100,
+    format_card,
+    format_points,
+    format_round_duration,
+    format_score,
+    format_share,
+    join_words,
+)
+from recall_bench.reporting.headlines import describe_doubt, format_ceiling
+from recall_bench.reporting.run_facts import format_price
+from recall_bench.reporting.run_pairs import list_settings
+from recall_bench.runs.estimates import RunEstimates
+from recall_bench.runs.journal import JOURNAL, is_busy, read_events
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
+
+RUNNING, READING, UNREADABLE = "running", "reading", "unreadable"
+"""States of a run besides those of its scores."""
+
+_ID_LENGTH = 10
+_RATE_WINDOW_S = 60.0
+_SHOWN_PERSONAS = 2
+_SHOWN_ELSEWHERE = frozenset({"judge", "personas"})
+"""Settings that have a column of their own."""
+
+
+class RunFigures(ComputedRecord, frozen=True, kw_only=True):
+    """What the table says of the scores of a run."""
+
+    state: str
+    reason: str | None
+    score: float | None
+    """Of 100; None where nothing was measured."""
+    low: float | None
+    high: float | None
+    score_text: str
+    silence: str
+    ceiling: str
+    doubt: str | None
+    invented: str
+    invented_share: float | None
+    leaked: str
+    leaked_share: float | None
+    cost: str
+    trials: int
+    errors: int
+
+
+class RunProgress(ComputedRecord, frozen=True, kw_only=True):
+    """How far a run is that goes on."""
+
+    done: int
+    owed: int
+    unstarted: int
+    """Personas whose questions are not known yet."""
+    errors: int
+    rate: float | None
+    """Trials a second."""
+    left: str | None
+    """The time until the end, in words."""
+
+
+class RunRow(ComputedRecord, frozen=True, kw_only=True):
+    """One run in the table."""
+
+    id: str
+    name: str
+    system: str
+    judge: str
+    dataset: str
+    started: datetime | None
+    state: str
+    problem: str | None = None
+    settings: Mapping[str, str] = {}
+    """Those in which the runs of the table differ."""
+    figures: RunFigures | None = None
+    progress: RunProgress | None = None
+
+
+Stamp = tuple[int, int]
+"""Size and time of a journal: equal if nothing was written."""
+
+
+@dataclass(slots=True)
+class FoundRun:
+    """A run folder, and what is known of it so far."""
+
+    id: str
+    name: str
+    path: Path
+    first: RunStarted | None = None
+    stamp: Stamp | None = None
+    figures: "Future[RunFigures] | None" = None
+    """Computed for the journal of this stamp."""
+    live: RunFolder | None = None
+    samples: "deque[tuple[float, int]]" = field(default_factory=deque)
+
+    def read_stamp(self) -> Stamp:
+        """The stamp of the journal now."""
+        state = (self.path / JOURNAL).stat()
+        return state.st_size, state.st_mtime_ns
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process writes to the run now."""
+        return is_busy(self.path / JOURNAL)
+
+
+class RunCatalogue:
+    """The runs below a folder, each with an id that stays the same."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise UsageError(f"{root}: is not a folder; name one that holds runs")
+        self.root = root.resolve()
+        self._runs: dict[str, FoundRun] = {}
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="figures")
+
+    def find(self, run: str) -> FoundRun | None:
+        """The run with this id; None if there is none."""
+        if run not in self._runs:
+            self.scan()
+        return self._runs.get(run)
+
+    def scan(self) -> list[FoundRun]:
+        """All runs that are there now, by name."""
+        found = {}
+        for path in _walk_runs(self.root):
+            name = path.relative_to(self.root).as_posix() if path != self.root else path.name
+            key = sha256(name.encode()).hexdigest()[:_ID_LENGTH]
+            found[key] = self._runs.get(key) or FoundRun(key, name, path)
+        self._runs = dict(sorted(found.items(), key=lambda each: each[1].name))
+        return list(self._runs.values())
+
+    def list_rows(self, *, wait: bool = False) -> list[RunRow]:
+        """The rows of the table; figures that take longer come later unless they are waited for."""
+        found = self.scan()
+        rows = [self._build_row(run, wait=wait) for run in found]
+        plans = {run.id: run.first.plan for run in found if run.first is not None}
+        settings = _list_differing(plans)
+        return [row.replace(settings=settings.get(row.id, {})) for row in rows]
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _build_row(self, run: FoundRun, *, wait: bool) -> RunRow:
+        try:
+            stamp = run.read_stamp()
+            if run.first is None:
+                run.first = _read_start(run.path)
+            row = _describe_start(run, run.first)
+            if run.is_running and not wait:
+                return row.replace(state=RUNNING, progress=_follow_run(run))
+            run.live = None
+            if run.figures is None or run.stamp != stamp:
+                run.stamp = stamp
+                run.figures = self._worker.submit(_compute_figures, run.path)
+            if not wait and not run.figures.done():
+                return row
+            figures = run.figures.result()
+            return row.replace(state=figures.state, problem=figures.reason, figures=figures)
+        except (BenchError, OSError) as error:
+            return RunRow(
+                id=run.id,
+                name=run.name,
+                system=NO_DATA,
+                judge=NO_DATA,
+                dataset=NO_DATA,
+                started=None,
+                state=UNREADABLE,
+                problem=str(error),
+            )
+
+
+def _walk_runs(root: Path) -> Iterator[Path]:
+    """Every folder with a journal; links to folders are not followed, hidden ones not entered."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        if JOURNAL in files:
+            yield Path(folder)
+
+
+def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:
+    """The settings of each run in which the runs differ.
+
+    Those of a system are held against other runs of the same system.
+    """
+    common = {key: list_settings(plan) for key, plan in plans.items()}
+    found: dict[str, dict[str, str]] = {key: {} for key in plans}
+    for name in _find_differing(common.values()):
+        for key, settings in common.items():
+            if name not in _SHOWN_ELSEWHERE:
+                found[key][name] = settings[name]
+    systems: dict[str, dict[str, Mapping[str, str]]] = {}
+    for key, plan in plans.items():
+        config = {name: str(value) for name, value in plan.system.config.items()}
+        systems.setdefault(plan.system.name, {})[key] = config
+    for alike in systems.values():
+        for name in _find_differing(alike.values()):
+            for key, config in alike.items():
+                found[key][name] = config.get(name, NO_DATA)
+    return found
+
+
+def _find_differing(settings: Collection[Mapping[str, str]]) -> list[str]:
+    names = dict.fromkeys(chain.from_iterable(settings))
+    return [name for name in names if len({each.get(name) for each in settings}) > 1]
+
+
+def _read_start(path: Path) -> RunStarted:
+    first = next(read_events(path / JOURNAL), None)
+    if not isinstance(first, RunStarted):
+        raise UsageError(f"{path}: holds no run yet")
+    return first
+
+
+def _describe_start(run: FoundRun, first: RunStarted) -> RunRow:
+    plan = first.plan
+    return RunRow(
+        id=run.id,
+        name=run.name,
+        system=format_card(plan.system),
+        judge=format_card(plan.judge),
+        dataset=_describe_dataset(plan),
+        started=first.at,
+        state=READING,
+    )
+
+
+def _describe_dataset(plan: Plan) -> str:
+    personas = join_words([card.id for card in plan.scenarios], most=_SHOWN_PERSONAS)
+    if plan.dataset is None:
+        return personas
+    return f"{plan.dataset.name} ({plan.dataset.protocol})"
+
+
+def _follow_run(run: FoundRun) -> RunProgress:
+    """Read what was written since the last time, and count."""
+    if run.live is None:
+        run.live = RunFolder.open(run.path)
+        run.samples.clear()
+    else:
+        run.live.read_on()
+    states = list(run.live.states.scenarios.values())
+    done, owed = sum(each.done_count for each in states), sum(each.owed_count for each in states)
+    rate = _measure_rate(run, done)
+    is_timed = bool(rate) and not run.live.unstarted
+    return RunProgress(
+        done=done,
+        owed=owed,
+        unstarted=len(run.live.unstarted),
+        errors=sum(each.error_count for each in states),
+        rate=rate,
+        left=format_round_duration((owed - done) / rate) if rate and is_timed else None,
+    )
+
+
+def _measure_rate(run: FoundRun, done: int) -> float | None:
+    """Trials a second in the last minute, or since the start at first."""
+    now = time.monotonic()
+    run.samples.append((now, done))
+    while now - run.samples[0][0] > _RATE_WINDOW_S:
+        run.samples.popleft()
+    since, before = run.samples[0]
+    if now - since > 1:
+        return (done - before) / (now - since)
+    seconds = 0.0 if run.live is None else run.live.active_s
+    return done / seconds if seconds else None
+
+
+def _compute_figures(path: Path) -> RunFigures:
+    folder = RunFolder.open(path)
+    summary, means = summarise(folder), RunEstimates.get(folder)
+    score, bounds = means.estimate_overall(), means.estimate_range()
+    invented, leaked = means.estimate_invented(), means.estimate_leaked()
+    cost = summary.costs.total + folder.service.reader_usage + folder.service.metered_total
+    is_quoted = score is not None and not summary.is_stub
+    return RunFigures(
+        state=summary.validity.status.value,
+        reason="the stub judge graded nothing" if summary.is_stub else summary.validity.reason,
+        score=score.value * OF_100 if is_quoted and score is not None else None,
+        low=_scale_end(score, "low"),
+        high=_scale_end(score, "high"),
+        score_text=format_points(score, 0) if is_quoted else NO_DATA,
+        silence=NO_DATA if bounds is None else format_score(bounds.floor),
+        ceiling=NO_DATA if bounds is None else format_ceiling(bounds),
+        doubt=describe_doubt(bounds),
+        invented=format_share(invented),
+        invented_share=None if invented is None else invented.value,
+        leaked=format_share(leaked),
+        leaked_share=None if leaked is None else leaked.value,
+        cost=NO_DATA if cost == Usage() else format_price(cost),
+        trials=summary.overall.owed,
+        errors=summary.overall.failed,
+    )
+
+
+def _scale_end(score: Estimate | None, end: str) -> float | None:
+    value = None if score is None else getattr(score, end)
+    return None if value is None else value * OF_100

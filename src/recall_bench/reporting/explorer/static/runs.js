@@ -1,0 +1,233 @@
+// The runs, their trials, and the table of all of them.
+
+const runs = (() => {
+  const opened = new Map();
+  let known = [];
+
+  const load = async () => {
+    known = await blocks.json("runs", { isFresh: true });
+    return known;
+  };
+
+  const find = (id) => known.find((run) => run.id === id);
+
+  // The trials of a run, read once.
+  const trials = (id) => {
+    if (!opened.has(id)) {
+      const parts = ["index", "questions", "trials"].map((name) => blocks.json(`${id}/${name}`));
+      const found = Promise.all(parts).then(([page, questions, columns]) => new Trials(page, questions, columns));
+      found.catch(() => opened.delete(id));
+      opened.set(id, found);
+    }
+    return opened.get(id);
+  };
+
+  const title = (run) => `${run.system} · ${run.name}`;
+
+  // A choice of one run; `change` gets its id.
+  const choose = (label, chosen, change) => {
+    const select = make("select", { "aria-label": label }, make("option", { value: "" }, `${label}: none`));
+    for (const run of known) select.append(make("option", { value: run.id, selected: run.id === chosen }, title(run)));
+    select.addEventListener("change", () => change(select.value));
+    return select;
+  };
+
+  return { load, find, trials, title, choose, get known() { return known; } };
+})();
+
+const runsTable = (() => {
+  const COLUMNS = [
+    ["name", "Run", (run) => run.system + run.name],
+    ["dataset", "Dataset", (run) => run.dataset],
+    ["judge", "Judge", (run) => run.judge],
+    ["score", "Score", (run) => run.figures?.score],
+    ["silence", "Silence", (run) => Number.parseFloat(run.figures?.silence)],
+    ["ceiling", "Ceiling", (run) => Number.parseFloat(run.figures?.ceiling)],
+    ["invented", "Invented", (run) => run.figures?.invented_share],
+    ["leaked", "Leaked", (run) => run.figures?.leaked_share],
+    ["cost", "Cost", (run) => run.figures?.cost],
+    ["state", "State", (run) => run.state],
+  ];
+  const OFTEN = 3000;
+  const SELDOM = 15000;
+  let root;
+  let body;
+  let action;
+  let drawn = "";
+  let timer = 0;
+
+  const chosen = () => (address.state.runs ?? "").split(",").filter(Boolean);
+
+  const toggle = (id) => {
+    const now = chosen();
+    const next = now.includes(id) ? now.filter((each) => each !== id) : [...now, id];
+    address.go({ runs: next.join(",") });
+  };
+
+  const bar = (figures) => {
+    if (figures.score === null) return null;
+    const line = make("div", { class: "interval", "aria-hidden": "true" });
+    if (figures.low !== null) {
+      const band = make("i");
+      band.style.left = `${figures.low}%`;
+      band.style.width = `${figures.high - figures.low}%`;
+      line.append(band);
+    }
+    const mark = make("b");
+    mark.style.left = `${figures.score}%`;
+    line.append(mark);
+    for (const name of ["silence", "ceiling"]) {
+      const at = Number.parseFloat(figures[name]);
+      if (Number.isNaN(at)) continue;
+      const tick = make("u");
+      tick.style.left = `${at}%`;
+      line.append(tick);
+    }
+    return line;
+  };
+
+  const progress = (run) => {
+    const { done, owed, unstarted, errors, rate, left } = run.progress;
+    const words = [`${whole(done)} of ${whole(owed)} trials`];
+    if (rate) words.push(rate >= 1 ? `${fixed(rate, 1)} a second` : `${fixed(rate * 60, 1)} a minute`);
+    if (errors) words.push(counted(errors, "error"));
+    if (unstarted) words.push(`${counted(unstarted, "persona")} not started`);
+    if (left) words.push(`${left} left`);
+    const meter = make("progress", { max: String(owed || 1), value: String(done), "aria-label": "progress" });
+    return [meter, make("small", { class: "quiet" }, words.join(" · "))];
+  };
+
+  const settingsOf = (run) => {
+    const all = Object.entries(run.settings);
+    if (!all.length) return null;
+    return make("dl", { class: "differs" }, ...all.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text || "–"))));
+  };
+
+  const nameCell = (run) => {
+    const isRead = run.state !== "unreadable";
+    const box = make("input", { type: "checkbox", "aria-label": `compare ${runs.title(run)}`, disabled: !isRead });
+    box.checked = chosen().includes(run.id);
+    box.addEventListener("change", () => toggle(run.id));
+    const link = isRead
+      ? make("a", { href: `run/${run.id}/report.html`, class: "untrusted-text" }, run.system)
+      : make("span", { class: "untrusted-text" }, run.system);
+    const who = make("div", { class: "who" }, link, make("small", { class: "quiet untrusted-text" }, run.name), settingsOf(run));
+    return [make("div", { class: "named" }, make("label", { class: "pick" }, box), who)];
+  };
+
+  const stateCell = (run) => {
+    const isLoud = ["invalid", "unreadable"].includes(run.state);
+    const shown = [make("span", { class: isLoud ? "tag finding" : "tag" }, run.state)];
+    if (run.progress) shown.push(...progress(run));
+    if (run.problem) shown.push(make("small", { class: "quiet" }, run.problem));
+    return shown;
+  };
+
+  const row = (run) => {
+    const figures = run.figures;
+    const plain = (text) => [make("span", { class: "untrusted-text" }, text)];
+    const cells = {
+      name: nameCell(run),
+      dataset: plain(run.dataset),
+      judge: plain(run.judge),
+      score: figures ? [make("span", {}, figures.score_text), bar(figures), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
+      silence: [figures?.silence ?? "–"],
+      ceiling: [figures?.ceiling ?? "–"],
+      invented: [figures?.invented ?? "–"],
+      leaked: [figures?.leaked ?? "–"],
+      cost: [figures?.cost ?? "–"],
+      state: stateCell(run),
+    };
+    const node = make(
+      "tr",
+      { "data-run": run.id, tabindex: "-1", class: chosen().includes(run.id) ? "is-chosen" : null },
+      ...COLUMNS.map(([key, label]) => make("td", { class: key, "data-label": label }, ...cells[key].filter(Boolean))),
+    );
+    return node;
+  };
+
+  const sorted = (all) => {
+    const [key, direction] = (address.state.sort ?? "").split(".");
+    const value = COLUMNS.find(([name]) => name === key)?.[2];
+    if (!value) return all;
+    const sign = direction === "down" ? -1 : 1;
+    const isNone = (each) => each === null || each === undefined || Number.isNaN(each);
+    return [...all].sort((one, other) => {
+      const [a, b] = [value(one), value(other)];
+      if (isNone(a) || isNone(b)) return isNone(a) - isNone(b);
+      return sign * (a < b ? -1 : a > b ? 1 : 0);
+    });
+  };
+
+  const sortBy = (key) => {
+    const now = address.state.sort ?? "";
+    const next = now === `${key}.up` ? `${key}.down` : now === `${key}.down` ? "" : `${key}.up`;
+    address.go({ sort: next });
+  };
+
+  const paint = () => {
+    const all = sorted(runs.known);
+    const focused = document.activeElement?.closest?.("tr")?.dataset.run;
+    const isBox = document.activeElement?.type === "checkbox";
+    body.replaceChildren(...all.map(row));
+    if (!all.length) body.append(make("tr", {}, make("td", { colspan: String(COLUMNS.length), class: "missing" }, "No run is here yet.")));
+    const again = focused && body.querySelector(`tr[data-run="${focused}"]`);
+    if (again) (isBox ? again.querySelector("input") : again).focus();
+    for (const head of root.querySelectorAll("th")) {
+      const [key, direction] = (address.state.sort ?? "").split(".");
+      if (head.dataset.sort === key) head.setAttribute("aria-sort", direction === "down" ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+    const count = chosen().length;
+    action.hidden = count < 2;
+    action.textContent = `Compare ${counted(count, "run")}`;
+  };
+
+  const poll = async () => {
+    clearTimeout(timer);
+    const isLive = () => runs.known.some((run) => ["running", "reading"].includes(run.state));
+    if (!document.hidden) {
+      await runs.load();
+      const now = JSON.stringify(runs.known);
+      if (now !== drawn && address.section === "runs") paint();
+      drawn = now;
+    }
+    if (blocks.isServed && address.section === "runs") timer = setTimeout(() => poll().catch(lost), isLive() ? OFTEN : SELDOM);
+  };
+
+  const lost = () => {
+    showError("The server has ended; start recall-bench view again.");
+  };
+
+  const compare = () => address.go({ sort: "" }, { at: "compare", isStep: true });
+
+  const onKey = (event) => {
+    const rows = [...body.querySelectorAll("tr[data-run]")];
+    const at = rows.indexOf(document.activeElement?.closest?.("tr"));
+    const steps = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
+    if (event.key in steps) rows[Math.max(0, Math.min(rows.length - 1, at + steps[event.key]))]?.focus();
+    else if (event.key === "x" && at >= 0) toggle(rows[at].dataset.run);
+    else if (event.key === "Enter" && event.target.tagName === "TR") rows[at].querySelector("a")?.click();
+    else if (event.key === "c" && chosen().length > 1) compare();
+    else return false;
+    return true;
+  };
+
+  const mount = async (given) => {
+    root = given;
+    body = make("tbody");
+    action = make("button", { type: "button", class: "action", hidden: true, onclick: compare }, "Compare");
+    const heads = COLUMNS.map(([key, label]) =>
+      make("th", { scope: "col", class: key, "data-sort": key }, make("button", { type: "button", onclick: () => sortBy(key) }, label)),
+    );
+    root.replaceChildren(
+      make("div", { class: "heading" }, make("h2", {}, "Runs"), action),
+      make("div", { class: "scrolls" }, make("table", { class: "plain runs" }, make("thead", {}, make("tr", {}, ...heads)), body)),
+      make("p", { class: "quiet keys" }, "Scores are of 100, with 95 % intervals. Keys: ↑ ↓ move, Enter opens the report, x chooses a run, c compares those chosen."),
+    );
+    await poll();
+    paint();
+  };
+
+  return { mount, follow: paint, onKey };
+})();

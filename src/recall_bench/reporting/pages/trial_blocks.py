@@ -1,0 +1,127 @@
+"""Questions, trials and their texts as packed blocks, which a page reads when it needs them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from recall_bench.core.plan import Trial
+from recall_bench.core.verdict import FULL_MARKS, SCALES
+from recall_bench.reporting.analyses.attribution import LEAF_MEANINGS, LEAF_TITLES, FailureLeaf
+from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.pages.markup import PageBlock, encode_block, split_chunks
+from recall_bench.reporting.pages.page_data import (
+    LEAF_ORDER,
+    NO_PLACE,
+    PageQuestions,
+    PersonaDetails,
+    SourceText,
+    build_trial_columns,
+    collect_details,
+)
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialTable
+
+
+@dataclass(slots=True)
+class TrialBlocks:
+    """The questions and trials of a run as blocks of data, persona by persona."""
+
+    folder: RunFolder
+    table: TrialTable
+    questions: PageQuestions
+    stories: Mapping[str, Mapping[int, str]]
+    answers: list[int] = field(default_factory=list)
+    answer_blocks: list[int] = field(default_factory=list)
+    """The first answer of each block."""
+    answer_count: int = 0
+    text_blocks: list[list[int]] = field(default_factory=list)
+    """For each persona, the first text of each block."""
+    detail_blocks: int = 0
+    block_of: list[int] = field(default_factory=list)
+    """The block of the details of each question."""
+
+    def write_texts(self) -> Iterator[PageBlock]:
+        """All texts; their positions are known after the last block."""
+        self.answers = [NO_PLACE] * len(self.table.rows)
+        self.block_of = [NO_PLACE] * len(self.questions.items)
+        rows = {row.trial: number for number, row in enumerate(self.table.rows)}
+        for place, persona in enumerate(self.questions.personas):
+            yield from self._write_persona(place, persona, rows)
+
+    def build_index(
+        self, name: str, page: Mapping[str, object], leaves: Mapping[Trial, FailureLeaf]
+    ) -> tuple[PageBlock, ...]:
+        """The first blocks, with the positions of all others; the one of the page has this name."""
+        counted = {
+            "hasDays": any(self.stories.values()),
+            "answers": self.answer_count,
+            "answerBlocks": self.answer_blocks,
+            "textBlocks": self.text_blocks,
+        }
+        trials = build_trial_columns(self.table, self.questions, leaves, self.answers)
+        return (
+            encode_block(name, {**page, **self._describe_trials(), **counted}),
+            encode_block("questions", self.questions.build_columns(self.block_of)),
+            encode_block("trials", trials),
+        )
+
+    def _describe_trials(self) -> dict[str, object]:
+        plan = self.table.plan
+        return {
+            "system": format_card(plan.system),
+            "best": FULL_MARKS,
+            "scales": SCALES,
+            "repeats": plan.repeats,
+            "personas": self.questions.personas,
+            "categories": self.questions.categories,
+            "checkpoints": [[each.label, each.days] for each in plan.checkpoints],
+            "leaves": [[leaf.value, LEAF_TITLES[leaf], LEAF_MEANINGS[leaf]] for leaf in LEAF_ORDER],
+        }
+
+    def _write_persona(
+        self, place: int, persona: str, rows: Mapping[Trial, int]
+    ) -> Iterator[PageBlock]:
+        places = {
+            item: number
+            for (scenario, item), number in self.questions.places.items()
+            if scenario == persona
+        }
+        story = self.stories.get(persona, {})
+        found = collect_details(self.folder, persona, story, places=places, rows=rows)
+        for number, answer in found.answer_of.items():
+            self.answers[number] = self.answer_count + answer
+        yield from self._write_answers(found.answers)
+        yield from self._write_texts(place, found.texts)
+        yield from self._write_details(found)
+
+    def _write_answers(self, answers: list[str]) -> Iterator[PageBlock]:
+        for part in split_chunks([len(answer) for answer in answers]):
+            yield encode_block(f"answers-{len(self.answer_blocks)}", answers[part])
+            self.answer_blocks.append(self.answer_count + part.start)
+        self.answer_count += len(answers)
+
+    def _write_texts(self, place: int, texts: list[SourceText]) -> Iterator[PageBlock]:
+        starts: list[int] = []
+        self.text_blocks.append(starts)
+        for part in split_chunks([len(each.text) for each in texts]):
+            columns = {
+                "text": [each.text for each in texts[part]],
+                "day": [each.day for each in texts[part]],
+                "source": [each.source for each in texts[part]],
+            }
+            yield encode_block(f"texts-{place}-{len(starts)}", columns)
+            starts.append(part.start)
+
+    def _write_details(self, found: PersonaDetails) -> Iterator[PageBlock]:
+        entries = {
+            place: b'"%d":%s' % (place, msgspec.json.encode(details))
+            for place, details in found.questions.items()
+        }
+        places = list(entries)
+        for part in split_chunks([len(entry) for entry in entries.values()]):
+            for place in places[part]:
+                self.block_of[place] = self.detail_blocks
+            entry = b"{%s}" % b",".join(entries[place] for place in places[part])
+            yield PageBlock(f"details-{self.detail_blocks}", entry)
+            self.detail_blocks += 1

@@ -1,0 +1,122 @@
+"""In a real browser the explorer shows what the runs hold, by mouse, by keyboard and by address."""
+
+from typing import TYPE_CHECKING
+
+from tests.reporting.explorer.conftest import Explorer, list_foreign, wait_until_ready
+from tests.reporting.pages.sample_pages import HOSTILE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def test_runs_are_listed_chosen_and_compared_by_keyboard(
+    explorer: Explorer, browser: "Browser"
+) -> None:
+    seen = explorer.open(browser, "runs")
+    seen.shows('tr[data-run="' + explorer.ids["nested/b"] + '"] .score', "86")
+    seen.shows('tr[data-run="' + explorer.ids["a"] + '"] .state', "invalid")
+
+    seen.press("j", "x", "j", "j", "j", "x", "c")
+    seen.page.wait_for_selector("#view .notice.loud")
+
+    assert "#compare?runs=" in seen.page.url
+    assert explorer.ids["a"] in seen.page.url
+    assert explorer.ids["nested/b"] in seen.page.url
+    assert list_foreign(seen, explorer) == []
+
+
+def test_runs_that_cannot_be_compared_say_why(explorer: Explorer, browser: "Browser") -> None:
+    seen = explorer.open(browser, f"compare?runs={explorer.name('a', 'nested/b')}")
+
+    seen.shows("#view .notice.loud", "the run is invalid")
+    assert str(explorer.root) not in seen.text("main")
+    seen.page.get_by_role("button", name="Compare what they have in common").click()
+
+    seen.shows(".contrast", "B (second 2)")
+    seen.shows(".differences", "Overall")
+    seen.shows(".contrast", "by checkpoint")
+    assert "scope=common" in seen.page.url
+
+
+def test_questions_are_filtered_and_one_is_shown_side_by_side(
+    explorer: Explorer, browser: "Browser"
+) -> None:
+    seen = explorer.open(
+        browser, f"compare?runs={explorer.name('a', 'nested/b')}&scope=common&show=better"
+    )
+    rows = seen.page.locator(".pair-row")
+    seen.shows(".count", "2 trials")
+    assert rows.count() == 2
+
+    for filtered, count in (("worse", 0), ("both-wrong", 0), ("only-second", 1), ("different", 2)):
+        seen.page.locator("#pair-show").select_option(filtered)
+        seen.shows(".count", f"{count} trial")
+        assert f"show={filtered}" in seen.page.url
+
+    seen.page.locator("#pair-show").select_option("better")
+    seen.shows(".count", "2 trials")
+    rows.nth(1).focus()
+    seen.press("Enter")
+    seen.open_trial()
+    sides = seen.page.locator(".side")
+    assert "The cat is Plum." in sides.nth(0).inner_text()
+    assert "gives Plum, not Fig" in sides.nth(0).inner_text()
+    assert "Fig again." in sides.nth(1).inner_text()
+    assert "The cat is called Fig." in sides.nth(1).inner_text()
+    assert "open=ada" in seen.page.url
+
+    seen.press("p")
+    seen.shows("#detail-title", "dog")
+    seen.press("Escape")
+    seen.page.wait_for_selector("dialog:not([open])", state="attached")
+    assert "open=" not in seen.page.url
+    assert list_foreign(seen, explorer) == []
+
+
+def test_an_address_leads_back_to_what_was_seen(explorer: Explorer, browser: "Browser") -> None:
+    both = explorer.name("a", "nested/b")
+    first = explorer.open(
+        browser, f"compare?runs={both}&scope=common&show=better&open=ada%2Fcat%404d%230"
+    )
+    first.open_trial()
+    first.page.reload()
+    wait_until_ready(first)
+    first.open_trial()
+    first.shows("#detail-title", "cat")
+
+
+def test_hostile_text_is_text_everywhere(explorer: Explorer, browser: "Browser") -> None:
+    run = explorer.ids["hostile"]
+    seen = explorer.open(browser, "runs")
+    words = " ".join(HOSTILE.replace("\u2028", " ").split())
+    assert f"system {words}" in " ".join(seen.text(f'tr[data-run="{run}"]').split())
+
+    for hash_ in (f"compare?runs={run}", f"compare?runs={run},{explorer.ids['a']}&scope=common"):
+        seen.page.goto(f"{explorer.address}#{hash_}")
+        wait_until_ready(seen)
+
+    assert seen.value("window.hacked") is None
+    assert seen.value("document.querySelectorAll('img').length") == 0
+    assert list_foreign(seen, explorer) == []
+
+
+def test_the_report_of_a_run_is_one_click_away(explorer: Explorer, browser: "Browser") -> None:
+    seen = explorer.open(browser, "runs")
+    seen.page.get_by_role("link", name="second 2").click()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert seen.text("h1") == "second 2"
+
+    seen.page.get_by_role("link", name="Compare", exact=True).click()
+    wait_until_ready(seen)
+    assert f"#compare?runs={explorer.ids['nested/b']}" in seen.page.url
+    assert list_foreign(seen, explorer) == []
+
+
+def test_it_is_readable_on_a_phone_in_the_dark(explorer: Explorer, browser: "Browser") -> None:
+    seen = explorer.open(browser, "runs", width=390, color_scheme="dark")
+    for hash_ in ("runs", f"compare?runs={explorer.name('a', 'nested/b')}&scope=common"):
+        seen.page.goto(f"{explorer.address}#{hash_}")
+        wait_until_ready(seen)
+        seen.page.wait_for_timeout(200)
+        assert seen.value("document.documentElement.scrollWidth") == 390, hash_
+    assert seen.value("document.documentElement.dataset.theme") == "dark"
