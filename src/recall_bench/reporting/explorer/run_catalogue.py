@@ -67,7 +67,7 @@ class RunFigures(ComputedRecord, frozen=True, kw_only=True):
     errors: int
 
 
-class RunProgress(ComputedRecord, frozen=True, kw_only=True):
+class LiveProgress(ComputedRecord, frozen=True, kw_only=True):
     """How far a run is that goes on."""
 
     done: int
@@ -95,7 +95,7 @@ class RunRow(ComputedRecord, frozen=True, kw_only=True):
     settings: Mapping[str, str] = {}
     """Those in which the runs of the table differ."""
     figures: RunFigures | None = None
-    progress: RunProgress | None = None
+    progress: LiveProgress | None = None
 
 
 Stamp = tuple[int, int]
@@ -256,7 +256,7 @@ def _describe_dataset(plan: Plan) -> str:
     return f"{plan.dataset.name} ({plan.dataset.protocol})"
 
 
-def _follow_run(run: FoundRun) -> RunProgress:
+def _follow_run(run: FoundRun) -> LiveProgress:
     """Read what was written since the last time, and count."""
     if run.live is None:
         run.live = RunFolder.open(run.path)
@@ -267,7 +267,7 @@ def _follow_run(run: FoundRun) -> RunProgress:
     done, owed = sum(each.done_count for each in states), sum(each.owed_count for each in states)
     rate = _measure_rate(run, done)
     is_timed = bool(rate) and not run.live.unstarted
-    return RunProgress(
+    return LiveProgress(
         done=done,
         owed=owed,
         unstarted=len(run.live.unstarted),
