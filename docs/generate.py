@@ -16,6 +16,7 @@ from types import ModuleType
 import click
 import msgspec
 
+from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
@@ -99,10 +100,15 @@ def command_line() -> str:
         command = cli.get_command(context, name)
         assert command is not None
         with click.Context(command, parent=context, info_name=name) as ctx:
-            parts.append(f"## {name}\n\n```text\n{command.get_help(ctx)}\n```\n")
+            parts.append(f"## {name}\n\n```text\n{_render_help(command, ctx)}\n```\n")
             if isinstance(command, click.Group):
                 parts += _commands_within(command, ctx)
     return "\n".join(parts)
+
+
+def _render_help(command: click.Command, ctx: click.Context) -> str:
+    is_grouped = isinstance(command, GroupedCommand)
+    return render_complete_help(ctx) if is_grouped else command.get_help(ctx)
 
 
 def _commands_within(group: click.Group, context: click.Context) -> Iterator[str]:
@@ -110,7 +116,7 @@ def _commands_within(group: click.Group, context: click.Context) -> Iterator[str
         command = group.get_command(context, name)
         assert command is not None
         with click.Context(command, parent=context, info_name=name) as ctx:
-            yield f"### {group.name} {name}\n\n```text\n{command.get_help(ctx)}\n```\n"
+            yield f"### {group.name} {name}\n\n```text\n{_render_help(command, ctx)}\n```\n"
 
 
 def error_tree() -> str:

@@ -35,6 +35,7 @@ def imported_by(statement: str) -> set[str]:
         ("import recall_bench", set()),
         ("import recall_bench.cli.main", set()),
         ("import recall_bench.cli.run", {"msgspec"}),
+        ("import recall_bench.generate.persona_list", {"msgspec", "filelock"}),
         ("import recall_bench.running.executor", {"anyio", "filelock", "msgspec"}),
     ],
 )

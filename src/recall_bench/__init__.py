@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from recall_bench.core.verdict import Judge as Judge
     from recall_bench.core.verdict import JudgeCard as JudgeCard
     from recall_bench.core.verdict import Verdict as Verdict
+    from recall_bench.generate.persona_list import list_personas as list_personas
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
     from recall_bench.library import draw_heatmap as draw_heatmap
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from recall_bench.library import gate as gate
     from recall_bench.library import heatmap_json as heatmap_json
     from recall_bench.library import import_run as import_run
-    from recall_bench.library import list_personas as list_personas
     from recall_bench.library import load_persona as load_persona
     from recall_bench.library import merge as merge
     from recall_bench.library import open_run as open_run
@@ -76,10 +76,11 @@ _HOMES = {
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
         "arun compare draw_heatmap estimate evaluate export_run gate heatmap_json import_run "
-        "list_personas load_persona merge open_run questions_in_range read_settings rejudge report "
+        "load_persona merge open_run questions_in_range read_settings rejudge report "
         "result_json run run_matrix text_report verdict_changes"
     ),
     "core.settings": "Settings",
+    "generate.persona_list": "list_personas",
     "runs.run_folder": "RunFolder",
     "runs.summary": "Summary heatmap_grid summarise",
 }

@@ -13,7 +13,7 @@ from recall_bench.cli.options import DATA, add_json_option
 @add_json_option("Print JSON.")
 def list_command(data: Path | None, as_json: bool) -> None:
     """List the personas of a data folder, or those of the package."""
-    from recall_bench.library import list_personas
+    from recall_bench.generate.persona_list import list_personas
 
     found = list_personas(data)
     if as_json:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.command_kinds import MultiValueCommand
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import COUNT, PATH, MultiValueCommand, add_json_option, option
+from recall_bench.cli.options import COUNT, PATH, add_json_option, option
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,10 +1,12 @@
 """Output of commands: results go to stdout, progress to stderr."""
 
 import contextlib
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +26,12 @@ def format_json(content: object) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
 
 
-_LINE = 79
+def paint(text: str, *, to_stderr: bool = False, **style: Any) -> str:  # noqa: ANN401 - click's own
+    """The text in this style if it goes to a terminal and NO_COLOR is not set, else as it is."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if os.environ.get("NO_COLOR") or not stream.isatty():
+        return text
+    return click.style(text, **style)
 
 
 @contextmanager
@@ -33,10 +40,12 @@ def show_activity() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda what: click.echo(what, err=True)
         return
+    # A line that fills the last column would wrap.
+    width = shutil.get_terminal_size().columns - 1
     try:
-        yield lambda what: click.echo(f"\r{what[:_LINE]:{_LINE}}", err=True, nl=False)
+        yield lambda what: click.echo(f"\r{what[:width]:{width}}", err=True, nl=False)
     finally:
-        click.echo(f"\r{'':{_LINE}}\r", err=True, nl=False)
+        click.echo(f"\r{'':{width}}\r", err=True, nl=False)
 
 
 @contextmanager

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_bench.cli.command_kinds import GroupedCommand
 from recall_bench.cli.console import forward_to_stderr
 from recall_bench.cli.options import (
     COUNT,
+    FILE_NAMES,
     FILES,
     FOLDER,
     JUDGES,
@@ -17,9 +19,9 @@ from recall_bench.cli.options import (
     PATH,
     PROFILE,
     QUESTIONS,
+    QUIET,
     SYSTEM,
     WORKERS,
-    MultiValueCommand,
     add_json_option,
     combine_options,
     option,
@@ -52,9 +54,38 @@ _part_options = combine_options(
 )
 
 
-@click.command("eval", cls=MultiValueCommand)
+_COMMON = (
+    *("dataset", "data", "adapter", "config", "categories"),
+    *("max_scenarios", "judge", "parallelism", "into", "profile"),
+)
+_GROUPS = {
+    "Common options": _COMMON,
+    **{
+        title: tuple(name for name in names if name not in _COMMON)
+        for title, names in {
+            "Dataset": (
+                *("protocol", "errata", "scenario_offset", "mode", "skip_qa", "floors"),
+                *("answers_from", "rebuild", "reports"),
+            ),
+            "System": SYSTEM,
+            "Hybrid memory": ("neighbours", *(name for _, name, _ in _PARTS)),
+            "Questions": QUESTIONS,
+            "Judges": JUDGES,
+            "Workers": WORKERS,
+            "Folder and files": (*FOLDER, *FILE_NAMES),
+        }.items()
+    },
+}
+"""The options of `eval` by title."""
+
+
+@click.command("eval", cls=GroupedCommand, option_groups=_GROUPS)
 @click.option(
-    "--dataset", required=True, metavar="NAME", help="Its name in `datasets list`, such as locomo."
+    "-d",
+    "--dataset",
+    required=True,
+    metavar="NAME",
+    help="Its name in `datasets list`, such as locomo.",
 )
 @option("--data", type=PATH, help="Its file or folder [the download].")
 @option(
@@ -82,8 +113,9 @@ _part_options = combine_options(
 @_part_options
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *FOLDER)
 @FILES
+@QUIET
 @add_json_option("Print the report as JSON.")
-def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+def eval_command(profile: Path | None, quiet: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Ask a system the questions of a public dataset, and measure it by their ground truth.
 
     The report compares each figure with random choice, keyword search and the best possible, and is
@@ -94,7 +126,7 @@ def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # n
     settings = read_flags(profile, resolve_file_settings(flags))
     request = _build_request(_apply_parts(settings, parts), wanted)
     with forward_to_stderr():
-        evaluated = _run_evaluation(request)
+        evaluated = _run_evaluation(request, is_quiet=quiet)
     return _print_result(evaluated, as_json=as_json)
 
 
@@ -118,7 +150,7 @@ def _build_request(settings: "Settings", wanted: dict[str, Any]) -> "EvalRequest
     return EvalRequest(settings=settings, **said)
 
 
-def _run_evaluation(request: "EvalRequest") -> "EvalResult":
+def _run_evaluation(request: "EvalRequest", *, is_quiet: bool) -> "EvalResult":
     from recall_bench.cli.run_display import watch_run
     from recall_bench.datasets.eval_dataset import open_dataset
     from recall_bench.running.eval_assembly import assemble_evaluation
@@ -128,12 +160,14 @@ def _run_evaluation(request: "EvalRequest") -> "EvalResult":
     job = assembled.job
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
-    click.echo(f"run folder: {job.folder}", err=True)
+    if not is_quiet:
+        click.echo(f"run folder: {job.folder}", err=True)
 
     def print_control(name: str) -> None:
-        click.echo(f"  for comparison: {name}", err=True)
+        if not is_quiet:
+            click.echo(f"  for comparison: {name}", err=True)
 
-    with watch_run(job, is_terse=True) as (observe, joined):
+    with watch_run(job, is_terse=True, is_quiet=is_quiet) as (observe, joined):
         return evaluate(assembled, observe, print_control, joined)
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
+from recall_bench.cli.command_kinds import MultiValueCommand
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import MultiValueCommand, add_json_option, setting_options
+from recall_bench.cli.options import add_json_option, setting_options
 from recall_bench.core.errors import DataError
 from recall_bench.datasets.lint.lint_corpus import Severity
 

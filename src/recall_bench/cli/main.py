@@ -3,11 +3,17 @@
 import sys
 from errno import ENOSPC
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, adopt
+from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
 from recall_bench.core.errors import BenchError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "run": ("run", "Ingest every persona, ask at every checkpoint, grade the answers."),
@@ -41,14 +47,31 @@ COMMANDS = {
     "lint": ("lint", "Check personas, their days and their questions."),
     "datasets": ("datasets", "List, download and describe the public datasets."),
     "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
+    "completion": ("completion", "Print or install the completion of commands for a shell."),
     "heatmap": ("report", "Draw a run's heatmap again."),
     "export": ("run_files", "Write a run's result files again from its journal."),
 }
 """The module and one-line help of each command, so that `--help` imports none of them."""
 
 
+SECTIONS = {
+    "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
+    "Run": ("plan", "matrix", "ablate", "select", "rejudge", "merge"),
+    "Understand": ("heatmap", "power", "export", "import"),
+    "Data": (
+        *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
+        *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
+    ),
+    "Trust": ("check-adapter", "judge-lab", "canaries"),
+    "Serve": ("serve", "endpoint", "completion"),
+}
+"""The commands by purpose, as `--help` shows them."""
+
+
 class LazyGroup(click.Group):
     """Imports a command's module only when the command is used."""
+
+    context_class = HelpContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """All commands, in the order of use."""
@@ -60,15 +83,47 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"recall_bench.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return command if isinstance(command, click.Command) else None
+        return adopt(command) if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of these arguments; an unknown one is answered with the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from recall_bench.core.suggestion import suggest
+
+            near = suggest(name, COMMANDS, "`recall-bench --help` lists them")
+            ctx.fail(f"no command named {name!r}; {near}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The list of commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """The list of commands by section, without importing them."""
+        width = max(map(len, COMMANDS))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """Names of commands and options that begin so, without importing the commands."""
+        from click.shell_completion import CompletionItem
+
+        commands = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": MAX_WIDTH,
+    },
+    epilog="`recall-bench COMMAND --help` explains a command.",
+)
 @click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Measure what an agent remembers."""
@@ -84,7 +139,7 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        click.echo(f"error: {error.format_message()}", err=True)
+        _print_error(error.format_message())
         sys.exit(error.exit_code)
     except click.Abort:
         click.echo("interrupted", err=True)
@@ -93,7 +148,7 @@ def main() -> None:
         from recall_bench.core.plain_text import clean_text
 
         for line in str(error).splitlines():
-            click.echo(f"error: {clean_text(line)}", err=True)
+            _print_error(clean_text(line))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
@@ -101,6 +156,10 @@ def main() -> None:
     except OSError as error:
         if error.errno != ENOSPC or error.filename is not None:
             raise
-        click.echo("error: no space left to print the output; print it elsewhere", err=True)
+        _print_error("no space left to print the output; print it elsewhere")
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_error(line: str) -> None:
+    click.echo(f"{paint('error:', to_stderr=True, fg='red', bold=True)} {line}", err=True)

@@ -3,7 +3,7 @@
 An option that is not given has no value, so that a profile can supply one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -48,6 +48,18 @@ JUDGES = (
     "max_tokens",
 )
 """Settings of the judges."""
+SHORT_FLAGS = {
+    "adapter": "-a",
+    "config": "-c",
+    "data": "-d",
+    "personas": "-p",
+    "ranges": "-r",
+    "sample": "-s",
+    "judge": "-j",
+    "parallelism": "-n",
+    "into": "-o",
+}
+"""The short flags of the settings that are set most."""
 FOLDER = ("skip_preflight", "into", "resume", "skip_catchup_ingest", "retry_errors")
 """Settings of the run folder and of how a run continues."""
 
@@ -55,7 +67,8 @@ FOLDER = ("skip_preflight", "into", "resume", "skip_catchup_ingest", "retry_erro
 def option(*names: str, **settings: Any) -> Callable[[CommandT], CommandT]:  # noqa: ANN401 - click's own
     """An option that is None unless given."""
     if isinstance(settings.get("type"), click.IntRange):
-        settings.setdefault("metavar", "MS" if names[0].endswith("timeout") else "N")
+        is_time = any(name.endswith("timeout") for name in names)
+        settings.setdefault("metavar", "MS" if is_time else "N")
     return click.option(*names, default=None, **settings)
 
 
@@ -85,9 +98,12 @@ def _make_setting_option(name: str, text: str | None) -> Callable[[Any], Any]:
         details["metavar"] = about.help.metavar
     if about.kind is bool:
         return option(f"--{about.flag}/--no-{about.flag}", about.name, **details)
+    flags = [f"--{about.flag}"]
+    if name in SHORT_FLAGS:
+        flags.insert(0, SHORT_FLAGS[name])
     if about.kind in (tuple, dict):
-        return click.option(f"--{about.flag}", about.name, multiple=True, **details)
-    return option(f"--{about.flag}", about.name, type=_find_click_type(about), **details)
+        return click.option(*flags, about.name, multiple=True, **details)
+    return option(*flags, about.name, type=_find_click_type(about), **details)
 
 
 def _format_help(about: SettingInfo, text: str | None) -> str:
@@ -121,7 +137,7 @@ def add_json_option(text: str) -> Callable[[CommandT], CommandT]:
 
 DATA = setting_options("data")
 CONFIG = setting_options("config")
-PROFILE = option("--profile", type=PATH, help="YAML profile; flags win over it.")
+PROFILE = option("-f", "--profile", type=PATH, help="YAML profile; flags win over it.")
 NO_HEATMAP = click.option("--no-heatmap-png", is_flag=True, help="Do not draw the heatmap.")
 CALL_TIMEOUT = click.option(
     "--timeout",
@@ -131,6 +147,8 @@ CALL_TIMEOUT = click.option(
     metavar="SECONDS",
     help="Time limit for each call of the system [120].",
 )
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no progress, only the result.")
+FILE_NAMES = ("json_out", "question_log", "no_question_log", "progress_jsonl", "failure_log")
 FILES = combine_options(
     setting_options("json_out", "question_log"),
     click.option("--no-question-log", is_flag=True, help="Do not write questions.jsonl."),
@@ -177,46 +195,3 @@ def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:
     words = flags.pop("config")
     settings = read_settings(profile, select_given(flags))
     return replace(settings, config={**settings.config, **parse_config(words)})
-
-
-class MultiValueCommand(click.Command):
-    """A command without arguments whose repeatable options take any number of values.
-
-    `--ranges 30d 60d 90d`: all words up to the next option are values. Click itself would take one
-    and refuse the rest.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Rewrite `--option a b` as `--option a --option b`."""
-        names = {
-            name
-            for option in self.params
-            if isinstance(option, click.Option) and option.multiple
-            for name in option.opts
-        }
-        return super().parse_args(ctx, _spread_values(args, names))
-
-
-def _spread_values(args: Sequence[str], names: set[str]) -> list[str]:
-    spread: list[str] = []
-    listing: str | None = None
-    is_empty = False
-    for word in args:
-        name, equals, _ = word.partition("=")
-        if not word.startswith("-"):
-            spread += [listing, word] if listing is not None else [word]
-            is_empty = False
-            continue
-        _refuse_empty(listing if is_empty else None)
-        listing = name if name in names else None
-        is_empty = listing is not None and not equals
-        if not is_empty:
-            spread.append(word)
-    _refuse_empty(listing if is_empty else None)
-    return spread
-
-
-def _refuse_empty(listing: str | None) -> None:
-    """An option without a value would take the next option as its value."""
-    if listing is not None:
-        raise click.UsageError(f"Option {listing!r} requires an argument.")

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_bench.cli.command_kinds import GroupedCommand
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
     DATA,
+    FILE_NAMES,
     FILES,
     FOLDER,
     JUDGES,
@@ -15,10 +17,10 @@ from recall_bench.cli.options import (
     PATH,
     PROFILE,
     QUESTIONS,
+    QUIET,
     STORY,
     SYSTEM,
     WORKERS,
-    MultiValueCommand,
     add_json_option,
     option,
     read_flags,
@@ -38,17 +40,40 @@ _MAX_NAMED = 5
 """Limit for the questions that a warning names."""
 
 
-@click.command("run", cls=MultiValueCommand)
+_COMMON = (
+    *("adapter", "config", "data", "personas", "ranges"),
+    *("sample", "judge", "parallelism", "into", "profile"),
+)
+_GROUPS = {
+    "Common options": _COMMON,
+    **{
+        title: tuple(name for name in names if name not in _COMMON)
+        for title, names in {
+            "System": SYSTEM,
+            "Story": STORY,
+            "Questions": QUESTIONS,
+            "Judges": JUDGES,
+            "Workers": WORKERS,
+            "Folder and files": (*FOLDER, *FILE_NAMES, "no_heatmap_png"),
+        }.items()
+    },
+}
+"""The options of `run` by title."""
+
+
+@click.command("run", cls=GroupedCommand, option_groups=_GROUPS)
 @setting_options(*SYSTEM)
 @DATA
 @PROFILE
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *STORY, *FOLDER)
 @FILES
 @NO_HEATMAP
+@QUIET
 @add_json_option("Print the result as JSON.")
 @click.option("--heatmap", "as_grid", is_flag=True, help="Print the heatmap as JSON.")
 def run_command(
     profile: Path | None,
+    quiet: bool,
     as_json: bool,
     as_grid: bool,
     no_heatmap_png: bool,
@@ -68,10 +93,10 @@ def run_command(
     with forward_to_stderr():
         job = assemble(settings, building=show_build)
         job.warnings += warn_lost_questions(job)
-        finished = run_job(job)
+        finished = run_job(job, is_quiet=quiet)
     if as_grid or as_json or is_reportable(finished):
         print_run(finished, "grid" if as_grid else "json" if as_json else "text")
-    print_conclusion(finished, find_problem(finished))
+    print_conclusion(finished, find_problem(finished), is_quiet=quiet)
     return finished.exit_code
 
 
@@ -107,23 +132,25 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
             )
 
 
-def run_job(job: "Job") -> "RunResult":
-    """Run the job and show its progress."""
+def run_job(job: "Job", *, is_quiet: bool = False) -> "RunResult":
+    """Run the job and show its progress, unless it is to be quiet."""
     from recall_bench.cli.run_display import watch_run
     from recall_bench.running.experiment import execute
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
-    click.echo(f"run folder: {job.folder}", err=True)
-    with watch_run(job) as (observe, joined):
+    if not is_quiet:
+        click.echo(f"run folder: {job.folder}", err=True)
+    with watch_run(job, is_quiet=is_quiet) as (observe, joined):
         return execute(job, observe, joined)
 
 
-def print_conclusion(finished: "RunResult", problem: str | None) -> None:
-    """Print where the files are, and the problem, if any."""
+def print_conclusion(finished: "RunResult", problem: str | None, *, is_quiet: bool = False) -> None:
+    """Print where the files are, unless it is to be quiet, and the problem, if any."""
     place = finished.folder.path
     names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
-    click.echo(f"files: {', '.join(names)} in {place}", err=True)
+    if not is_quiet:
+        click.echo(f"files: {', '.join(names)} in {place}", err=True)
     part = finished.part
     if part is not None:
         nothing = (
@@ -193,7 +220,17 @@ def print_run(finished: "RunResult", shape: str) -> None:
 _SECONDS = click.FloatRange(min=0)
 
 
-@click.command("plan", cls=MultiValueCommand)
+_ESTIMATE = ("estimates", "earlier", "answer_s", "day_s", "verdict_s")
+
+
+@click.command(
+    "plan",
+    cls=GroupedCommand,
+    option_groups={
+        **_GROUPS,
+        "Common options": (*_ESTIMATE, *_COMMON),
+    },
+)
 @PROFILE
 @click.option("--estimate", "estimates", is_flag=True, help="Estimate time and cost.")
 @click.option(
@@ -259,5 +296,5 @@ def plan_command(
     click.echo(text)
 
 
-_OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid"}
+_OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid", "quiet"}
 plan_command.params += [each for each in run_command.params if each.name not in _OWN_FLAGS]

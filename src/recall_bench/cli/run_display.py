@@ -191,6 +191,14 @@ class LineDisplay:
         click.echo(line, err=True)
 
 
+class _SilentDisplay:
+    def update(self, done: int, owed: int, doing: str) -> None:
+        """Show nothing."""
+
+    def print_line(self, line: str) -> None:
+        """Print nothing; the files have all errors."""
+
+
 @contextmanager
 def open_display() -> Iterator[RunDisplay]:
     """A progress bar if stderr is a terminal, plain lines otherwise."""
@@ -394,8 +402,13 @@ _LANE_WORDS = {Lane.FEED: "feeding", Lane.ASK: "asking", Lane.GRADE: "judging"}
 
 
 @contextmanager
-def watch_run(job: Job, *, is_terse: bool = False) -> Iterator[tuple[Observer, OnPool]]:
+def watch_run(
+    job: Job, *, is_terse: bool = False, is_quiet: bool = False
+) -> Iterator[tuple[Observer, OnPool]]:
     """An observer that suits the job's executor, and the callback that gets its pool."""
+    if is_quiet:
+        yield RunWatch(job, _SilentDisplay(), is_terse=True), lambda _: None
+        return
     if job.settings.executor is Executor.LOCAL:
         with open_display() as shown:
             yield RunWatch(job, shown, is_terse=is_terse), lambda _: None

@@ -53,6 +53,8 @@ A run that ends without one of these still has an exit code that says how it wen
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
 """
 
+from recall_bench.core.suggestion import suggest
+
 
 class BenchError(Exception):
     """Base of the tree. The message names the thing, the problem and the next step."""
@@ -70,8 +72,10 @@ class UnknownPlugin(UsageError):
     """No installed plugin has this name."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
+        near = suggest(name, known)
         super().__init__(
             f"no {kind} plugin named {name!r}; installed: {', '.join(known) or 'none'}"
+            f"{near and '; '}{near}"
         )
 
 

@@ -25,6 +25,7 @@ from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
+from recall_bench.core.suggestion import suggest
 from recall_bench.datasets.persona import Inspection, inspect_persona, read_story_days
 from recall_bench.datasets.persona_files import choose_story, list_stories
 
@@ -272,9 +273,10 @@ def _resolve_shipped_personas(
 def _choose_personas(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(settings.personas)) or known
     if unknown := [name for name in wanted if name not in known]:
+        near = suggest(unknown[0], known)
         raise UsageError(
             f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; "
-            f"it has {', '.join(known)}"
+            f"it has {', '.join(known)}{near and '; '}{near}"
         )
     return wanted
 

@@ -10,8 +10,10 @@ from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
+from recall_bench.core.suggestion import suggest
 from recall_bench.core.user_code import is_code_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.models import provider_catalogue
 from recall_bench.models.model_target import resolve_model, suggest_spelling
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
@@ -66,9 +68,11 @@ def resolve_judge(
         )
     if is_code_target(target):
         return _load_python_judge(target, flag)
+    near = suggest(target, [*built_in, *provider_catalogue.AGENTS])
     raise UsageError(
         f"{flag}: no judge named {_redact_keys(target)!r}; name a built-in judge "
         f"({', '.join(built_in)}), a model as provider:model, or Python as file.py or module:name"
+        f"{near and '; '}{near}"
     )
 
 

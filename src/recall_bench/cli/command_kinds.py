@@ -1,0 +1,134 @@
+"""Kinds of commands: with lists of values, with titled groups of options, with help in colour."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from recall_bench.cli.console import paint
+
+MAX_WIDTH = 120
+"""Help is as wide as the terminal, up to this: longer lines are hard to read."""
+_COMPLETE = "recall_bench.complete_help"
+
+
+class ColourFormatter(click.HelpFormatter):
+    """Headings stand out at a terminal."""
+
+    def write_heading(self, heading: str) -> None:
+        """Write the heading."""
+        super().write_heading(paint(heading, bold=True, fg="cyan"))
+
+
+class HelpContext(click.Context):
+    """A context whose help uses colour."""
+
+    formatter_class = ColourFormatter
+
+
+def adopt(command: click.Command) -> click.Command:
+    """The command with help in colour, and so its subcommands."""
+    command.context_class = HelpContext
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            adopt(each)
+    return command
+
+
+class MultiValueCommand(click.Command):
+    """A command without arguments whose repeatable options take any number of values.
+
+    `--ranges 30d 60d 90d`: all words up to the next option are values. Click itself would take one
+    and refuse the rest.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Rewrite `--option a b` as `--option a --option b`."""
+        names = {
+            name
+            for option in self.params
+            if isinstance(option, click.Option) and option.multiple
+            for name in option.opts
+        }
+        return super().parse_args(ctx, _spread_values(args, names))
+
+
+def _spread_values(args: Sequence[str], names: set[str]) -> list[str]:
+    spread: list[str] = []
+    listing: str | None = None
+    is_empty = False
+    for word in args:
+        name, equals, _ = word.partition("=")
+        if not word.startswith("-"):
+            spread += [listing, word] if listing is not None else [word]
+            is_empty = False
+            continue
+        _refuse_empty(listing if is_empty else None)
+        listing = name if name in names else None
+        is_empty = listing is not None and not equals
+        if not is_empty:
+            spread.append(word)
+    _refuse_empty(listing if is_empty else None)
+    return spread
+
+
+def _refuse_empty(listing: str | None) -> None:
+    """An option without a value would take the next option as its value."""
+    if listing is not None:
+        raise click.UsageError(f"Option {listing!r} requires an argument.")
+
+
+class GroupedCommand(MultiValueCommand):
+    """A command with many options: `--help` lists the common ones, `--help-all` all, by group."""
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - click's own
+        option_groups: Mapping[str, tuple[str, ...]],
+        **more: Any,  # noqa: ANN401 - click's own
+    ) -> None:
+        super().__init__(*args, **more)
+        self.option_groups = option_groups
+        """The parameters of each group by its title; `--help` shows the first group."""
+        self.params.append(
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_complete_help,
+                help="Show all options and exit.",
+            )
+        )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first group, or all, and last the options of no group."""
+        records = {
+            param.name: record
+            for param in self.get_params(ctx)
+            if (record := param.get_help_record(ctx)) is not None
+        }
+        is_complete = ctx.meta.get(_COMPLETE, False)
+        for position, (title, names) in enumerate(self.option_groups.items()):
+            rows = [records.pop(name) for name in names if name in records]
+            if rows and (position == 0 or is_complete):
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        with formatter.section("Output and help"):
+            formatter.write_dl(list(records.values()))
+        if not is_complete:
+            count = sum(map(len, self.option_groups.values()))
+            formatter.write_paragraph()
+            formatter.write_text(f"`{ctx.command_path} --help-all` shows all {count} options.")
+
+
+def _show_complete_help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        click.echo(render_complete_help(ctx), color=ctx.color)
+        ctx.exit()
+
+
+def render_complete_help(ctx: click.Context) -> str:
+    """The help of the context's command, with all of its options."""
+    ctx.meta[_COMPLETE] = True
+    return ctx.command.get_help(ctx)

@@ -1,0 +1,207 @@
+"""Help for people: groups, length, short flags, suggestions, colour, completion."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from recall_bench.cli.command_kinds import GroupedCommand
+from recall_bench.cli.console import paint
+from recall_bench.cli.main import COMMANDS, SECTIONS, cli
+from tests.commands import Invoke
+
+TWO_SCREENS = 60
+
+
+def walk_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
+    context = click.Context(cli, info_name="recall-bench", terminal_width=100)
+    yield "recall-bench", cli, context
+    waiting = [(name, cli, context) for name in COMMANDS]
+    for name, group, parent in waiting:
+        command = group.get_command(parent, name)
+        assert command is not None
+        inner = click.Context(command, parent=parent, info_name=name, terminal_width=100)
+        yield f"{parent.command_path} {name}", command, inner
+        if isinstance(command, click.Group):
+            waiting += [(each, command, inner) for each in command.list_commands(inner)]
+
+
+def test_every_help_fits_on_two_screens() -> None:
+    lengths = {
+        path: len(command.get_help(context).splitlines())
+        for path, command, context in walk_commands()
+    }
+
+    assert {path: n for path, n in lengths.items() if n > TWO_SCREENS} == {}
+    assert len(lengths) > len(COMMANDS)
+
+
+def test_every_command_is_in_one_section_and_six_come_first() -> None:
+    grouped = [name for names in SECTIONS.values() for name in names]
+
+    assert sorted(grouped) == sorted(COMMANDS)
+    assert list(SECTIONS) == ["Start here", "Run", "Understand", "Data", "Trust", "Serve"]
+    assert len(SECTIONS["Start here"]) == 6
+
+
+@pytest.mark.parametrize("name", ["run", "eval", "plan"])
+def test_every_option_is_in_one_group(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert isinstance(command, GroupedCommand)
+    grouped = [each for names in command.option_groups.values() for each in names]
+    rest = {each.name for each in command.params} - set(grouped)
+
+    assert len(grouped) == len(set(grouped))
+    assert set(grouped) <= {each.name for each in command.params}
+    assert rest <= {"quiet", "verbose", "as_json", "as_grid", "help_all"}
+
+
+def test_help_shows_the_common_options_and_help_all_the_rest(invoke: Invoke) -> None:
+    brief, complete = invoke("run", "--help"), invoke("run", "--help-all")
+
+    assert "-a, --adapter" in brief.out
+    assert "--ray-address" not in brief.out
+    assert "`recall-bench run --help-all`" in brief.out.replace("\n", " ")
+    assert "-a, --adapter" in complete.out
+    assert "--ray-address" in complete.out
+    assert "Workers:" in complete.out
+    assert "shows all" not in complete.out
+
+
+def test_help_is_as_wide_as_the_terminal(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = []
+    for columns in ("60", "110"):
+        monkeypatch.setenv("COLUMNS", columns)
+        widths.append(max(map(len, invoke("run", "--help").out.splitlines())))
+
+    assert widths[0] <= 60
+    assert 90 < widths[1] <= 110
+
+
+def test_short_flags_take_the_same_values(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    place = adapter()
+    short = invoke(
+        *("run", "-a", place, "-d", data, "-p", "gardener", "-r", "1d", "2d"),
+        *("-j", "stub", "-n", "2", "-o", "short", "--json"),
+    )
+
+    assert short.code == 0, short.err
+    assert (Path("short") / "journal.jsonl").exists()
+    assert '"1d"' in short.out
+    assert '"2d"' in short.out
+
+
+def test_quiet_prints_the_result_and_no_progress(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    words = ("run", "-a", adapter(), "-d", data, "-j", "stub")
+    quiet, loud = invoke(*words, "-q", "-o", "a"), invoke(*words, "-o", "b")
+
+    assert quiet.code == loud.code == 0
+    assert "gardener" in quiet.out
+    assert "run folder:" in loud.err
+    assert "files:" in loud.err
+    assert "run folder:" not in quiet.err
+    assert "files:" not in quiet.err
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["runn"], "run"),
+        (["comapre"], "compare"),
+        (["run", "--adapter", "hybird"], "hybrid"),
+        (["run", "--personas", "er-physican"], "er-physician"),
+        (["run", "--judge", "ofline"], "offline"),
+        (["run", "--judge", "clade"], "claude"),
+    ],
+)
+def test_a_mistyped_name_is_answered_with_the_nearest(
+    invoke: Invoke, words: list[str], near: str
+) -> None:
+    shown = invoke(*words)
+
+    assert shown.code == 2
+    assert f"did you mean '{near}'?" in shown.err
+
+
+def test_a_name_like_no_other_gets_no_suggestion(invoke: Invoke) -> None:
+    shown = invoke("qqqqqqqq")
+
+    assert "did you mean" not in shown.err
+    assert "`recall-bench --help` lists them" in shown.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_is_for_terminals_and_no_color_is_respected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    coloured = paint("Run", fg="red")
+    monkeypatch.setenv("NO_COLOR", "1")
+    refused = paint("Run", fg="red")
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+
+    assert coloured != "Run"
+    assert click.unstyle(coloured) == "Run"
+    assert refused == paint("Run", fg="red") == "Run"
+
+
+def test_tab_completes_commands_and_options() -> None:
+    def complete(words: str, position: int) -> list[str]:
+        environment = {
+            **os.environ,
+            "_RECALL_BENCH_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(position),
+        }
+        program = (
+            "import sys; sys.argv = ['recall-bench']; "
+            "from recall_bench.cli.main import main; main()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
+        return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+    assert complete("recall-bench gen", 1) == [
+        *("generate", "generate-conversations", "generate-tool-calls", "generate-qa"),
+    ]
+    assert complete("recall-bench run --pers", 2) == ["--personas"]
+    assert complete("recall-bench run --lifecycle f", 3) == ["fresh", "forked"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed_and_installed(
+    invoke: Invoke, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    printed = invoke("completion", shell)
+    installed = invoke("completion", shell, "--install")
+    place = Path(installed.out.partition(":")[0])
+
+    assert f"{shell}_complete" in printed.out
+    assert place.is_relative_to(tmp_path / "home")
+    assert place.read_text() == printed.out
+    assert invoke("completion", shell, "--install").code == 0
+    place.write_text("another program's\n")
+    refused = invoke("completion", shell, "--install")
+    assert refused.code == 2
+    assert place.read_text() == "another program's\n"
