@@ -18,17 +18,27 @@ if TYPE_CHECKING:
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port [any free one]."
 )
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@option("--export", type=PATH, help="Write the same as files into this folder, and serve nothing.")
 @click.option("--open/--no-open", "is_opened", default=True, help="Open the browser.")
-def view_command(folder: Path, port: int, data: Path | None, *, is_opened: bool) -> None:
-    """Explore the runs below FOLDER [recall-runs] in the browser: compare them, read answers.
+def view_command(
+    folder: Path, port: int, data: Path | None, export: Path | None, *, is_opened: bool
+) -> None:
+    """Explore the runs below FOLDER [recall-runs] in the browser: compare them, label answers.
 
-    The address holds a token and works on this machine only. Runs are read, never changed.
+    The address holds a token and works on this machine only. Runs are read; the only file that is
+    written is the labels.jsonl of a run whose answers somebody labels.
     """
     from recall_bench.core.user_code import require_libraries
     from recall_bench.reporting.explorer.explorer_views import ExplorerViews
     from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 
     views = ExplorerViews(RunCatalogue(folder), data)
+    if export is not None:
+        from recall_bench.reporting.explorer.explorer_files import export_explorer
+
+        for path in export_explorer(views, folder.resolve().name, export):
+            click.echo(str(path))
+        return
     require_libraries("the explorer", "view", "starlette", "uvicorn")
     import anyio
 

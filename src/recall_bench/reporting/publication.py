@@ -58,7 +58,7 @@ def publish_report(
     folder = RunFolder.open(run)
     table = read_trials(folder)
     others = [RunFolder.open(path) for path in beside]
-    stories, missing = load_stories(folder, data, building)
+    stories, missing = _load_stories(folder, data, building)
     summary = summarise(folder)
     report = build_report(folder, table, beside=others, canaries=canaries, summary=summary)
     target = run / "report" if into is None else into
@@ -92,8 +92,8 @@ def _write_page(
     return output
 
 
-def load_stories(
-    folder: RunFolder, data: Path | None, building: "BuildProgress | None" = None
+def _load_stories(
+    folder: RunFolder, data: Path | None, building: "BuildProgress | None"
 ) -> tuple[dict[str, dict[int, str]], str | None]:
     """The days that evidence points into, or why they cannot be shown."""
     try:

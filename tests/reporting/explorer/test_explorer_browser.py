@@ -1,6 +1,8 @@
 """In a real browser the explorer shows what the runs hold, by mouse, by keyboard and by address."""
 
+import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from tests.reporting.explorer.conftest import Explorer, list_foreign, wait_until_ready
 from tests.reporting.pages.sample_pages import HOSTILE
@@ -91,9 +93,20 @@ def test_hostile_text_is_text_everywhere(explorer: Explorer, browser: "Browser")
     words = " ".join(HOSTILE.replace("\u2028", " ").split())
     assert f"system {words}" in " ".join(seen.text(f'tr[data-run="{run}"]').split())
 
-    for hash_ in (f"compare?runs={run}", f"compare?runs={run},{explorer.ids['a']}&scope=common"):
+    opened = f"&open={quote(f'persona {HOSTILE}/q {HOSTILE}@2d#0', safe='')}"
+    for hash_ in (
+        f"compare?runs={run}",
+        f"compare?runs={run},{explorer.ids['a']}&scope=common",
+        f"travel?run={run}{opened}",
+        f"label?run={run}&who={quote(HOSTILE[:60])}",
+    ):
         seen.page.goto(f"{explorer.address}#{hash_}")
         wait_until_ready(seen)
+        if "travel" in hash_:
+            seen.open_trial()
+            assert f"answer {words}" in " ".join(seen.text("dialog").split())
+    seen.press("1")
+    seen.shows("#view", f"Labels by {HOSTILE[:30]}")
 
     assert seen.value("window.hacked") is None
     assert seen.value("document.querySelectorAll('img').length") == 0
@@ -114,9 +127,53 @@ def test_the_report_of_a_run_is_one_click_away(explorer: Explorer, browser: "Bro
 
 def test_it_is_readable_on_a_phone_in_the_dark(explorer: Explorer, browser: "Browser") -> None:
     seen = explorer.open(browser, "runs", width=390, color_scheme="dark")
-    for hash_ in ("runs", f"compare?runs={explorer.name('a', 'nested/b')}&scope=common"):
+    run = explorer.ids["a"]
+    both = f"compare?runs={explorer.name('a', 'nested/b')}&scope=common"
+    for hash_ in ("runs", both, f"travel?run={run}", f"label?run={run}"):
         seen.page.goto(f"{explorer.address}#{hash_}")
         wait_until_ready(seen)
         seen.page.wait_for_timeout(200)
         assert seen.value("document.documentElement.scrollWidth") == 390, hash_
     assert seen.value("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_life_of_a_question_is_a_strip(explorer: Explorer, browser: "Browser") -> None:
+    """The cat was known at two days and lost at four."""
+    seen = explorer.open(browser, f"travel?run={explorer.ids['a']}&day=1")
+    cat = seen.page.locator(".asked-here li").filter(has_text="cat")
+    assert cat.locator(".beat").all_inner_texts() == ["●", "✕"]
+
+    seen.press("ArrowRight", "ArrowRight", "ArrowRight")
+    seen.shows(".asked-here h3", "Asked at 4d, after 4 days")
+    assert "day=4" in seen.page.url
+    seen.page.locator("#life").select_option("lost")
+    seen.page.wait_for_function("document.querySelectorAll('.asked-here li').length === 1")
+    seen.shows(".asked-here li", "cat")
+    assert list_foreign(seen, explorer) == []
+
+
+def test_an_answer_is_labelled_by_keyboard_and_taken_back(
+    explorer: Explorer, browser: "Browser"
+) -> None:
+    run = explorer.ids["nested/b"]
+    seen = explorer.open(browser, f"label?run={run}&show=all")
+    seen.press("1")
+    seen.shows("#label-status", "Say who labels first.")
+    seen.page.locator("#labeller").fill("ann")
+    seen.press("Tab")
+    seen.page.wait_for_function("location.hash.includes('who=ann')")
+    wait_until_ready(seen)
+    seen.page.locator("#view").focus()
+    first = seen.page.locator(".label-card").get_attribute("data-trial")
+
+    seen.press("2")
+    seen.shows("#view", "Labels by ann: 1")
+    assert seen.page.locator(".label-card").get_attribute("data-trial") != first
+    seen.press("p")
+    seen.page.wait_for_selector('.labels [aria-pressed="true"]')
+    seen.press("2")
+
+    seen.shows("#view", "Nobody has labelled")
+    lines = (explorer.root / "nested" / "b" / "labels.jsonl").read_text().splitlines()
+    assert [json.loads(line)["label"] for line in lines] == ["wrong", "withdrawn"]
+    assert list_foreign(seen, explorer) == []

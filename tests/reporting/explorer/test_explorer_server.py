@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from recall_bench.judging.lab.labelled_verdicts import load_labels
 from recall_bench.reporting.explorer.explorer_server import build_application
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.runs.journal import JOURNAL, make_lock
 from tests.reporting.explorer.sample_runs import write_runs
+from tests.reporting.pages.sample_pages import HOSTILE
 from tests.written_runs import PERFECT, ada_story, trial
 
 TOKEN = "secret-token"
@@ -83,10 +85,48 @@ def test_another_page_may_not_ask(client: TestClient) -> None:
     assert client.get(f"{HOME}data/runs", headers=own).status_code == 200
 
 
+OWN = {"Origin": "http://127.0.0.1:4711"}
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_runs_cannot_be_changed(client: TestClient, ids: dict[str, str], method: str) -> None:
     for path in ("", "data/runs", f"data/{ids['a']}/index", f"run/{ids['a']}/report.html"):
-        assert client.request(method, HOME + path).status_code == 405
+        assert client.request(method, HOME + path).status_code == 403
+        assert client.request(method, HOME + path, headers=OWN).status_code == 405
+
+
+def test_labels_are_the_only_thing_that_is_written(tmp_path: Path) -> None:
+    root = write_runs(tmp_path / "runs")
+    client = open_client(root, tmp_path)
+    run = RunCatalogue(root).scan()[0]
+    before = list_files(root)
+    address = f"{HOME}labels/{run.id}"
+    given = {"trial": "ada/cat@4d#0", "label": "wrong", "by": "ann", "comment": HOSTILE}
+
+    assert client.post(address, json=given).status_code == 403
+    evil = {"Origin": "http://evil.example"}
+    assert client.post(address, json=given, headers=evil).status_code == 403
+    plain = OWN | {"Content-Type": "text/plain"}
+    assert client.post(address, content=b"{}", headers=plain).status_code == 415
+    for change in ({"label": "splendid"}, {"by": ""}, {"comment": "x" * 5000}, {"path": "../x"}):
+        assert client.post(address, json=given | change, headers=OWN).status_code == 400
+    assert (
+        client.post(address, json=given | {"comment": "x" * 40_000}, headers=OWN).status_code == 413
+    )
+    for trial_ in ("ada/dog@2d#0", "ada/none@2d#0", "../../x"):
+        assert client.post(address, json=given | {"trial": trial_}, headers=OWN).status_code == 404
+    assert client.post(f"{HOME}labels/nope", json=given, headers=OWN).status_code == 404
+    assert list_files(root) == before
+
+    saved = client.post(address, json=given, headers=OWN)
+
+    assert saved.status_code == 200
+    assert saved.json()["labels"] == [given]
+    written = {name for name, text in list_files(root).items() if before.get(name) != text}
+    assert {name for name in written if not name.endswith(".lock")} == {f"{run.name}/labels.jsonl"}
+    (verdict,) = load_labels(run.path / "labels.jsonl")
+    assert verdict.answer == "The cat is Plum."
+    assert verdict.checkpoint_days == 4
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def test_without_the_days_it_says_how_to_give_them(
     seen = visit(page_without_days, "#questions?open=ada/cat@2d%230")
     seen.open_trial()
 
-    seen.shows("#detail", "Write the report again with --data")
+    seen.shows("#detail", "Name the folder of the personas with --data")
     assert seen.page.locator(".day").count() == 0
 
 

@@ -2,7 +2,9 @@
 
 A line has `question`, `reference`, `answer`, `category`, `correctness`, `completeness` and
 `grounded`, and may have `relevant_days`, `checkpoint_days` and `question_id`; other keys are
-ignored. Files of the original harness call the third mark `hallucination`, 1 meaning grounded.
+ignored. Of the labels that people give in `recall-bench view`, the last of each person and trial
+counts, and those without marks are left out. Files of the original harness call the third mark
+`hallucination`, 1 meaning grounded.
 
 The history is a folder of day files, with or without a persona around them.
 """
@@ -28,6 +30,8 @@ from recall_bench.datasets.persona_story import EPOCH, read_story
 from recall_bench.datasets.text_dates import audit_calendar, find_text_date
 
 _OTHER_NAMES = {"grounded": "hallucination"}
+_WITHOUT_MARKS = ("bad-question", "withdrawn")
+"""Labels of people that say nothing about the answer."""
 _LAST_DAY = 1_000_000
 """No story is longer; later days are beyond the calendar."""
 
@@ -79,11 +83,12 @@ def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); name a file of labelled verdicts"
         ) from error
-    found = tuple(
+    lines = [
         _parse_line(line, f"{path}, line {number}")
         for number, line in enumerate(raw.split(b"\n"), start=1)
         if line.strip()
-    )
+    ]
+    found = tuple(line.parse() for line in _select_lines(lines))
     if not found:
         raise Malformed(str(path), "holds no labelled verdict; write one JSON object a line")
     return found
@@ -115,7 +120,17 @@ def _find_majority(labels: Iterable[int]) -> int:
     return median_low([label for label, count in counts.items() if count == most])
 
 
-def _parse_line(line: bytes, where: str) -> LabelledVerdict:
+def _select_lines(lines: "Iterable[_LabelledLine]") -> "Iterator[_LabelledLine]":
+    """The lines that hold: of one person's labels for a trial the last, unless it has no marks."""
+    held: dict[object, _LabelledLine] = {}
+    for number, line in enumerate(lines):
+        key = line.person_key
+        held.pop(key, None)
+        held[number if key is None else key] = line
+    return (line for line in held.values() if not line.is_without_marks)
+
+
+def _parse_line(line: bytes, where: str) -> "_LabelledLine":
     try:
         content = json.loads(line)
     except UnicodeDecodeError as error:
@@ -126,7 +141,7 @@ def _parse_line(line: bytes, where: str) -> LabelledVerdict:
         raise Malformed(where, "is nested too deeply; write one plain object a line") from error
     if not isinstance(content, dict):
         raise Malformed(where, "is not a JSON object; write one object a line")
-    return _LabelledLine(content, where).parse()
+    return _LabelledLine(content, where)
 
 
 class _LabelledLine:
@@ -135,6 +150,18 @@ class _LabelledLine:
     def __init__(self, content: Mapping[str, object], where: str) -> None:
         self._content = content
         self._where = where
+
+    @property
+    def person_key(self) -> tuple[str, str] | None:
+        """The trial and the person of a label that a person gave."""
+        trial, person = self._content.get("trial"), self._content.get("by")
+        is_given = isinstance(trial, str) and isinstance(person, str) and "label" in self._content
+        return (str(trial), str(person)) if is_given else None
+
+    @property
+    def is_without_marks(self) -> bool:
+        """Whether a person gave a label that says nothing about the answer."""
+        return self.person_key is not None and self._content.get("label") in _WITHOUT_MARKS
 
     def parse(self) -> LabelledVerdict:
         return LabelledVerdict(

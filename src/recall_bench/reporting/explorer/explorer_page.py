@@ -9,9 +9,16 @@ from recall_bench.reporting.pages.page_body import render_navigation
 
 INDEX: Final = "index.html"
 
-_SECTIONS = (("runs", "Runs"), ("compare", "Compare"))
+_SECTIONS = (
+    ("runs", "Runs"),
+    ("compare", "Compare"),
+    ("travel", "Time travel"),
+    ("label", "Label"),
+)
 
-_OWN = tuple((__package__, name) for name in ("runs", "panel", "compare", "explorer"))
+_OWN = tuple(
+    (__package__, name) for name in ("runs", "panel", "compare", "travel", "label", "explorer")
+)
 
 EXPLORER_ASSETS: Final = PageAssets(
     styles=(

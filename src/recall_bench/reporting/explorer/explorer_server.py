@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import anyio
+import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
@@ -22,10 +23,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recall_bench.core.errors import BenchError
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
-from recall_bench.reporting.explorer.explorer_views import ExplorerViews, UnknownView
+from recall_bench.reporting.explorer.explorer_views import ExplorerViews, GivenLabel, UnknownView
 from recall_bench.systems.servers.web_server import bind_socket, serve_application
 
 LOOPBACK: Final = "127.0.0.1"
+_MAX_BODY = 1 << 15
+"""Bytes of a label with its comment."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -63,6 +66,7 @@ def build_application(
         Route(f"/{INDEX}", handlers.show_index),
         Route("/data/{name:path}", handlers.show_data),
         Route("/run/{run}/report.html", handlers.show_report),
+        Route("/labels/{run}", handlers.take_label, methods=["POST"]),
     ]
     hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
     return _GuardedApplication(Starlette(routes=routes), token, frozenset(hosts))
@@ -96,6 +100,8 @@ class _GuardedApplication:
         if not hmac.compare_digest(first.encode(), self.token.encode()):
             return _make_text("open the address that recall-bench view printed", 403)
         origin = request.headers.get("origin")
+        if origin is None and request.method not in ("GET", "HEAD"):
+            return _make_text("only the page itself may write", 403)
         if origin is not None and origin.removeprefix("http://") not in self.hosts:
             return _make_text("another page may not ask", 403)
         return None
@@ -124,6 +130,25 @@ class _ExplorerHandlers:
     async def show_report(self, request: Request) -> Response:
         """The report page of one run, written when it is first asked for."""
         return await self._answer(partial(self._build_report, request.path_params["run"]))
+
+    async def take_label(self, request: Request) -> Response:
+        """Append a label; the only thing that is ever written."""
+        if request.headers.get("content-type") != "application/json":
+            return _make_text("send JSON", 415)
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _MAX_BODY:
+                return _make_text("the label is too long", 413)
+        try:
+            given = msgspec.json.decode(bytes(body), type=GivenLabel)
+        except msgspec.DecodeError as error:
+            return _make_text(f"this is no label ({error})", 400)
+        return await self._answer(partial(self._add_label, request.path_params["run"], given))
+
+    def _add_label(self, run: str, given: GivenLabel) -> Response:
+        content = self.views.add_label(run, given)
+        return Response(content, media_type="application/json", headers=_HEADERS)
 
     async def _answer(self, build: Callable[[], Response]) -> Response:
         try:

@@ -1,8 +1,9 @@
 """The data of the explorer by name; the server and the exported files hold the same.
 
-`runs`: the table. `RUN/index`, `RUN/questions`, `RUN/trials` and the blocks of their texts: a run.
-`RUN/story` and `RUN/days-…`: its story. `RUN/labels`: its labels. `compare/RUN.RUN`: a comparison,
-`common/RUN.RUN` one of the trials in common, `pairs/RUN.RUN` the trials that pair.
+`runs` is the table. `RUN/index`, `RUN/questions`, `RUN/trials` and the blocks of their texts are a
+run, `RUN/story-…`, `RUN/days-…` and `RUN/known` its story, `RUN/labels` its labels.
+`compare/RUN.RUN` is a comparison, `common/RUN.RUN` one of the trials in common, and
+`pairs/RUN.RUN` the trials that pair.
 """
 
 import threading
@@ -11,18 +12,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.record import Record
+from recall_bench.generate.shipped_personas import StoryTexts, find_story_days
+from recall_bench.judging.lab.person_labels import (
+    PersonLabel,
+    append_label,
+    compare_people,
+    make_label,
+    read_labels,
+)
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.explorer.comparison_view import pair_rows, view_comparison
 from recall_bench.reporting.explorer.run_catalogue import FoundRun, RunCatalogue, Stamp
+from recall_bench.reporting.explorer.story_view import build_story_blocks
 from recall_bench.reporting.groups import order_categories
 from recall_bench.reporting.pages.markup import PageBlock
 from recall_bench.reporting.pages.page import write_page
-from recall_bench.reporting.pages.page_data import collect_questions
+from recall_bench.reporting.pages.page_data import PageQuestions, collect_questions
 from recall_bench.reporting.pages.trial_blocks import TrialBlocks
-from recall_bench.reporting.publication import load_stories
 from recall_bench.reporting.run_report import build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable, read_trials
@@ -32,6 +44,18 @@ COMPARE, COMMON, PAIRS = "compare", "common", "pairs"
 
 _KEPT_RUNS = 4
 """Runs whose texts are kept in memory."""
+
+
+LABELS_BLOCK = "labels"
+
+
+class GivenLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A label as the page sends it."""
+
+    trial: str
+    label: PersonLabel
+    by: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+    comment: Annotated[str, msgspec.Meta(max_length=4000)] = ""
 
 
 class UnknownView(LookupError):
@@ -46,6 +70,8 @@ class OpenRun:
     stamp: Stamp
     data: Path | None
     folder: RunFolder = field(init=False)
+    missing: str | None = None
+    """Why the days cannot be shown."""
 
     def __post_init__(self) -> None:
         self.folder = RunFolder.open(self.found.path)
@@ -56,20 +82,82 @@ class OpenRun:
         return read_trials(self.folder)
 
     @cached_property
-    def stories(self) -> dict[str, dict[int, str]]:
-        """The days of each persona, where they can be read."""
-        return load_stories(self.folder, self.data)[0]
+    def stories(self) -> dict[str, StoryTexts]:
+        """The days of each persona; empty where they cannot be read."""
+        plan = self.folder.plan
+        try:
+            return {
+                card.id: find_story_days(card, plan, self.data, None) for card in plan.scenarios
+            }
+        except (UsageError, DataError) as missing:
+            self.missing = f"The days of the story are not shown: {missing}"
+            return {}
+
+    @property
+    def texts(self) -> dict[str, dict[int, str]]:
+        """The text of each day of each persona."""
+        return {persona: found.texts for persona, found in self.stories.items()}
+
+    @cached_property
+    def questions(self) -> PageQuestions:
+        """The questions with a trial."""
+        categories = order_categories({row.category for row in self.table.rows})
+        return collect_questions(self.table, categories)
 
     @cached_property
     def blocks(self) -> Mapping[str, bytes]:
         """The blocks of questions and trials."""
-        categories = order_categories({row.category for row in self.table.rows})
-        questions = collect_questions(self.table, categories)
-        blocks = TrialBlocks(self.folder, self.table, questions, self.stories)
+        blocks = TrialBlocks(self.folder, self.table, self.questions, self.texts)
         texts = {block.name: block.content for block in blocks.write_texts()}
-        about = {"prefix": f"{self.found.id}/", "name": self.found.name}
+        about = {
+            "prefix": f"{self.found.id}/",
+            "name": self.found.name,
+            "missing": self.missing,
+        }
         index = blocks.build_index("index", about, find_leaves(self.table))
         return texts | {block.name: block.content for block in index}
+
+    @cached_property
+    def story_blocks(self) -> Mapping[str, bytes]:
+        """The blocks of the story."""
+        found = build_story_blocks(self.folder, self.table, self.questions, self.stories)
+        return {block.name: block.content for block in found}
+
+    def find_block(self, name: str) -> bytes | None:
+        """One block; None if there is none of this name."""
+        if name == LABELS_BLOCK:
+            return self.build_labels()
+        is_story = name == "known" or name.startswith(("story-", "days-"))
+        return (self.story_blocks if is_story else self.blocks).get(name)
+
+    def build_labels(self) -> bytes:
+        """The labels of people, and how well they agree."""
+        labels = read_labels(self.found.path)
+        shown = [
+            {key: getattr(each, key) for key in ("trial", "label", "by", "comment")}
+            for each in labels
+        ]
+        return msgspec.json.encode({"labels": shown, "agreement": compare_people(labels)})
+
+    def add_label(self, given: GivenLabel) -> None:
+        """Append a label; UnknownView if there is no such answer."""
+        row = next((row for row in self.table.rows if str(row.trial) == given.trial), None)
+        if row is None:
+            raise UnknownView(given.trial)
+        results = self.folder.read_results_of(row.trial.scenario, lambda item: item is row.item)
+        answered = next((each.answered for each in results if each.trial == row.trial), None)
+        if answered is None:
+            raise UnknownView(given.trial)
+        line = make_label(
+            row.trial,
+            row.item,
+            answered.answer.text,
+            given.label,
+            by=given.by,
+            days=row.cutoff,
+            comment=given.comment,
+        )
+        append_label(self.found.path, line)
 
     def write_report(self, output: Path) -> None:
         """Write the report page of the run."""
@@ -80,10 +168,12 @@ class OpenRun:
             folder=self.folder,
             table=self.table,
             leaves=find_leaves(self.table),
-            stories=self.stories,
+            stories=self.texts,
             links=(
                 ("All runs", "../../index.html#runs"),
                 ("Compare", f"../../index.html#compare?runs={here}"),
+                ("Time travel", f"../../index.html#travel?run={here}"),
+                ("Label", f"../../index.html#label?run={here}"),
             ),
         )
 
@@ -106,7 +196,7 @@ class ExplorerViews:
         with self._lock:
             if kind in (COMPARE, COMMON, PAIRS):
                 return self._build_comparison(kind, rest)
-            content = self.open_run(kind).blocks.get(rest)
+            content = self.open_run(kind).find_block(rest)
         if content is None:
             raise UnknownView(name)
         return content
@@ -127,8 +217,21 @@ class ExplorerViews:
 
     def list_blocks(self, run: str) -> Iterator[PageBlock]:
         """Every block of a run, by its name in the explorer."""
-        for name, content in self.open_run(run).blocks.items():
+        opened = self.open_run(run)
+        labels = {LABELS_BLOCK: opened.build_labels()}
+        for name, content in (
+            *opened.blocks.items(),
+            *opened.story_blocks.items(),
+            *labels.items(),
+        ):
             yield PageBlock(f"{run}/{name}", content)
+
+    def add_label(self, run: str, given: GivenLabel) -> bytes:
+        """Append a label to a run, and return all labels of it."""
+        with self._lock:
+            opened = self.open_run(run)
+            opened.add_label(given)
+            return opened.build_labels()
 
     def write_report(self, run: str, output: Path) -> None:
         """Write the report page of a run."""

@@ -20,7 +20,11 @@ const compare = (() => {
   let both = null; // The trials of A and of the other, and the rows that pair.
   let found = []; // The pairs that match.
 
-  const ids = () => (address.state.runs ?? "").split(",").filter((id) => runs.find(id));
+  const ids = () => {
+    const all = (address.state.runs ?? "").split(",").filter((id) => runs.find(id));
+    // Written files hold each comparison once, in the order of the table.
+    return blocks.isServed ? all : runs.known.map((run) => run.id).filter((id) => all.includes(id));
+  };
   const other = () => {
     const all = ids();
     return all.includes(address.state.with) && address.state.with !== all[0] ? address.state.with : all[1];

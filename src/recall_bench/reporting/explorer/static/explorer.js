@@ -7,8 +7,8 @@ const showError = (words) => {
 };
 
 const showSections = () => {
-  const sections = { runs: runsTable, compare };
-  const KEYS = { r: "runs", c: "compare" };
+  const sections = { runs: runsTable, compare, travel, label };
+  const KEYS = { r: "runs", c: "compare", t: "travel", l: "label" };
   const view = byId("view");
   let here = "";
   const links = [...document.querySelectorAll("nav a")];
@@ -38,9 +38,10 @@ const showSections = () => {
   const update = () => follow().catch(failed);
 
   const go = (name) => {
-    const { runs: chosen, run } = address.state;
+    const { runs: chosen, who } = address.state;
+    const run = address.state.run || chosen?.split(",")[0];
     const empty = Object.fromEntries(Object.keys(address.state).map((key) => [key, ""]));
-    address.go({ ...empty, runs: chosen, run }, { at: name, isStep: true });
+    address.go({ ...empty, runs: chosen, run, who }, { at: name, isStep: true });
     view.focus({ preventScroll: true });
   };
 
@@ -52,7 +53,7 @@ const showSections = () => {
   }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || panel.isOpen) return;
-    if (event.target.closest?.("input:not([type=checkbox]), select, textarea")) return;
+    if (event.target.closest?.("input:not([type=checkbox], [type=range]), select, textarea")) return;
     if (sections[here]?.onKey(event)) event.preventDefault();
     else if (event.key in KEYS) go(KEYS[event.key]);
   });

@@ -104,7 +104,7 @@ const sources = (() => {
     const hasDays = trials.page.hasDays;
     const hint = hasDays
       ? null
-      : make("p", { class: "missing" }, "The days themselves are not in this page. Write the report again with --data and the folder of the personas to read the evidence in its day.");
+      : make("p", { class: "missing" }, "The days themselves are not in this page. Name the folder of the personas with --data to read the evidence in its day.");
     const days = [...new Set(cited.map((each) => each.day))];
     const all = await Promise.all(
       days.map((day) => evidenceDay(trials, persona, day, cited.filter((each) => each.day === day), hasDays)),
@@ -120,5 +120,5 @@ const sources = (() => {
     }
   };
 
-  return { retrieved, evidence, settle };
+  return { retrieved, evidence, marked, settle };
 })();

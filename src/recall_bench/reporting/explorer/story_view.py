@@ -1,0 +1,194 @@
+"""What Time travel shows of a persona: its days, what tells the answers, and its facts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.event import Inspected
+from recall_bench.core.record import ComputedRecord
+from recall_bench.core.scenario import Item, compute_story_date
+from recall_bench.datasets.persona_files import Layout
+from recall_bench.generate.shipped_personas import StoryFolder, StoryTexts
+from recall_bench.reporting.analyses.fact_survival import is_known
+from recall_bench.reporting.pages.markup import PageBlock, encode_block, split_chunks
+from recall_bench.reporting.pages.page_data import NO_PLACE, PageQuestions, count_utf16
+from recall_bench.runs.journal import JOURNAL, read_events_of
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import TrialTable
+
+LEDGER, STATEMENTS = "ledger.jsonl", "statements.jsonl"
+"""The facts of simulated personas, and where those of written editions are stated."""
+
+
+class FactState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
+    """One value of a fact."""
+
+    value: str
+    start: int
+    """The day from which it is true, or on which it is stated."""
+    end: int | None
+    """The last day; None if it stays so."""
+    told: int
+    """The day on which it is told."""
+
+
+class StoryFact(ComputedRecord, frozen=True, kw_only=True, array_like=True):
+    """A fact with all its values, oldest first."""
+
+    name: str
+    states: tuple[FactState, ...]
+
+
+class Holdings(ComputedRecord, frozen=True, kw_only=True):
+    """What the memory said it held before it was asked at a checkpoint."""
+
+    lost: tuple[int, ...] | None
+    size: int | None
+    fault: str | None
+
+
+class StoryIndex(ComputedRecord, frozen=True, kw_only=True):
+    """One persona: which days there are, what is marked in them, and the facts."""
+
+    days: tuple[int, ...]
+    dates: tuple[str, ...]
+    starts: tuple[int, ...]
+    """The first day of each block of texts, by index."""
+    marks: Mapping[int, tuple[tuple[int, int, int], ...]]
+    """By day: start and end of a sentence that tells an answer, and the index of its question;
+    both ends are -1 where the sentence is not known."""
+    facts: tuple[StoryFact, ...]
+    holdings: Mapping[str, Holdings]
+    """By checkpoint."""
+
+
+class LedgerLine(msgspec.Struct, frozen=True):
+    """A line of ledger.jsonl, as far as it is shown."""
+
+    name: str
+    attribute: str
+    value: str
+    true_from: int
+    learned: int
+    true_until: int | None = None
+
+
+class StatementLine(msgspec.Struct, frozen=True):
+    """A line of statements.jsonl, as far as it is shown."""
+
+    fact: str
+    day: int
+    start: int
+    end: int
+    about: str | None = None
+    what: str | None = None
+
+
+def build_story_blocks(
+    folder: RunFolder,
+    table: TrialTable,
+    questions: PageQuestions,
+    stories: Mapping[str, StoryTexts],
+) -> Iterable[PageBlock]:
+    """The blocks of all personas of a run, and which trials knew the answer."""
+    yield encode_block("known", [_encode_known(is_known(row)) for row in table.rows])
+    holdings = _read_holdings(folder)
+    cards = {card.id: card for card in folder.plan.scenarios}
+    for place, persona in enumerate(questions.personas):
+        found = stories.get(persona)
+        texts = {} if found is None else found.texts
+        days = sorted(texts)
+        parts = list(split_chunks([len(texts[day]) for day in days]))
+        for number, part in enumerate(parts):
+            yield encode_block(f"days-{place}-{number}", [texts[day] for day in days[part]])
+        epoch = cards[persona].epoch
+        index = StoryIndex(
+            days=tuple(days),
+            dates=tuple(f"{compute_story_date(epoch, day):%a %d %b %Y}" for day in days),
+            starts=tuple(part.start for part in parts),
+            marks=_mark_days(persona, table.items[persona], questions, texts),
+            facts=() if found is None else tuple(read_facts(found.story, texts)),
+            holdings=holdings.get(persona, {}),
+        )
+        yield encode_block(f"story-{place}", index)
+
+
+def _encode_known(known: bool | None) -> int:
+    return NO_PLACE if known is None else int(known)
+
+
+def _read_holdings(folder: RunFolder) -> dict[str, dict[str, Holdings]]:
+    found: dict[str, dict[str, Holdings]] = {}
+    for event in read_events_of(folder.path / JOURNAL, Inspected):
+        told = Holdings(lost=event.lost, size=event.bytes, fault=event.fault)
+        found.setdefault(event.scenario, {})[event.checkpoint] = told
+    return found
+
+
+def _mark_days(
+    persona: str, items: Iterable[Item], questions: PageQuestions, texts: Mapping[int, str]
+) -> dict[int, tuple[tuple[int, int, int], ...]]:
+    found: dict[int, list[tuple[int, int, int]]] = {}
+    for item in items:
+        place = questions.places.get((persona, item.id))
+        if place is None:
+            continue
+        for cited in item.truth.evidence:
+            span = (NO_PLACE, NO_PLACE)
+            text = texts.get(cited.day)
+            if text is not None and cited.start is not None and cited.end is not None:
+                span = count_utf16(text[: cited.start]), count_utf16(text[: cited.end])
+            found.setdefault(cited.day, []).append((*span, place))
+    return {day: tuple(sorted(marks)) for day, marks in found.items()}
+
+
+def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[StoryFact]:
+    """The facts behind a story, where its dataset has them."""
+    asked = Layout(story.folder, story.arcs).questions_file
+    if (ledger := asked.with_name(LEDGER)).is_file():
+        return _read_ledger(ledger)
+    if (statements := asked.with_name(STATEMENTS)).is_file():
+        return _read_statements(statements, texts)
+    return []
+
+
+def _read_ledger(path: Path) -> list[StoryFact]:
+    facts: dict[str, list[FactState]] = {}
+    for line in _read_lines(path, LedgerLine):
+        state = FactState(
+            value=line.value, start=line.true_from, end=line.true_until, told=line.learned
+        )
+        facts.setdefault(f"{line.name}: {line.attribute}", []).append(state)
+    return _order_facts(facts)
+
+
+def _read_statements(path: Path, texts: Mapping[int, str]) -> list[StoryFact]:
+    """The stated values; one lasts until another is stated."""
+    facts: dict[str, list[FactState]] = {}
+    for line in sorted(_read_lines(path, StatementLine), key=lambda each: each.day):
+        named = ": ".join(filter(None, (line.about, line.what)))
+        value = texts.get(line.day, "")[line.start : line.end]
+        states = facts.setdefault(named or line.fact.replace("-", " "), [])
+        if states and states[-1].value == value:
+            continue
+        if states:
+            states[-1] = states[-1].replace(end=line.day - 1)
+        states.append(FactState(value=value, start=line.day, end=None, told=line.day))
+    return _order_facts(facts)
+
+
+FactLine = TypeVar("FactLine", LedgerLine, StatementLine)
+
+
+def _read_lines(path: Path, kind: type[FactLine]) -> list[FactLine]:
+    decoder = msgspec.json.Decoder(kind)
+    return [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
+
+
+def _order_facts(facts: Mapping[str, Sequence[FactState]]) -> list[StoryFact]:
+    return [
+        StoryFact(name=name, states=tuple(sorted(states, key=lambda each: (each.start, each.told))))
+        for name, states in facts.items()
+    ]

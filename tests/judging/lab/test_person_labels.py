@@ -1,0 +1,98 @@
+"""Labels of people: appended, replaced, taken back, read by the judge lab, and compared."""
+
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.errors import Malformed
+from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
+from recall_bench.judging.lab.person_labels import (
+    LABELS,
+    PersonLabel,
+    append_label,
+    compare_people,
+    make_label,
+    read_labels,
+)
+from tests.written_runs import question, trial
+
+
+def give(folder: Path, item: str, label: PersonLabel, by: str = "ann", comment: str = "") -> None:
+    line = make_label(
+        trial(item), question(item), f"the {item}", label, by=by, days=2, comment=comment
+    )
+    append_label(folder, line)
+
+
+def test_the_judge_lab_reads_them(tmp_path: Path) -> None:
+    for item, label in (("cat", "right"), ("dog", "wrong"), ("fox", "invented"), ("owl", "leaked")):
+        give(tmp_path, item, PersonLabel(label))
+
+    found = load_labels(tmp_path / LABELS)
+
+    assert [tuple(each.labels.values()) for each in found] == [
+        (3, 2, 1),
+        (0, 0, 1),
+        (0, 0, 0),
+        (0, 0, 0),
+    ]
+    assert found[0].question == "What about cat?"
+    assert found[0].answer == "the cat"
+    assert found[0].question_id == "ada/cat"
+    assert found[0].checkpoint_days == 2
+    assert found[0].relevant_days == (1,)
+
+
+def test_a_later_label_of_the_same_person_replaces_an_earlier_one(tmp_path: Path) -> None:
+    give(tmp_path, "cat", PersonLabel.WRONG)
+    give(tmp_path, "cat", PersonLabel.RIGHT, comment="on second thoughts")
+    give(tmp_path, "cat", PersonLabel.WRONG, by="ben")
+
+    held = read_labels(tmp_path)
+    verdicts = load_labels(tmp_path / LABELS)
+
+    assert [(each.by, each.label.value, each.comment) for each in held] == [
+        ("ann", "right", "on second thoughts"),
+        ("ben", "wrong", ""),
+    ]
+    assert [each.labels["correctness"] for each in verdicts] == [3, 0]
+    assert len(merge_repeats(verdicts)) == 1
+
+
+def test_bad_questions_and_what_is_taken_back_have_no_marks(tmp_path: Path) -> None:
+    give(tmp_path, "cat", PersonLabel.RIGHT)
+    give(tmp_path, "cat", PersonLabel.WITHDRAWN)
+    give(tmp_path, "dog", PersonLabel.BAD_QUESTION)
+    with pytest.raises(Malformed, match="holds no labelled verdict"):
+        load_labels(tmp_path / LABELS)
+
+    give(tmp_path, "fox", PersonLabel.WRONG)
+
+    assert [each.question_id for each in load_labels(tmp_path / LABELS)] == ["ada/fox"]
+    assert [each.label.value for each in read_labels(tmp_path)] == ["bad-question", "wrong"]
+
+
+def test_two_people_who_labelled_the_same_answers_are_compared(tmp_path: Path) -> None:
+    """Of four answers both labelled, three have the same label; kappa of right or not by hand."""
+    mine = {"cat": "right", "dog": "right", "fox": "wrong", "owl": "invented", "elk": "right"}
+    yours = {"cat": "right", "dog": "wrong", "fox": "wrong", "owl": "invented"}
+    for by, labels in (("ann", mine), ("ben", yours)):
+        for item, label in labels.items():
+            give(tmp_path, item, PersonLabel(label), by=by)
+    give(tmp_path, "hen", PersonLabel.BAD_QUESTION, by="ann")
+    give(tmp_path, "hen", PersonLabel.BAD_QUESTION, by="ben")
+
+    (found,) = compare_people(read_labels(tmp_path))
+
+    assert (found.first, found.second, found.answers, found.same) == ("ann", "ben", 4, 3)
+    # Observed 3/4; by chance 1/2 · 1/4 + 1/2 · 3/4 = 1/2.
+    assert found.kappa == pytest.approx(0.5)
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    give(tmp_path, "cat", PersonLabel.RIGHT)
+    with (tmp_path / LABELS).open("ab") as file:
+        file.write(b'{"label": "right"}\n')
+
+    with pytest.raises(Malformed, match="line 2"):
+        read_labels(tmp_path)
