@@ -213,7 +213,7 @@ def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:
         for key, settings in common.items():
             if name not in _SHOWN_ELSEWHERE:
                 found[key][name] = settings[name]
-    systems: dict[str, dict[str, Mapping[str, str]]] = {}
+    systems: dict[str, dict[str, dict[str, str]]] = {}
     for key, plan in plans.items():
         config = {name: str(value) for name, value in plan.system.config.items()}
         systems.setdefault(plan.system.name, {})[key] = config
