@@ -22,7 +22,7 @@ LEDGER, STATEMENTS = "ledger.jsonl", "statements.jsonl"
 """The facts of simulated personas, and where those of written editions are stated."""
 
 
-class FactState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
+class TimelineState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
     """One value of a fact."""
 
     value: str
@@ -34,14 +34,14 @@ class FactState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
     """The day on which it is told."""
 
 
-class StoryFact(ComputedRecord, frozen=True, kw_only=True, array_like=True):
+class TimelineFact(ComputedRecord, frozen=True, kw_only=True, array_like=True):
     """A fact with all its values, oldest first."""
 
     name: str
-    states: tuple[FactState, ...]
+    states: tuple[TimelineState, ...]
 
 
-class Holdings(ComputedRecord, frozen=True, kw_only=True):
+class MemoryReport(ComputedRecord, frozen=True, kw_only=True):
     """What the memory said it held before it was asked at a checkpoint."""
 
     lost: tuple[int, ...] | None
@@ -59,8 +59,8 @@ class StoryIndex(ComputedRecord, frozen=True, kw_only=True):
     marks: Mapping[int, tuple[tuple[int, int, int], ...]]
     """By day: start and end of a sentence that tells an answer, and the index of its question;
     both ends are -1 where the sentence is not known."""
-    facts: tuple[StoryFact, ...]
-    holdings: Mapping[str, Holdings]
+    facts: tuple[TimelineFact, ...]
+    holdings: Mapping[str, MemoryReport]
     """By checkpoint."""
 
 
@@ -119,10 +119,10 @@ def _encode_known(known: bool | None) -> int:
     return NO_PLACE if known is None else int(known)
 
 
-def _read_holdings(folder: RunFolder) -> dict[str, dict[str, Holdings]]:
-    found: dict[str, dict[str, Holdings]] = {}
+def _read_holdings(folder: RunFolder) -> dict[str, dict[str, MemoryReport]]:
+    found: dict[str, dict[str, MemoryReport]] = {}
     for event in read_events_of(folder.path / JOURNAL, Inspected):
-        told = Holdings(lost=event.lost, size=event.bytes, fault=event.fault)
+        told = MemoryReport(lost=event.lost, size=event.bytes, fault=event.fault)
         found.setdefault(event.scenario, {})[event.checkpoint] = told
     return found
 
@@ -144,7 +144,7 @@ def _mark_days(
     return {day: tuple(sorted(marks)) for day, marks in found.items()}
 
 
-def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[StoryFact]:
+def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[TimelineFact]:
     """The facts behind a story, where its dataset has them."""
     asked = Layout(story.folder, story.arcs).questions_file
     if (ledger := asked.with_name(LEDGER)).is_file():
@@ -154,19 +154,19 @@ def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[StoryFact]:
     return []
 
 
-def _read_ledger(path: Path) -> list[StoryFact]:
-    facts: dict[str, list[FactState]] = {}
+def _read_ledger(path: Path) -> list[TimelineFact]:
+    facts: dict[str, list[TimelineState]] = {}
     for line in _read_lines(path, LedgerLine):
-        state = FactState(
+        state = TimelineState(
             value=line.value, start=line.true_from, end=line.true_until, told=line.learned
         )
         facts.setdefault(f"{line.name}: {line.attribute}", []).append(state)
     return _order_facts(facts)
 
 
-def _read_statements(path: Path, texts: Mapping[int, str]) -> list[StoryFact]:
+def _read_statements(path: Path, texts: Mapping[int, str]) -> list[TimelineFact]:
     """The stated values; one lasts until another is stated."""
-    facts: dict[str, list[FactState]] = {}
+    facts: dict[str, list[TimelineState]] = {}
     for line in sorted(_read_lines(path, StatementLine), key=lambda each: each.day):
         named = ": ".join(filter(None, (line.about, line.what)))
         value = texts.get(line.day, "")[line.start : line.end]
@@ -175,7 +175,7 @@ def _read_statements(path: Path, texts: Mapping[int, str]) -> list[StoryFact]:
             continue
         if states:
             states[-1] = states[-1].replace(end=line.day - 1)
-        states.append(FactState(value=value, start=line.day, end=None, told=line.day))
+        states.append(TimelineState(value=value, start=line.day, end=None, told=line.day))
     return _order_facts(facts)
 
 
@@ -187,8 +187,10 @@ def _read_lines(path: Path, kind: type[FactLine]) -> list[FactLine]:
     return [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
 
 
-def _order_facts(facts: Mapping[str, Sequence[FactState]]) -> list[StoryFact]:
+def _order_facts(facts: Mapping[str, Sequence[TimelineState]]) -> list[TimelineFact]:
     return [
-        StoryFact(name=name, states=tuple(sorted(states, key=lambda each: (each.start, each.told))))
+        TimelineFact(
+            name=name, states=tuple(sorted(states, key=lambda each: (each.start, each.told)))
+        )
         for name, states in facts.items()
     ]
