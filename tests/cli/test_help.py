@@ -21,7 +21,9 @@ TWO_SCREENS = 60
 def walk_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     context = click.Context(cli, info_name="recall-bench", terminal_width=100)
     yield "recall-bench", cli, context
-    waiting = [(name, cli, context) for name in COMMANDS]
+    waiting: list[tuple[str, click.Group, click.Context]] = [
+        (name, cli, context) for name in COMMANDS
+    ]
     for name, group, parent in waiting:
         command = group.get_command(parent, name)
         assert command is not None

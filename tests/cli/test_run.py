@@ -34,7 +34,7 @@ def test_with_no_arguments_it_runs_the_written_editions(
 ) -> None:
     monkeypatch.setattr(shipped_personas, "DEMO", ("executive-assistant", "er-physician"))
 
-    shown = invoke("run")
+    shown = invoke("run", "-v")
 
     assert shown.code == 0, shown.err
     assert "2: executive-assistant, er-physician" in shown.out

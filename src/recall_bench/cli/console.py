@@ -34,6 +34,18 @@ def paint(text: str, *, to_stderr: bool = False, **style: Any) -> str:  # noqa: 
     return click.style(text, **style)
 
 
+def find_width() -> int:
+    """The columns of the terminal, within reason; a fixed number if there is none."""
+    from recall_bench.core.plain_text import WIDTH
+
+    if not sys.stdout.isatty():
+        return WIDTH
+    return min(max(shutil.get_terminal_size().columns, 60), _MAX_WIDTH)
+
+
+_MAX_WIDTH = 160
+
+
 @contextmanager
 def show_activity() -> Iterator[Callable[[str], None]]:
     """A function that shows the current activity: on one line of a terminal, or as log lines."""

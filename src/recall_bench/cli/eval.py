@@ -21,6 +21,7 @@ from recall_bench.cli.options import (
     QUESTIONS,
     QUIET,
     SYSTEM,
+    VERBOSE,
     WORKERS,
     add_json_option,
     combine_options,
@@ -114,8 +115,15 @@ _GROUPS = {
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *FOLDER)
 @FILES
 @QUIET
+@VERBOSE
 @add_json_option("Print the report as JSON.")
-def eval_command(profile: Path | None, quiet: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+def eval_command(
+    profile: Path | None,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
     """Ask a system the questions of a public dataset, and measure it by their ground truth.
 
     The report compares each figure with random choice, keyword search and the best possible, and is
@@ -127,7 +135,7 @@ def eval_command(profile: Path | None, quiet: bool, as_json: bool, **flags: Any)
     request = _build_request(_apply_parts(settings, parts), wanted)
     with forward_to_stderr():
         evaluated = _run_evaluation(request, is_quiet=quiet)
-    return _print_result(evaluated, as_json=as_json)
+    return _print_result(evaluated, as_json=as_json, is_complete=verbose)
 
 
 _REQUESTED = (
@@ -171,7 +179,7 @@ def _run_evaluation(request: "EvalRequest", *, is_quiet: bool) -> "EvalResult":
         return evaluate(assembled, observe, print_control, joined)
 
 
-def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:
+def _print_result(evaluated: "EvalResult", *, as_json: bool, is_complete: bool) -> int:
     from recall_bench.cli.console import format_json
     from recall_bench.cli.run import find_problem, print_conclusion
     from recall_bench.reporting.eval_page import render_page
@@ -180,15 +188,15 @@ def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:
         if as_json:
             click.echo(format_json(evaluated.report))
         else:
-            show_page(render_page(evaluated.report))
+            show_page(render_page(evaluated.report), is_complete=is_complete)
     print_conclusion(evaluated.finished, find_problem(evaluated.finished))
     if evaluated.place is not None:
         click.echo(f"report: {evaluated.place}", err=True)
     return evaluated.exit_code
 
 
-def show_page(page: str) -> None:
-    """Print the page; at a terminal only its figures, as tables."""
+def show_page(page: str, *, is_complete: bool = False) -> None:
+    """Print the page; at a terminal as tables, and only its figures unless it is complete."""
     if not sys.stdout.isatty():
         click.echo(page)
         return
@@ -198,4 +206,4 @@ def show_page(page: str) -> None:
     from recall_bench.reporting.eval_page import COUNTED
 
     figures, _, _ = page.partition(COUNTED)
-    Console().print(Markdown(figures))
+    Console().print(Markdown(page if is_complete else figures))

@@ -57,7 +57,7 @@ COMMANDS = {
 SECTIONS = {
     "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
     "Run": ("plan", "matrix", "ablate", "select", "rejudge", "merge"),
-    "Understand": ("heatmap", "power", "export", "import"),
+    "Understand": ("view", "heatmap", "power", "export", "import"),
     "Data": (
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
         *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),

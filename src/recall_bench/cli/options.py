@@ -148,6 +148,7 @@ CALL_TIMEOUT = click.option(
     help="Time limit for each call of the system [120].",
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no progress, only the result.")
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print all tables.")
 FILE_NAMES = ("json_out", "question_log", "no_question_log", "progress_jsonl", "failure_log")
 FILES = combine_options(
     setting_options("json_out", "question_log"),

@@ -1,6 +1,7 @@
 """The commands `run` and `plan`."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ from recall_bench.cli.options import (
     QUIET,
     STORY,
     SYSTEM,
+    VERBOSE,
     WORKERS,
     add_json_option,
     option,
@@ -27,12 +29,15 @@ from recall_bench.cli.options import (
     resolve_file_settings,
     setting_options,
 )
-from recall_bench.core.errors import ReplyPending
+from recall_bench.core.errors import BenchError, ReplyPending
+from recall_bench.core.plain_text import LABEL, clean_text
 from recall_bench.core.plan import Ingest
+from recall_bench.core.user_code import is_code_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from recall_bench.core.settings import Settings
     from recall_bench.running.job import Job
     from recall_bench.runs.run_result import RunResult
 
@@ -54,7 +59,7 @@ _GROUPS = {
             "Questions": QUESTIONS,
             "Judges": JUDGES,
             "Workers": WORKERS,
-            "Folder and files": (*FOLDER, *FILE_NAMES, "no_heatmap_png"),
+            "Folder and files": (*FOLDER, *FILE_NAMES, "no_heatmap_png", "page"),
         }.items()
     },
 }
@@ -68,12 +73,17 @@ _GROUPS = {
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *STORY, *FOLDER)
 @FILES
 @NO_HEATMAP
+@option("--page/--no-page", help="Write the report page [if that takes less than 5 seconds].")
 @QUIET
+@VERBOSE
 @add_json_option("Print the result as JSON.")
 @click.option("--heatmap", "as_grid", is_flag=True, help="Print the heatmap as JSON.")
 def run_command(
+    *,
     profile: Path | None,
+    page: bool | None,
     quiet: bool,
+    verbose: bool,
     as_json: bool,
     as_grid: bool,
     no_heatmap_png: bool,
@@ -94,8 +104,11 @@ def run_command(
         job = assemble(settings, building=show_build)
         job.warnings += warn_lost_questions(job)
         finished = run_job(job, is_quiet=quiet)
+        written = write_page(finished, settings, is_wanted=page)
     if as_grid or as_json or is_reportable(finished):
-        print_run(finished, "grid" if as_grid else "json" if as_json else "text")
+        shape = "grid" if as_grid else "json" if as_json else "text" if verbose else "brief"
+        print_run(finished, shape)
+        print_next_steps(finished, settings, written, to_stderr=as_grid or as_json)
     print_conclusion(finished, find_problem(finished), is_quiet=quiet)
     return finished.exit_code
 
@@ -202,8 +215,10 @@ def find_problem(finished: "RunResult") -> str | None:
 
 
 def print_run(finished: "RunResult", shape: str) -> None:
-    """Print the run's report, result or heatmap."""
+    """Print the run in short, its tables, its result or its heatmap."""
+    from recall_bench.cli.console import find_width
     from recall_bench.library import heatmap_json, result_json, text_report
+    from recall_bench.reporting.run_brief import render_brief
     from recall_bench.reporting.run_text import format_result
 
     if shape == "grid":
@@ -211,15 +226,59 @@ def print_run(finished: "RunResult", shape: str) -> None:
     elif shape == "json":
         for part in result_json(finished.folder):
             click.echo(part, nl=False)
+    elif shape == "brief":
+        click.echo(render_brief(finished.folder, finished.summary, width=find_width()))
     else:
         click.echo(text_report(finished.folder, finished.summary))
         # The report is longer than a screen: its first line again, where the reader looks.
         click.echo(format_result(finished.folder, finished.summary), err=True)
 
 
+_MAX_PAGE_TRIALS = 3000
+"""The page of more trials takes more than 5 seconds: 1,281 take 2.8 s."""
+
+
+def write_page(
+    finished: "RunResult", settings: "Settings", *, is_wanted: bool | None
+) -> Path | None:
+    """Write the report page if it is wanted, or by default if it costs little; return its path."""
+    from recall_bench.reporting.publication import publish_report
+
+    overall, place = finished.summary.overall, finished.folder.path
+    is_cheap = overall.owed <= _MAX_PAGE_TRIALS
+    is_complete = finished.part is None and finished.stopped_by is None and overall.judged > 0
+    if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
+        return None
+    try:
+        done = publish_report(place, data=settings.data)
+    except BenchError as error:
+        click.echo(f"note: no report page: {clean_text(str(error))}", err=True)
+        return None
+    return done.files[0]
+
+
+def print_next_steps(
+    finished: "RunResult", settings: "Settings", page: Path | None, *, to_stderr: bool
+) -> None:
+    """Print where the page is, and two commands to go on with."""
+    place = quote(str(finished.folder.path))
+    shown = f"recall-bench report {place}  # writes the page" if page is None else str(page)
+    lines = [("Page", shown)]
+    if not to_stderr:
+        own = f"recall-bench doctor {quote(settings.adapter)}  # diagnoses the system"
+        other = "recall-bench run --adapter my_adapter.py  # measures a system of yours"
+        lines.append(("Next", own if is_code_target(settings.adapter) else other))
+        lines.append(("", f"recall-bench compare {place} OTHER_RUN  # compares two runs"))
+    for label, words in lines:
+        # Not wrapped: commands are there to be copied.
+        click.echo(f"{label:{LABEL}}{clean_text(words)}", err=to_stderr)
+
+
 _SECONDS = click.FloatRange(min=0)
 
 
+_OUTPUT_FLAGS = ("no_heatmap_png", "page", "quiet", "verbose")
+"""Flags of `run` that `plan` accepts and that change nothing in it."""
 _ESTIMATE = ("estimates", "earlier", "answer_s", "day_s", "verdict_s")
 
 
@@ -281,7 +340,8 @@ def plan_command(
     from recall_bench.reporting.plan_text import render_estimate, render_outline
     from recall_bench.running.forecast import StatedTimes, dry_plan, estimate_run, make_outline
 
-    flags.pop("no_heatmap_png", None)
+    for name in _OUTPUT_FLAGS:
+        flags.pop(name)
     settings = read_flags(profile, resolve_file_settings(flags))
     said = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
     with forward_to_stderr(), dry_plan(settings, show_build) as job:
@@ -296,5 +356,5 @@ def plan_command(
     click.echo(text)
 
 
-_OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid", "quiet"}
+_OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid"}
 plan_command.params += [each for each in run_command.params if each.name not in _OWN_FLAGS]

@@ -1,0 +1,87 @@
+"""A run on one screen: the headline, the heatmap and where the system is weakest."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from recall_bench.core.plain_text import WIDTH, clean_text, format_fact
+from recall_bench.reporting.formats import SMALL_MARK, format_card, format_quantity, format_score
+from recall_bench.reporting.run_text import (
+    STUB_WARNING,
+    describe_verdict,
+    list_run_facts,
+    render_heatmap,
+    select_heatmap_places,
+)
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus, Summary
+
+if TYPE_CHECKING:
+    from recall_bench.metrics.estimate import Estimate
+    from recall_bench.runs.estimates import Heatmap
+
+_WEAKEST = 3
+_SHOWN_FACTS = {"Personas", "Part", "Answers", "Reviews", "Cost", "Failures", "Feed failed"}
+"""The facts that a reader must not miss; the others are in the tables and on the page."""
+
+
+class WeakCell(NamedTuple):
+    """A category at a checkpoint with a low score."""
+
+    category: str
+    checkpoint: str
+    mean: "Estimate"
+
+
+def find_weakest(heatmap: "Heatmap", count: int = _WEAKEST) -> list[WeakCell]:
+    """The cells with the lowest scores; those of few questions only if there are no others."""
+    cells = [
+        WeakCell(row.category, checkpoint.label, cell.mean)
+        for row in heatmap.rows
+        for checkpoint, cell in zip(heatmap.columns, row.cells, strict=True)
+        if cell.mean is not None
+    ]
+    reliable = [cell for cell in cells if not cell.mean.is_small]
+    ranked = sorted(
+        reliable or cells, key=lambda cell: (cell.mean.value, -cell.mean.questions, cell.category)
+    )
+    return ranked[:count]
+
+
+def render_brief(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> str:
+    """The run in short, as text."""
+    return "\n".join(_render_lines(folder, summary, width))
+
+
+def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[str]:
+    from recall_bench.runs.estimates import RunEstimates
+
+    means = RunEstimates.get(folder)
+    if summary.is_stub:
+        yield STUB_WARNING
+    yield from format_fact("System", format_card(folder.plan.system), width=width)
+    yield from format_fact("Result", describe_verdict(summary, means), width=width)
+    for label, words in list_run_facts(folder, summary, means):
+        if label in _SHOWN_FACTS:
+            yield from format_fact(label, clean_text(words), width=width)
+    if summary.validity.status is RunStatus.INVALID or means.estimate_overall() is None:
+        return
+    places = select_heatmap_places(summary.checkpoints, width=width)
+    heatmap = means.build_heatmap(None, places)
+    yield ""
+    yield render_heatmap(heatmap, of=len(summary.checkpoints), width=width)
+    if heatmap.has_small:
+        from recall_bench.metrics.estimate import FEW_QUESTIONS
+
+        yield f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval is unreliable"
+    yield ""
+    label = "Weakest"
+    for cell in find_weakest(heatmap):
+        yield from format_fact(label, _describe_cell(cell), width=width)
+        label = ""
+
+
+def _describe_cell(cell: WeakCell) -> str:
+    mark = f" ({SMALL_MARK})" if cell.mean.is_small else ""
+    score, count = format_score(cell.mean.value), format_quantity(cell.mean.questions, "question")
+    place = f"{clean_text(cell.category)} at {clean_text(cell.checkpoint)}"
+    return f"{place}: {score} of 100, {count}{mark}"

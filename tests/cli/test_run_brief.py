@@ -1,0 +1,93 @@
+"""What `run` prints by default: one screen, the page, and what to do next."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recall_bench.cli import run as run_module
+from recall_bench.metrics.estimate import FEW_QUESTIONS
+from recall_bench.reporting.run_brief import find_weakest
+from recall_bench.runs.estimates import RunEstimates
+from recall_bench.runs.run_folder import RunFolder
+from tests.commands import Invoke
+
+
+def test_a_run_prints_one_screen_with_page_and_next_commands(invoke: Invoke, data: Path) -> None:
+    shown = invoke("run", "-a", "bm25", "-d", data, "-o", "my run")
+    lines = shown.out.splitlines()
+
+    assert shown.code == 0, shown.err
+    assert len(lines) < 40
+    assert lines[1].startswith("Result ")
+    assert "silence" in lines[1]
+    assert "OVERALL" in shown.out
+    assert "checkpoint   fed to" not in shown.out
+    assert "Page         my run/report/report.html" in lines
+    assert Path("my run/report/report.html").exists()
+    assert lines[-2].startswith("Next         recall-bench run --adapter my_adapter.py")
+    assert lines[-1].strip().startswith("recall-bench compare 'my run' OTHER_RUN")
+
+
+def test_verbose_prints_the_tables(invoke: Invoke, data: Path) -> None:
+    shown = invoke("run", "-a", "bm25", "-d", data, "-v", "-o", "r")
+
+    assert "checkpoint   fed to" in shown.out
+    assert "Digests" in shown.out
+
+
+def test_the_weakest_cells_are_those_with_the_lowest_scores(invoke: Invoke, data: Path) -> None:
+    shown = invoke("run", "-a", "bm25", "-d", data, "-r", "every:2", "-o", "r")
+    heatmap = RunEstimates.get(RunFolder.open(Path("r"))).build_heatmap()
+    means = [cell.mean for row in heatmap.rows for cell in row.cells if cell.mean is not None]
+    pool = [mean for mean in means if mean.questions >= FEW_QUESTIONS] or means
+
+    weakest = find_weakest(heatmap)
+
+    assert [cell.mean.value for cell in weakest] == sorted(mean.value for mean in pool)[:3]
+    for cell in weakest:
+        assert f"{cell.category} at {cell.checkpoint}: " in shown.out
+    assert shown.out.count(" of 100, ") == 3
+
+
+def test_a_system_of_ones_own_is_diagnosed_next(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    place = adapter()
+    shown = invoke("run", "-a", place, "-d", data, "-o", "r")
+
+    assert f"recall-bench doctor {place}" in shown.out
+
+
+def test_a_page_that_takes_long_is_written_only_if_wanted(
+    invoke: Invoke, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "_MAX_PAGE_TRIALS", 1)
+    words = ("run", "-a", "bm25", "-d", data)
+    default, wanted = invoke(*words, "-o", "a"), invoke(*words, "-o", "b", "--page")
+
+    assert not Path("a/report").exists()
+    assert "Page         recall-bench report a  # writes the page" in default.out
+    assert Path("b/report/report.html").exists()
+    assert wanted.code == 0
+
+
+def test_no_page_writes_none_and_json_stays_json(invoke: Invoke, data: Path) -> None:
+    refused = invoke("run", "-a", "bm25", "-d", data, "-o", "a", "--no-page", "--json")
+    written = invoke("run", "-a", "bm25", "-d", data, "-o", "b", "--json")
+
+    assert not Path("a/report").exists()
+    assert json.loads(refused.out)["adapterName"] == "bm25"
+    assert json.loads(written.out)["adapterName"] == "bm25"
+    assert "b/report/report.html" in written.err
+
+
+def test_failures_are_in_the_brief(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    shown = invoke("run", "-a", adapter(query="raise KeyError('index')"), "-d", data, "-o", "r")
+
+    assert shown.code == 5
+    assert "INVALID" in shown.out
+    assert "KeyError" in shown.out
