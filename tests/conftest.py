@@ -178,8 +178,12 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
-    """Run `recall-bench` with these words, in an empty folder."""
+    """Run `recall-bench` with these words, in an empty folder.
+
+    `run` writes no page unless it is told to: hundreds of tests would wait for one each.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("recall_bench.cli.run.MAX_PAGE_TRIALS", -1)
 
     def run(*words: object) -> Shown:
         out, err = io.StringIO(), io.StringIO()

@@ -103,7 +103,7 @@ def test_an_oracle_still_knows_what_the_logs_say(run: Run, retold: Path) -> None
 
 
 def test_the_files_say_what_was_fed_if_that_is_not_the_days(run: Run, retold: Path) -> None:
-    told = run("--ingest", "tool-calls")
+    told = run("--ingest", "tool-calls", "-v")
     header = json.loads(Path("r", "progress.jsonl").read_text().splitlines()[0])
     result = json.loads(Path("r", "result.json").read_text())
 

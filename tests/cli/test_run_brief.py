@@ -14,6 +14,12 @@ from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
 
 
+@pytest.fixture(autouse=True)
+def write_pages(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `run` write pages as it does for users."""
+    monkeypatch.setattr(run_module, "MAX_PAGE_TRIALS", 3000)
+
+
 def test_a_run_prints_one_screen_with_page_and_next_commands(invoke: Invoke, data: Path) -> None:
     shown = invoke("run", "-a", "bm25", "-d", data, "-o", "my run")
     lines = shown.out.splitlines()
@@ -63,7 +69,7 @@ def test_a_system_of_ones_own_is_diagnosed_next(
 def test_a_page_that_takes_long_is_written_only_if_wanted(
     invoke: Invoke, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_module, "_MAX_PAGE_TRIALS", 1)
+    monkeypatch.setattr(run_module, "MAX_PAGE_TRIALS", 1)
     words = ("run", "-a", "bm25", "-d", data)
     default, wanted = invoke(*words, "-o", "a"), invoke(*words, "-o", "b", "--page")
 

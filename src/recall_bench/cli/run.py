@@ -234,7 +234,7 @@ def print_run(finished: "RunResult", shape: str) -> None:
         click.echo(format_result(finished.folder, finished.summary), err=True)
 
 
-_MAX_PAGE_TRIALS = 3000
+MAX_PAGE_TRIALS = 3000
 """The page of more trials takes more than 5 seconds: 1,281 take 2.8 s."""
 
 
@@ -245,7 +245,7 @@ def write_page(
     from recall_bench.reporting.publication import publish_report
 
     overall, place = finished.summary.overall, finished.folder.path
-    is_cheap = overall.owed <= _MAX_PAGE_TRIALS
+    is_cheap = overall.owed <= MAX_PAGE_TRIALS
     is_complete = finished.part is None and finished.stopped_by is None and overall.judged > 0
     if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
         return None

@@ -71,7 +71,7 @@ def test_a_run_tells_the_score_of_each_kind_of_memory_work(
 ) -> None:
     shown = invoke(
         *("run", "--data", built.parent, "--adapter", "oracle", "--into", tmp_path / "run"),
-        *("--ranges", "full", "--groups-enabled"),
+        *("--ranges", "full", "--groups-enabled", "-v"),
     )
     assert shown.code == 0, shown.err
     lines = (tmp_path / "run" / "questions.jsonl").read_text("utf-8").splitlines()

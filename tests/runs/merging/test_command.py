@@ -53,7 +53,7 @@ def test_four_parts_of_the_sample_persona_make_the_run_of_one_process(invoke: In
     for number in range(1, 5):
         said = run(invoke, f"p{number}", *wanted, "--shard", f"{number}/4")
         assert re.search(rf"note: part {number}/4: (\d+) of \1 trials\n", said)
-    one = invoke("run", *PLAIN, "--into", "one", *wanted)
+    one = invoke("run", *PLAIN, "--into", "one", *wanted, "-v")
 
     merged = invoke("merge", "p1", "p2", "p3", "p4", "--into", "all", "--no-heatmap-png")
 
