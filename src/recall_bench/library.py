@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_profile
 from recall_bench.core.scenario import Item, Scenario
@@ -19,6 +20,8 @@ from recall_bench.running.execution import write_views
 from recall_bench.running.experiment import execute, execute_async
 from recall_bench.running.job import Job, Observer
 from recall_bench.running.rejudge_assembly import assemble_rejudge
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.output_paths import RESULT_FILES
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
@@ -156,6 +159,8 @@ def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Pa
     """Write a run's result files again from its journal; their paths."""
     folder = RunFolder.open(Path(run_folder))
     target = Path(to or run_folder)
+    if not (target / JOURNAL).exists():
+        refuse_foreign_files(target, RESULT_FILES)
     paths = {
         "result": target / "result.json",
         "progress": target / "progress.jsonl",

@@ -149,12 +149,10 @@ def test_two_personas_are_never_mistaken_for_each_other(invoke: Invoke, data: Pa
     assert count(Path("r"), "answered") == 30
 
 
-def test_a_dry_run_stops_after_the_first_checkpoint_of_each_persona(
-    invoke: Invoke, data: Path
-) -> None:
+def test_first_checkpoint_stops_after_the_first_of_each_persona(invoke: Invoke, data: Path) -> None:
     write_persona(data, "warden")
 
-    invoke("run", "--data", data, *SWEEP, "--dry-run", "--into", "r", "--no-heatmap-png")
+    invoke("run", "--data", data, *SWEEP, "--first-checkpoint", "--into", "r", "--no-heatmap-png")
 
     assert count(Path("r"), "answered") == 10
     assert count(Path("r"), "ingested") == 10

@@ -32,7 +32,7 @@ QUESTIONS = (
 """Settings of how questions are asked and answered."""
 STORY = (
     *("personas", "ranges", "arcs", "edition", "sample", "groups_enabled", "calendar", "ingest"),
-    *("allow_gaps", "dry_run"),
+    *("allow_gaps", "first_checkpoint", "dry_run"),
 )
 """Settings of what is asked in which stories."""
 WORKERS = ("executor", "workers", "ray_address", "worker_cpus", "worker_env")
@@ -137,7 +137,13 @@ def add_json_option(text: str) -> Callable[[CommandT], CommandT]:
 
 DATA = setting_options("data")
 CONFIG = setting_options("config")
-PROFILE = option("-f", "--profile", type=PATH, help="YAML profile; flags win over it.")
+FOUND_PROFILE = Path("recall-bench.yaml")
+PROFILE = option(
+    "-f",
+    "--profile",
+    type=PATH,
+    help=f"YAML profile; flags win over it [{FOUND_PROFILE}, if it is here].",
+)
 NO_HEATMAP = click.option("--no-heatmap-png", is_flag=True, help="Do not draw the heatmap.")
 CALL_TIMEOUT = click.option(
     "--timeout",
@@ -189,10 +195,14 @@ def parse_config(words: tuple[str, ...]) -> dict[str, object]:
 def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:
     """The profile's settings, overridden by the flags that were given.
 
+    Without a profile, the one of the current folder is used, and the output says so.
     `--config` overrides the profile's `config` key by key.
     """
     from recall_bench.library import read_settings
 
+    if profile is None and FOUND_PROFILE.is_file():
+        profile = FOUND_PROFILE
+        click.echo(f"note: settings from {FOUND_PROFILE} in this folder", err=True)
     words = flags.pop("config")
     settings = read_settings(profile, select_given(flags))
     return replace(settings, config={**settings.config, **parse_config(words)})

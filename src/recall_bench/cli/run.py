@@ -1,5 +1,6 @@
 """The commands `run` and `plan`."""
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,9 @@ def run_command(
     if no_heatmap_png:
         flags["heatmap_png"] = False
     settings = read_flags(profile, resolve_file_settings(flags))
+    if settings.dry_run:
+        print_outline(replace(settings, dry_run=False), as_json=as_json)
+        return 0
     with forward_to_stderr():
         job = assemble(settings, building=show_build)
         job.warnings += warn_lost_questions(job)
@@ -277,6 +281,19 @@ def print_next_steps(
 _SECONDS = click.FloatRange(min=0)
 
 
+def print_outline(settings: "Settings", *, as_json: bool) -> None:
+    """Print what a run would do; nothing is asked or written."""
+    from recall_bench.cli.console import show_build
+    from recall_bench.reporting.plan_text import render_outline
+    from recall_bench.running.forecast import dry_plan, make_outline
+
+    with forward_to_stderr(), dry_plan(settings, show_build) as job:
+        for warning in job.warnings:
+            click.echo(f"note: {warning}", err=True)
+        shown = make_outline(job)
+    click.echo(format_json(shown) if as_json else render_outline(shown))
+
+
 _OUTPUT_FLAGS = ("no_heatmap_png", "page", "quiet", "verbose")
 """Flags of `run` that `plan` accepts and that change nothing in it."""
 _ESTIMATE = ("estimates", "earlier", "answer_s", "day_s", "verdict_s")
@@ -337,23 +354,21 @@ def plan_command(
     It has the flags of `run`. Nothing is ingested, asked, judged or written.
     """
     from recall_bench.cli.console import show_build
-    from recall_bench.reporting.plan_text import render_estimate, render_outline
-    from recall_bench.running.forecast import StatedTimes, dry_plan, estimate_run, make_outline
+    from recall_bench.reporting.plan_text import render_estimate
+    from recall_bench.running.forecast import StatedTimes, dry_plan, estimate_run
 
     for name in _OUTPUT_FLAGS:
         flags.pop(name)
-    settings = read_flags(profile, resolve_file_settings(flags))
+    settings = replace(read_flags(profile, resolve_file_settings(flags)), dry_run=False)
     said = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
+    if not (estimates or earlier or any(each is not None for each in (answer_s, day_s, verdict_s))):
+        print_outline(settings, as_json=as_json)
+        return
     with forward_to_stderr(), dry_plan(settings, show_build) as job:
         for warning in job.warnings:
             click.echo(f"note: {warning}", err=True)
-        if estimates or earlier or any(each is not None for each in (answer_s, day_s, verdict_s)):
-            found = estimate_run(job, earlier=earlier, stated_s=said)
-            text = format_json(found) if as_json else render_estimate(found)
-        else:
-            shown = make_outline(job)
-            text = format_json(shown) if as_json else render_outline(shown)
-    click.echo(text)
+        found = estimate_run(job, earlier=earlier, stated_s=said)
+    click.echo(format_json(found) if as_json else render_estimate(found))
 
 
 _OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid"}

@@ -300,7 +300,8 @@ class Settings:
     judge_timeout_ms: Annotated[
         int, Help("Time limit for a verdict, in milliseconds", alias="judge_timeout", minimum=1)
     ] = 120_000
-    dry_run: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
+    first_checkpoint: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
+    dry_run: Annotated[bool, Help("Show what would be done, and ask nothing")] = False
     skip_preflight: Annotated[bool, Help("Do not check the output paths first")] = False
     skip_catchup_ingest: Annotated[bool, Help("Trust the days that the system says it has")] = False
     retry_errors: Annotated[bool, Help("Ask failed questions again")] = False

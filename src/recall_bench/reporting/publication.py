@@ -13,6 +13,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.generate.shipped_personas import load_day_texts
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.run_report import RunReport, build_report
@@ -64,6 +65,7 @@ def publish_report(
     target = run / "report" if into is None else into
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; name a folder for the report")
+    refuse_foreign_files(target, (PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER))
     figures = target / FIGURES_FILE
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
     with (

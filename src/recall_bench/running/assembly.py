@@ -8,6 +8,7 @@ from typing import TypeVar
 from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
+from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import (
     Checkpoint,
     Lifecycle,
@@ -32,7 +33,13 @@ from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
 from recall_bench.running.score_bounds import plan_bounds
-from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.output_paths import (
+    RESULT_FILES,
+    choose_run_folder,
+    refuse_clashes,
+    refuse_unwritable,
+)
 from recall_bench.systems.readers import resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
@@ -50,6 +57,8 @@ def assemble(
     All that is wrong is found before the first call is paid for. One's own system may stand in
     for the one that is named; `building` shows a shipped persona being played.
     """
+    if settings.dry_run:
+        raise UsageError("dry_run: asks nothing; use `plan`, or first_checkpoint for a short run")
     check = SettingsCheck(settings)
     stories = check.collect_stories(building)
     cards = tuple(
@@ -109,6 +118,8 @@ def _make_components(
 def check_writable(job: Job) -> Job:
     """The job, once its folder is known to hold no other run and its files can be written."""
     job.check_folder()
+    if not (job.folder / JOURNAL).exists():
+        refuse_foreign_files(job.folder, RESULT_FILES)
     job.warnings += [
         f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"
         for name in job.settings.unused_worker_settings
@@ -205,7 +216,7 @@ def build_plan(
         sample=settings.sample,
         sampling=SampleMode.DRAWN if settings.sample is None else settings.sampling,
         groups_enabled=settings.groups_enabled,
-        dry_run=settings.dry_run,
+        dry_run=settings.first_checkpoint,
         answer_timeout_s=settings.timeout_ms / 1000,
         feed_timeout_s=settings.ingest_timeout_ms / 1000,
         judge_timeout_s=settings.judge_timeout_ms / 1000,

@@ -14,6 +14,8 @@ from recall_bench.runs.journal import JOURNAL
 RESULT, PROGRESS = "result.json", "progress.jsonl"
 QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"
 PICTURES = ("heatmap.png", "heatmap.svg")
+RESULT_FILES = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, "labels.jsonl", "report")
+"""What stands in a run folder beside the journal."""
 
 
 def choose_run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:

@@ -1,0 +1,74 @@
+"""A run spends nothing and overwrites nothing unless it is meant to."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import recall_bench
+from tests.commands import Invoke
+
+
+def test_a_dry_run_asks_nothing_and_writes_nothing(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    place = adapter(query="open('asked', 'w').close(); return {'text': 'x'}")
+    shown = invoke("run", "-a", place, "-d", data, "--dry-run", "-o", "r")
+    planned = invoke("plan", "-a", place, "-d", data, "-o", "r")
+
+    assert shown.code == 0, shown.err
+    assert shown.out == planned.out
+    assert not Path("asked").exists()
+    assert not Path("r").exists()
+
+
+def test_a_dry_run_from_python_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(recall_bench.UsageError, match="first_checkpoint"):
+        recall_bench.run(data=data, into=tmp_path / "r", dry_run=True)
+
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_profile_of_the_folder_is_found_and_said(invoke: Invoke, data: Path) -> None:
+    Path("recall-bench.yaml").write_text(f"harness:\n  adapter: bm25\nrun:\n  data: {data}\n")
+    found = invoke("run", "-o", "a", "--json")
+    Path("other.yaml").write_text(f"harness:\n  adapter: none\nrun:\n  data: {data}\n")
+    named = invoke("run", "-f", "other.yaml", "-o", "b", "--json")
+
+    assert json.loads(found.out)["adapterName"] == "bm25"
+    assert "note: settings from recall-bench.yaml in this folder\n" in found.err
+    assert json.loads(named.out)["adapterName"] == "none"
+    assert "recall-bench.yaml" not in named.err
+
+
+def test_a_folder_with_files_of_others_is_refused(invoke: Invoke, data: Path) -> None:
+    Path("mine").mkdir()
+    Path("mine/thesis.tex").write_text("text")
+    shown = invoke("run", "-a", "bm25", "-d", data, "-o", "mine")
+
+    assert shown.code == 2
+    assert "thesis.tex" in shown.err
+    assert [path.name for path in Path("mine").iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_folder_and_ones_own_run_are_not_refused(invoke: Invoke, data: Path) -> None:
+    Path("mine").mkdir()
+    words = ("run", "-a", "bm25", "-d", data, "-o", "mine")
+
+    assert invoke(*words).code == 0
+    Path("mine/notes.txt").write_text("about this run")
+    assert invoke(*words).code == 0
+
+
+def test_a_report_is_not_written_among_files_of_others(invoke: Invoke, data: Path) -> None:
+    invoke("run", "-a", "bm25", "-d", data, "-o", "r")
+    Path("site").mkdir()
+    Path("site/index.html").write_text("mine")
+    refused = invoke("report", "r", "--data", data, "--into", "site")
+    written = [invoke("report", "r", "--data", data, "--into", "page").code for _ in range(2)]
+
+    assert refused.code == 2
+    assert "index.html" in refused.err
+    assert [path.name for path in Path("site").iterdir()] == ["index.html"]
+    assert written == [0, 0]
