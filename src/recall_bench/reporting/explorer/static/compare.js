@@ -108,7 +108,6 @@ const compare = (() => {
 
   const showDifferences = async (all) => {
     const kind = address.state.scope === "common" ? "common" : "compare";
-    differences.replaceChildren(make("p", { class: "missing" }, "Comparing…"));
     const view = await blocks.json(`${kind}/${all.join(".")}`);
     if (all.join() !== ids().join()) return;
     if (view.problem) {
@@ -291,26 +290,30 @@ const compare = (() => {
     );
   };
 
+  const readPair = async (all) => {
+    const pair = `${all[0]}.${other()}`;
+    if (both?.key === pair) return true;
+    list.replaceChildren(make("p", { class: "missing" }, "Reading the questions…"));
+    const [a, b, pairs] = await Promise.all([runs.trials(all[0]), runs.trials(other()), blocks.json(`pairs/${pair}`)]);
+    if (pair !== `${ids()[0]}.${other()}`) return false;
+    both = { key: pair, a, b, pairs, name: letter(other()) };
+    return true;
+  };
+
   const follow = async () => {
     const all = ids();
     const key = `${all.join(".")} ${address.state.scope ?? ""}`;
-    if (key !== shownRuns) {
+    const isNew = key !== shownRuns;
+    if (isNew) {
       shownRuns = key;
       head.replaceChildren(make("h2", {}, "Compare"), pickers());
       both = null;
       shownList = "";
       list.replaceChildren();
-      if (all.length < 2) differences.replaceChildren(make("p", { class: "missing" }, "Choose two runs or more; the first is the baseline."));
-      else showDifferences(all).catch((error) => differences.replaceChildren(...problem(error.message)));
+      const words = all.length < 2 ? "Choose two runs or more; the first is the baseline." : "Comparing…";
+      differences.replaceChildren(make("p", { class: "missing" }, words));
     }
-    if (all.length < 2) return;
-    if (both?.key !== `${all[0]}.${other()}`) {
-      const pair = `${all[0]}.${other()}`;
-      list.replaceChildren(make("p", { class: "missing" }, "Reading the questions…"));
-      const [a, b, pairs] = await Promise.all([runs.trials(all[0]), runs.trials(other()), blocks.json(`pairs/${pair}`)]);
-      if (pair !== `${ids()[0]}.${other()}`) return;
-      both = { key: pair, a, b, pairs, name: letter(other()) };
-    }
+    if (all.length < 2 || !(await readPair(all))) return;
     const { show, category, at, persona, q, part } = address.state;
     const wanted = JSON.stringify([both.key, show, category, at, persona, q, part]);
     if (wanted !== shownList) {
@@ -319,6 +322,8 @@ const compare = (() => {
     }
     if (address.state.open) await openPair();
     else panel.close();
+    // Intervals of long runs take longer than their questions.
+    if (isNew) showDifferences(all).catch((error) => differences.replaceChildren(...problem(error.message)));
   };
 
   const onKey = (event) => {
