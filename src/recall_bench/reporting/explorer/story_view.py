@@ -1,6 +1,6 @@
 """What Time travel shows of a persona: its days, what tells the answers, and its facts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,11 +27,9 @@ class TimelineState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
 
     value: str
     start: int
-    """The day from which it is true, or on which it is stated."""
-    end: int | None
-    """The last day; None if it stays so."""
-    told: int
     """The day on which it is told."""
+    end: int | None
+    """The last day on which it holds; None if it stays so."""
 
 
 class TimelineFact(ComputedRecord, frozen=True, kw_only=True, array_like=True):
@@ -70,7 +68,6 @@ class LedgerLine(msgspec.Struct, frozen=True):
     name: str
     attribute: str
     value: str
-    true_from: int
     learned: int
     true_until: int | None = None
 
@@ -156,12 +153,14 @@ def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[TimelineFac
 
 def _read_ledger(path: Path) -> list[TimelineFact]:
     facts: dict[str, list[TimelineState]] = {}
-    for line in _read_lines(path, LedgerLine):
-        state = TimelineState(
-            value=line.value, start=line.true_from, end=line.true_until, told=line.learned
-        )
-        facts.setdefault(f"{line.name}: {line.attribute}", []).append(state)
-    return _order_facts(facts)
+    for line in sorted(_read_lines(path, LedgerLine), key=lambda each: each.learned):
+        states = facts.setdefault(f"{line.name}: {line.attribute}", [])
+        if states and states[-1].end is None:
+            states[-1] = states[-1].replace(end=line.learned - 1)
+        # Some hold for a day to come, so only what is told counts here.
+        end = None if line.true_until is None else max(line.true_until, line.learned)
+        states.append(TimelineState(value=line.value, start=line.learned, end=end))
+    return [TimelineFact(name=name, states=tuple(states)) for name, states in facts.items()]
 
 
 def _read_statements(path: Path, texts: Mapping[int, str]) -> list[TimelineFact]:
@@ -175,8 +174,8 @@ def _read_statements(path: Path, texts: Mapping[int, str]) -> list[TimelineFact]
             continue
         if states:
             states[-1] = states[-1].replace(end=line.day - 1)
-        states.append(TimelineState(value=value, start=line.day, end=None, told=line.day))
-    return _order_facts(facts)
+        states.append(TimelineState(value=value, start=line.day, end=None))
+    return [TimelineFact(name=name, states=tuple(states)) for name, states in facts.items()]
 
 
 FactLine = TypeVar("FactLine", LedgerLine, StatementLine)
@@ -185,12 +184,3 @@ FactLine = TypeVar("FactLine", LedgerLine, StatementLine)
 def _read_lines(path: Path, kind: type[FactLine]) -> list[FactLine]:
     decoder = msgspec.json.Decoder(kind)
     return [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
-
-
-def _order_facts(facts: Mapping[str, Sequence[TimelineState]]) -> list[TimelineFact]:
-    return [
-        TimelineFact(
-            name=name, states=tuple(sorted(states, key=lambda each: (each.start, each.told)))
-        )
-        for name, states in facts.items()
-    ]

@@ -20,7 +20,9 @@ const travel = (() => {
     if (loaded?.key !== key) {
       const [known, story] = await Promise.all([trials.block("known"), trials.block(`story-${persona}`)]);
       const last = Math.max(...trials.page.checkpoints.map(([, days]) => days), 1);
-      const days = story.days.length ? story.days : Array.from({ length: last }, (_, place) => place + 1);
+      // Later days were never fed.
+      const fed = story.days.filter((day) => day <= last);
+      const days = fed.length ? fed : Array.from({ length: last }, (_, place) => place + 1);
       loaded = { key, id, trials, known, story, persona, days };
     }
     return loaded;
@@ -182,9 +184,10 @@ const travel = (() => {
       const text = [name, ...states.map(([value]) => value)].join("\n").toLowerCase();
       return words.every((word) => text.includes(word));
     };
+    const isRevised = ([, states]) => states.filter(([, start]) => start <= day).length > 1;
     // The latest news first.
     const news = ([, states]) => Math.max(...states.map(([, start]) => (start <= day ? start : 0)));
-    const found = story.facts.filter((fact) => (words.length ? isFound(fact) : fact[1].length > 1) && news(fact) > 0).sort((one, other) => news(other) - news(one));
+    const found = story.facts.filter((fact) => news(fact) > 0 && (words.length ? isFound(fact) : isRevised(fact))).sort((one, other) => news(other) - news(one));
     const search = make("input", { type: "search", id: "fact", placeholder: "Search all facts", "aria-label": "Search all facts", value: address.state.fact ?? "" });
     search.addEventListener("change", () => address.go({ fact: search.value }));
     const line = ([name, states]) => {
@@ -208,7 +211,7 @@ const travel = (() => {
     return make(
       "section",
       { class: "facts-here" },
-      make("h3", {}, "What was true"),
+      make("h3", {}, "Facts, as they were told"),
       search,
       make("p", { class: "quiet" }, `${counted(found.length, words.length ? "fact" : "revised fact")} by day ${whole(day)} of ${whole(story.facts.length)} in all${found.length > PAGE ? `; the latest ${PAGE}` : ""}`),
       make("ol", { class: "facts-list" }, ...found.slice(0, PAGE).map(line)),
