@@ -422,3 +422,36 @@ def test_a_foreign_journal_is_left_alone(run: Run) -> None:
 
     assert shown.code == 2
     assert Path("r/journal.jsonl").read_text() == "my diary"
+
+
+def test_a_broken_adapter_stops_the_run_after_twenty_questions(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    place = adapter(query="raise KeyError('index')")
+    words = ("run", "--adapter", place, "--data", data, "--repeats", "5", "--no-heatmap-png")
+    stopped = invoke(*words, "--into", "a")
+    asked = invoke(*words, "--into", "b", "--keep-going")
+    line = 1 + place.read_text().splitlines().index("        raise KeyError('index')")
+
+    assert stopped.code == asked.code == 5
+    assert "the first 20 questions failed in the same way: SystemFault: KeyError" in stopped.err
+    assert f"adapter.py, line {line}" in stopped.err
+    assert Path("a/journal.jsonl").read_text().count('"not_answered"') == 20
+    assert Path("b/journal.jsonl").read_text().count('"not_answered"') > 20
+    assert f"adapter.py, line {line}" in asked.err.splitlines()[-1]
+
+
+def test_a_system_that_fails_in_several_ways_or_answers_once_is_not_stopped(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    words = ("--data", data, "--repeats", "5", "--no-heatmap-png")
+    various = "raise (KeyError if len(question) % 2 else ValueError)('index')"
+    once = (
+        "if not hasattr(self, 'said'):\n    self.said = True\n    return 'x'\nraise KeyError('i')"
+    )
+
+    for name, body in (("a", various), ("b", once)):
+        shown = invoke("run", "--adapter", adapter(query=body), *words, "--into", name)
+        assert shown.code == 5
+        assert "the first 20 questions" not in shown.err
+        assert Path(name, "journal.jsonl").read_text().count('"not_answered"') > 20

@@ -57,7 +57,7 @@ _GROUPS = {
         for title, names in {
             "System": SYSTEM,
             "Story": STORY,
-            "Questions": QUESTIONS,
+            "Questions": (*QUESTIONS, "keep_going"),
             "Judges": JUDGES,
             "Workers": WORKERS,
             "Folder and files": (*FOLDER, *FILE_NAMES, "no_heatmap_png", "page"),
@@ -75,6 +75,7 @@ _GROUPS = {
 @FILES
 @NO_HEATMAP
 @option("--page/--no-page", help="Write the report page [if that takes less than 5 seconds].")
+@click.option("--keep-going", is_flag=True, help="Do not stop if the first questions all fail.")
 @QUIET
 @VERBOSE
 @add_json_option("Print the result as JSON.")
@@ -83,6 +84,7 @@ def run_command(
     *,
     profile: Path | None,
     page: bool | None,
+    keep_going: bool,
     quiet: bool,
     verbose: bool,
     as_json: bool,
@@ -107,7 +109,7 @@ def run_command(
     with forward_to_stderr():
         job = assemble(settings, building=show_build)
         job.warnings += warn_lost_questions(job)
-        finished = run_job(job, is_quiet=quiet)
+        finished = run_job(job, is_quiet=quiet, keep_going=keep_going)
         written = write_page(finished, settings, is_wanted=page)
     if as_grid or as_json or is_reportable(finished):
         shape = "grid" if as_grid else "json" if as_json else "text" if verbose else "brief"
@@ -149,17 +151,21 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
             )
 
 
-def run_job(job: "Job", *, is_quiet: bool = False) -> "RunResult":
-    """Run the job and show its progress, unless it is to be quiet."""
+def run_job(job: "Job", *, is_quiet: bool = False, keep_going: bool = True) -> "RunResult":
+    """Run the job and show its progress, unless it is to be quiet.
+
+    If it is not to keep going, it stops when the first questions all fail in the same way.
+    """
     from recall_bench.cli.run_display import watch_run
     from recall_bench.running.experiment import execute
+    from recall_bench.running.first_failures import FirstFailures
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     if not is_quiet:
         click.echo(f"run folder: {job.folder}", err=True)
     with watch_run(job, is_quiet=is_quiet) as (observe, joined):
-        return execute(job, observe, joined)
+        return execute(job, observe if keep_going else FirstFailures(observe), joined)
 
 
 def print_conclusion(finished: "RunResult", problem: str | None, *, is_quiet: bool = False) -> None:
@@ -196,9 +202,10 @@ def find_problem(finished: "RunResult") -> str | None:
     match finished.exit_code:
         case 0:
             return None
-        case 5:
+        case 5 if finished.stopped_by is None:
             return (
-                f"the system failed at {overall.not_answered} of {owed} questions; "
+                f"the system failed at {overall.not_answered} of {owed} questions"
+                f"{_quote_commonest(finished)}; "
                 "failures.jsonl says why; if the cause was external, repeat with "
                 "--retry-errors; a changed system needs another folder"
             )
@@ -216,6 +223,15 @@ def find_problem(finished: "RunResult") -> str | None:
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
     unasked = (finished.part or overall).open
     return f"{unasked} questions could not be asked{why}; the same command tries again"
+
+
+def _quote_commonest(finished: "RunResult") -> str:
+    """The commonest kind of error with its first message, which names the line that raised."""
+    faults, examples = finished.summary.faults, finished.folder.fault_examples
+    if not faults:
+        return ""
+    kind = max(faults, key=lambda each: faults[each])
+    return f", {faults[kind]} times {kind}, first: {clean_text(examples[kind])}"
 
 
 def print_run(finished: "RunResult", shape: str) -> None:
@@ -294,7 +310,7 @@ def print_outline(settings: "Settings", *, as_json: bool) -> None:
     click.echo(format_json(shown) if as_json else render_outline(shown))
 
 
-_OUTPUT_FLAGS = ("no_heatmap_png", "page", "quiet", "verbose")
+_OUTPUT_FLAGS = ("no_heatmap_png", "page", "keep_going", "quiet", "verbose")
 """Flags of `run` that `plan` accepts and that change nothing in it."""
 _ESTIMATE = ("estimates", "earlier", "answer_s", "day_s", "verdict_s")
 

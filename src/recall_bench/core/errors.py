@@ -14,6 +14,7 @@ BenchError
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
 ├── Interrupted            stopped by a signal; the same command continues  exit 128 + signal
 ├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
+├── SystemBroken           its first questions all fail in one way; the run stops      exit 5
 ├── SystemFault            the system failed         recorded, counts against the system
 │   ├── SystemTimeout
 │   ├── SystemBusy         it asked us to come back             retried, then recorded
@@ -161,6 +162,12 @@ class SystemGone(BenchError):
     """The system under test cannot be reached; nothing is recorded against it."""
 
     exit_code = 4
+
+
+class SystemBroken(BenchError):
+    """The first questions all failed in the same way, so the rest would too."""
+
+    exit_code = 5
 
 
 class SystemFault(BenchError):
