@@ -27,7 +27,7 @@ COMMANDS = {
     "matrix": ("matrix", "Run several systems, settings and seeds as one job, and compare them."),
     "compare": ("compare", "Compare runs, with intervals."),
     "report": ("report", "Analyse a run; write its page and pictures."),
-    "view": ("view", "Explore runs in the browser: compare them, read every answer."),
+    "view": ("view", "Explore runs in the browser: compare them, read and label answers."),
     "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),

@@ -208,6 +208,19 @@ def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     assert third.state == "unfinished"
 
 
+def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
+    story = ada_story(tmp_path / "run")
+    folder = story.open()
+    assert folder.read_on() == 0
+
+    story.both(trial("cat"), PERFECT)
+    story.save()
+
+    assert folder.read_on() == 2
+    assert folder.read_on() == 0
+    assert folder.states.scenarios["ada"].done_count == 1
+
+
 def test_a_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / JOURNAL).write_text("nonsense\n")

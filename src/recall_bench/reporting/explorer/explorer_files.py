@@ -6,6 +6,7 @@ from pathlib import Path
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
 from recall_bench.reporting.explorer.explorer_views import (
     COMMON,
@@ -16,6 +17,11 @@ from recall_bench.reporting.explorer.explorer_views import (
 )
 from recall_bench.reporting.explorer.run_catalogue import UNREADABLE
 from recall_bench.reporting.pages.markup import Markup, PageBlock, encode_block
+from recall_bench.reporting.publication import PAGE_FILE
+
+
+_REPORTS = "run"
+"""The folder of the report pages, as the page links to them."""
 
 
 def export_explorer(views: ExplorerViews, title: str, into: Path) -> list[Path]:
@@ -23,8 +29,9 @@ def export_explorer(views: ExplorerViews, title: str, into: Path) -> list[Path]:
 
     A run whose report cannot be written is in the page all the same.
     """
-    if into.exists() and not (into.is_dir() and _is_ours(into)):
-        raise UsageError(f"{into}: holds other files; name an empty folder, or a new one")
+    if into.exists() and not into.is_dir():
+        raise UsageError(f"{into}: is a file; name a folder for the explorer")
+    refuse_foreign_files(into, (INDEX, _REPORTS))
     rows = views.catalogue.list_rows(wait=True)
     if not rows:
         raise UsageError(f"{views.catalogue.root}: holds no run")
@@ -36,7 +43,7 @@ def export_explorer(views: ExplorerViews, title: str, into: Path) -> list[Path]:
             file.write(piece.encode())
         file.commit()
     for run in runs:
-        page = into / "run" / run / "report.html"
+        page = into / _REPORTS / run / PAGE_FILE
         try:
             views.write_report(run, page)
         except BenchError:
@@ -44,11 +51,6 @@ def export_explorer(views: ExplorerViews, title: str, into: Path) -> list[Path]:
             continue
         files.append(page)
     return files
-
-
-def _is_ours(folder: Path) -> bool:
-    names = {path.name for path in folder.iterdir()}
-    return not names or (INDEX in names and names <= {INDEX, "run"})
 
 
 def _render_blocks(views: ExplorerViews, runs: Sequence[str], table: PageBlock) -> Iterator[Markup]:
