@@ -81,7 +81,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "thesis.txt").write_text("mine")
 
-    with pytest.raises(UsageError, match="thesis.txt"):
+    with pytest.raises(UsageError, match="such as thesis"):
         export_explorer(views, "runs", tmp_path / "pages")
 
     assert [each.name for each in (tmp_path / "pages").iterdir()] == ["thesis.txt"]

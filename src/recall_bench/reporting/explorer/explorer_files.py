@@ -19,7 +19,6 @@ from recall_bench.reporting.explorer.run_catalogue import UNREADABLE
 from recall_bench.reporting.pages.markup import Markup, PageBlock, encode_block
 from recall_bench.reporting.publication import PAGE_FILE
 
-
 _REPORTS = "run"
 """The folder of the report pages, as the page links to them."""
 
