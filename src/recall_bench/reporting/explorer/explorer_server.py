@@ -27,6 +27,7 @@ from recall_bench.reporting.explorer.explorer_views import ExplorerViews, GivenL
 from recall_bench.systems.servers.web_server import bind_socket, serve_application
 
 LOOPBACK: Final = "127.0.0.1"
+_MOST_THREADS = 16
 _MAX_BODY = 1 << 15
 """Bytes of a label with its comment."""
 _HEADERS = {
@@ -112,10 +113,11 @@ class _ExplorerHandlers:
     views: ExplorerViews
     title: str
     pages: Path
-    _one_at_a_time: anyio.CapacityLimiter = field(init=False)
+    _threads: anyio.CapacityLimiter = field(init=False)
 
     def __post_init__(self) -> None:
-        self._one_at_a_time = anyio.CapacityLimiter(2)
+        # Views are built one at a time; the table of runs must not wait for them.
+        self._threads = anyio.CapacityLimiter(_MOST_THREADS)
 
     async def show_index(self, _: Request) -> Response:
         """The page."""
@@ -152,7 +154,7 @@ class _ExplorerHandlers:
 
     async def _answer(self, build: Callable[[], Response]) -> Response:
         try:
-            return await anyio.to_thread.run_sync(build, limiter=self._one_at_a_time)
+            return await anyio.to_thread.run_sync(build, limiter=self._threads)
         except UnknownView:
             return _make_text("there is nothing of this name; it may have been moved", 404)
         except (BenchError, OSError) as error:
@@ -163,7 +165,7 @@ class _ExplorerHandlers:
         return Response(content, media_type="application/json", headers=_HEADERS)
 
     def _build_report(self, run: str) -> Response:
-        size, written = self.views.open_run(run).stamp
+        size, written = self.views.read_stamp(run)
         page = self.pages / f"{run}-{size}-{written}.html"
         if not page.is_file():
             self.views.write_report(run, page)

@@ -203,9 +203,7 @@ class ExplorerViews:
 
     def open_run(self, run: str) -> OpenRun:
         """The run with this id, read again if something was written to it."""
-        found = self.catalogue.find(run)
-        if found is None:
-            raise UnknownView(run)
+        found = self._find_run(run)
         stamp = found.read_stamp()
         opened = self._opened.get(run)
         if opened is None or opened.stamp != stamp:
@@ -214,6 +212,16 @@ class ExplorerViews:
         while len(self._opened) > _KEPT_RUNS:
             self._opened.popitem(last=False)
         return opened
+
+    def read_stamp(self, run: str) -> Stamp:
+        """The stamp of a run's journal now."""
+        return self._find_run(run).read_stamp()
+
+    def _find_run(self, run: str) -> FoundRun:
+        found = self.catalogue.find(run)
+        if found is None:
+            raise UnknownView(run)
+        return found
 
     def list_blocks(self, run: str) -> Iterator[PageBlock]:
         """Every block of a run, by its name in the explorer."""
