@@ -47,6 +47,7 @@ COMMANDS = {
     "lint": ("lint", "Check personas, their days and their questions."),
     "datasets": ("datasets", "List, download and describe the public datasets."),
     "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
+    "init": ("init", "Write a first adapter, settings, gate rules and a workflow."),
     "completion": ("completion", "Print or install the completion of commands for a shell."),
     "heatmap": ("report", "Draw a run's heatmap again."),
     "export": ("run_files", "Write a run's result files again from its journal."),
@@ -56,7 +57,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
-    "Run": ("plan", "matrix", "ablate", "select", "rejudge", "merge"),
+    "Run": ("init", "plan", "matrix", "ablate", "select", "rejudge", "merge"),
     "Understand": ("view", "heatmap", "power", "export", "import"),
     "Data": (
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),

@@ -1,0 +1,47 @@
+"""The command `init`: the files of a first project."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from recall_bench.core.errors import UsageError
+
+_ADAPTER = "my_adapter.py"
+_TEMPLATES = {
+    _ADAPTER: "my_adapter.py.txt",
+    "recall-bench.yaml": "recall-bench.yaml",
+    "gate.yaml": "gate.yaml",
+    ".github/workflows/recall.yml": "recall.yml",
+}
+"""Each file to write, and its template."""
+_NEXT = (
+    (f"recall-bench check-adapter {_ADAPTER}", "checks the adapter"),
+    ("recall-bench run", "measures it; settings come from recall-bench.yaml"),
+    ("recall-bench gate RUN --rules gate.yaml", "passes or fails that run; so does the workflow"),
+)
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+def init_command(folder: Path) -> None:
+    """Write an adapter that works, recall-bench.yaml, gate.yaml and a workflow into FOLDER.
+
+    FOLDER is the current one unless it is given. Files that exist are never overwritten.
+    """
+    if taken := [name for name in _TEMPLATES if (folder / name).exists()]:
+        raise UsageError(
+            f"{folder / taken[0]}: exists already and is left as it is; name another folder"
+        )
+    for name, template in _TEMPLATES.items():
+        text = (files("recall_bench.cli") / "templates" / template).read_text(encoding="utf-8")
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        click.echo(str(path))
+    click.echo("\nNext:")
+    if folder != Path():
+        click.echo(f"  cd {folder}")
+    width = max(len(command) for command, _ in _NEXT)
+    for command, purpose in _NEXT:
+        click.echo(f"  {command:{width}}  # {purpose}")

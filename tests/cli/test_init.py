@@ -1,0 +1,54 @@
+"""`init` writes a project whose next commands work as they are."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Invoke
+
+ROOT = Path(__file__).parents[2]
+WRITTEN = [".github/workflows/recall.yml", "gate.yaml", "my_adapter.py", "recall-bench.yaml"]
+
+
+def list_files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+def test_the_commands_it_names_work(invoke: Invoke) -> None:
+    shown = invoke("init")
+
+    assert shown.code == 0
+    assert list_files(Path()) == WRITTEN
+    named = [line.split("#")[0].split() for line in shown.out.splitlines() if " # " in line]
+    for _, *words in named:
+        run = [str(next(Path("recall-runs").iterdir()))] if "RUN" in words else []
+        done = invoke(*(each for word in words for each in (run if word == "RUN" else [word])))
+        assert done.code == 0, (words, done.err, done.out)
+    assert [words[1] for words in named] == ["check-adapter", "run", "gate"]
+
+
+def test_it_writes_into_a_new_folder_and_overwrites_nothing(invoke: Invoke) -> None:
+    first = invoke("init", "my/project")
+    Path("my/project/gate.yaml").write_text("mine")
+    Path("my/project/my_adapter.py").unlink()
+    second = invoke("init", "my/project")
+
+    assert first.code == 0
+    assert "  cd my/project\n" in first.out
+    assert second.code == 2
+    assert "exists already" in second.err
+    assert Path("my/project/gate.yaml").read_text() == "mine"
+    assert not Path("my/project/my_adapter.py").exists()
+
+
+def test_its_workflow_is_the_one_in_the_documentation(invoke: Invoke) -> None:
+    invoke("init")
+    documented = (ROOT / "docs/examples/github-workflow.yml").read_text().splitlines()
+    written = Path(".github/workflows/recall.yml").read_text().splitlines()
+
+    different = [line for line in documented if line not in written]
+    assert len(different) == 2
+    assert different[0].startswith("# Copy it to")
+    assert different[1].strip().startswith("ADAPTER: hybrid")
+    assert len(written) == len(documented) - 1
