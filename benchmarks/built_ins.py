@@ -1,6 +1,7 @@
 """The built-in systems side by side: the floor, the ceiling, and what lies between.
 
-python benchmarks/built_ins.py                       the embedded persona
+python benchmarks/built_ins.py                       the embedded persona of thirty days
+python benchmarks/built_ins.py written               the written editions of all shipped personas
 python benchmarks/built_ins.py DATA 30d 60d 90d …    another data folder, these checkpoints
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.generate.shipped_personas import SAMPLE, load_catalogue
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.runs.estimates import RunEstimates
@@ -17,7 +19,12 @@ from recall_bench.runs.estimates import RunEstimates
 SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
 
 
-def main(data: Path | None, ranges: tuple[str, ...]) -> None:
+WRITTEN = "written"
+
+
+def main(what: str, ranges: tuple[str, ...]) -> None:
+    is_shipped = what in (SAMPLE, WRITTEN)
+    personas = tuple(load_catalogue(2)) if what == WRITTEN else (SAMPLE,)
     print(
         "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
         "| ms an answer |"
@@ -28,9 +35,10 @@ def main(data: Path | None, ranges: tuple[str, ...]) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             result = recall_bench.run(
                 adapter=system,
-                data=data,
+                data=None if is_shipped else Path(what),
+                personas=personas if is_shipped else (),
                 ranges=ranges,
-                groups_enabled=data is None,
+                groups_enabled=is_shipped,
                 into=Path(scratch, "run"),
                 heatmap_png=False,
             )
@@ -66,4 +74,4 @@ def _format_share(share: Estimate | None) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else None, tuple(sys.argv[2:]))
+    main(sys.argv[1] if sys.argv[1:] else SAMPLE, tuple(sys.argv[2:]))
