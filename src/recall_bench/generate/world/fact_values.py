@@ -195,7 +195,7 @@ def list_spellings(value: FactValue, dates: Dates, told_on: int | None = None) -
     plain = value.text.replace(",", "") if value.kind in _NUMERIC else value.text
     ways = [plain] if plain != value.text else []
     if value.kind == "percent":
-        ways.append(value.text.replace("%", " percent"))
+        ways.append(re.sub(r"\s?%", " percent", value.text))
     if value.kind == "time":
         hour, _, minute = value.text.partition(":")
         half = "am" if int(hour) < 12 else "pm"
