@@ -135,7 +135,7 @@ def main() -> None:
     if (foreign := find_foreign_package()) is not None:
         click.echo(f"warning: {foreign}", err=True)
     try:
-        code = cli(standalone_mode=False)
+        code = cli(prog_name="recall-bench", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
