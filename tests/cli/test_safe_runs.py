@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import recall_bench
+from recall_bench.cli.command_kinds import Duration
 from tests.commands import Invoke
 
 
@@ -72,3 +73,32 @@ def test_a_report_is_not_written_among_files_of_others(invoke: Invoke, data: Pat
     assert "index.html" in refused.err
     assert [path.name for path in Path("site").iterdir()] == ["index.html"]
     assert written == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"), [("30s", 30_000), ("500ms", 500), ("2m", 120_000), ("700", 700)]
+)
+def test_time_limits_have_units_and_bare_numbers_stay_milliseconds(
+    text: str, milliseconds: int
+) -> None:
+    assert Duration("ms").convert(text, None, None) == milliseconds
+    assert Duration("s").convert("1.5", None, None) == Duration("s").convert("1500ms", None, None)
+
+
+@pytest.mark.parametrize("text", ["soon", "-1s", "0", "5 years", "0.2ms"])
+def test_what_is_no_time_is_refused(invoke: Invoke, text: str) -> None:
+    shown = invoke("run", "--timeout", text)
+
+    assert shown.code == 2
+    assert "--timeout" in shown.err
+
+
+def test_old_names_of_output_folders_work_and_are_not_shown(invoke: Invoke, data: Path) -> None:
+    invoke("run", "-a", "bm25", "-d", data, "-o", "r")
+    shown = invoke("export", "--help").out
+
+    assert "--into" in shown
+    assert "--to " not in shown
+    for flag in ("--into", "--to"):
+        assert invoke("export", "r", flag, f"x{flag}").code == 0
+        assert Path(f"x{flag}/result.json").exists()

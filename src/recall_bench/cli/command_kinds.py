@@ -1,5 +1,6 @@
 """Kinds of commands: with lists of values, with titled groups of options, with help in colour."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,6 +77,60 @@ def _refuse_empty(listing: str | None) -> None:
     """An option without a value would take the next option as its value."""
     if listing is not None:
         raise click.UsageError(f"Option {listing!r} requires an argument.")
+
+
+class AliasOption(click.Option):
+    """An option with old names that still work and that help does not show."""
+
+    def __init__(
+        self,
+        declarations: Sequence[str],
+        *,
+        aliases: Sequence[str],
+        **more: Any,  # noqa: ANN401 - click's own
+    ) -> None:
+        super().__init__([*declarations, *aliases], **more)
+        self._aliases = aliases
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The help without the old names."""
+        names = self.opts
+        self.opts = [name for name in names if name not in self._aliases]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = names
+
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions alone
+    """A time as `30s`, `500ms`, `2m` or `1h`, in the unit that the command needs.
+
+    A bare number is in that unit, as it was before units could be written.
+    """
+
+    name = "duration"
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's own
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int | float:
+        """The number of units; whole milliseconds."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is not a time; write it like 30s, 500ms or 2m", param, ctx)
+        number, unit = float(found[1]), found[2] or self._unit
+        converted = number * _SECONDS[unit] / _SECONDS[self._unit]
+        if converted <= 0 or (self._unit == "ms" and converted < 1):
+            self.fail(f"{value} is too short; use at least 1 ms", param, ctx)
+        return round(converted) if self._unit == "ms" else converted
 
 
 class GroupedCommand(MultiValueCommand):

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from recall_bench.cli.command_kinds import Duration
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import SettingInfo, Settings, describe_settings
 
@@ -67,8 +68,7 @@ FOLDER = ("skip_preflight", "into", "resume", "skip_catchup_ingest", "retry_erro
 def option(*names: str, **settings: Any) -> Callable[[CommandT], CommandT]:  # noqa: ANN401 - click's own
     """An option that is None unless given."""
     if isinstance(settings.get("type"), click.IntRange):
-        is_time = any(name.endswith("timeout") for name in names)
-        settings.setdefault("metavar", "MS" if is_time else "N")
+        settings.setdefault("metavar", "N")
     return click.option(*names, default=None, **settings)
 
 
@@ -94,6 +94,8 @@ def setting_options(*names: str, **helps: str) -> Callable[[CommandT], CommandT]
 def _make_setting_option(name: str, text: str | None) -> Callable[[Any], Any]:
     about = describe_settings()[name]
     details: dict[str, Any] = {"help": _format_help(about, text)}
+    if about.name.endswith("timeout_ms"):
+        details |= {"metavar": "TIME", "help": _format_time_help(about)}
     if about.help.metavar is not None:
         details["metavar"] = about.help.metavar
     if about.kind is bool:
@@ -113,8 +115,16 @@ def _format_help(about: SettingInfo, text: str | None) -> str:
     return f"{text or about.help.text}{default}."
 
 
+def _format_time_help(about: SettingInfo) -> str:
+    """The help of a time limit, which profiles state in milliseconds and users with a unit."""
+    text = about.help.text.removesuffix(", in milliseconds")
+    return f"{text}; a bare number is milliseconds [{int(about.default) / 1000:g}s]."
+
+
 def _find_click_type(about: SettingInfo) -> Any:  # noqa: ANN401 - click's own
     least, most = about.help.minimum, about.help.maximum
+    if about.name.endswith("timeout_ms"):
+        return Duration("ms")
     if about.kind is Path:
         return PATH
     if issubclass(about.kind, StrEnum):
@@ -148,10 +158,10 @@ NO_HEATMAP = click.option("--no-heatmap-png", is_flag=True, help="Do not draw th
 CALL_TIMEOUT = click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Duration("s"),
     default=120.0,
-    metavar="SECONDS",
-    help="Time limit for each call of the system [120].",
+    metavar="TIME",
+    help="Time limit for each call of the system, such as 30s; a bare number is seconds [2m].",
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no progress, only the result.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print all tables.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import PATH, add_json_option
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("export")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Path(path_type=Path), help="Folder to write to [RUN].")
+@click.option("--into", "to", cls=AliasOption, aliases=["--to"], type=PATH, help="Folder [RUN].")
 def export_command(run: Path, to: Path | None) -> None:
     """Write result.json, progress.jsonl, questions.jsonl and failures.jsonl of RUN again."""
     from recall_bench.library import export_run

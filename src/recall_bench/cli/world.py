@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import add_json_option
 from recall_bench.core.errors import DataError
@@ -41,7 +42,13 @@ def world_command() -> None:
 @click.option("--edition", type=click.IntRange(1, 2), help="1 or 2 [the newest].")
 @click.option("--seed", type=int, default=0, show_default=True, help="0 is the story as authored.")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="Folder to put the persona into."
+    "--into",
+    "out",
+    cls=AliasOption,
+    aliases=["--out"],
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder to put the persona into.",
 )
 @click.option(
     "--density",
