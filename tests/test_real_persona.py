@@ -23,7 +23,7 @@ def counts(folder: Path) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("ranges", "answered", "settled"),
     [
-        ((), 1_080, 5),
+        (("30d", "90d", "6mo", "1y", "full"), 1_080, 5),
         (("every:7",), 4_100, 26),
         (tuple(f"{days}d" for days in range(7, 183, 7)), 4_100, 26),
     ],

@@ -63,7 +63,8 @@ class Bench:
         return len(self.server.requests)
 
     def __call__(self, *words: object, into: str = "r") -> Shown:
-        usual = ("--adapter", "bm25", "--ranges", "1d", "--no-heatmap-png")
+        usual = ("--personas", "harbour-office", "--adapter", "bm25", "--ranges", "1d")
+        usual += ("--no-heatmap-png",)
         judge = () if "--judge" in words else ("--judge", self.spec)
         return self.command("run", *usual, *judge, "--into", into, *words)
 

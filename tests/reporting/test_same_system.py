@@ -42,7 +42,7 @@ def test_a_planted_difference_is_found_as_often_as_planned(tmp_path: Path) -> No
     chance, wanted = default_rng(6), 0.6
     pilot = drawn_pair(chance, tmp_path / "pilot", questions(400))
     ground = measure_pilot([read_trials(folder) for folder in pilot], ["a", "b"])
-    needed = plan_power(ground, difference=wanted).needed
+    needed = plan_power(ground, difference=wanted * 100 / 6).needed
     assert needed is not None
     rounds, found, lost = 80, 0, 0.0
     for number in range(rounds):

@@ -197,9 +197,11 @@ def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, dea
 
     run_script(f"""
         base = Path({str(tmp_path)!r})
-        command = ["run", "--adapter", "bm25", "--ranges", "every:10", "--groups-enabled",
+        command = ["run", "--personas", "harbour-office", "--adapter", "bm25",
+                   "--ranges", "every:10", "--groups-enabled",
                    "--judge", {named!r}, "--parallelism", "4", "--no-heatmap-png", "--into"]
-        warm_up(base / "warm", adapter="bm25", ranges="every:10", judge={named!r})
+        warm_up(base / "warm", personas="harbour-office", adapter="bm25", ranges="every:10",
+                judge={named!r})
         started = time.perf_counter()
         assert in_child([*command, str(base / "whole")]) == 0
         took = time.perf_counter() - started

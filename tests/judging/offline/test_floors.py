@@ -90,7 +90,7 @@ CONTESTANTS: dict[str, Contestant] = {
 
 @cache
 def load_trials() -> tuple[OfflineJudge, Scenario, tuple[Item, ...]]:
-    scenario = recall_bench.load_persona("executive-assistant")
+    scenario = recall_bench.load_persona("executive-assistant", edition=1)
     judge = OfflineJudge({})
     judge.study(scenario)
     return judge, scenario, tuple(item for item in scenario.items if item.is_open(DAYS))

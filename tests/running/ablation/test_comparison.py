@@ -256,7 +256,7 @@ def test_a_row_says_plainly_what_its_interval_shows() -> None:
         "rerank=true", "41.7", "+6.7", "+1.7 to +11.7", "better*", "–", "1,234", "0.5",
     )  # fmt: skip
     assert describe_change(a_row("x", BETTER)) == "better"
-    assert format_cells(a_row("x", SAME))[2:5] == ("0.00", "-0.20 to +0.20", "")
+    assert format_cells(a_row("x", SAME))[2:5] == ("0.0", "-3.3 to +3.3", "")
 
 
 def test_the_table_warns_how_many_comparisons_were_made() -> None:
