@@ -63,8 +63,8 @@ class Bench:
         return len(self.server.requests)
 
     def __call__(self, *words: object, into: str = "r") -> Shown:
-        usual = ("--personas", "harbour-office", "--adapter", "bm25", "--ranges", "1d")
-        usual += ("--no-heatmap-png",)
+        sample = ("--personas", "harbour-office", "--adapter", "bm25", "--ranges", "1d")
+        usual = (*sample, "--no-heatmap-png")
         judge = () if "--judge" in words else ("--judge", self.spec)
         return self.command("run", *usual, *judge, "--into", into, *words)
 
