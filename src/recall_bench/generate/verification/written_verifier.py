@@ -143,6 +143,13 @@ class WrittenText:
         """The date of its day."""
         return compute_story_date(self.epoch, statement.record.day).date()
 
+    def get_paragraph(self, statement: StatementText) -> str:
+        """The paragraph of the statement, with its heading."""
+        content = self.days.get(statement.record.day, "")
+        start = content.rfind("\n#", 0, statement.record.start)
+        end = content.find("\n\n", statement.record.end)
+        return content[max(0, start) : end if end > 0 else len(content)]
+
     def get_moment(self, statement: StatementText) -> date:
         """The date that the statement gives, else the date of its day."""
         return statement.key if isinstance(statement.key, date) else self.get_date(statement)
@@ -407,7 +414,11 @@ def _tell_value(text: WrittenText, statement: StatementText, claims: WrittenClai
     def is_told(answer: str) -> bool:
         if _is_key_in(statement, answer, text.get_date(statement)):
             return True
-        return is_prose and _are_quoted(text, claims)
+        return (
+            is_prose
+            and _are_quoted(text, claims)
+            and all(_share_words(atom, answer) for atom in claims.atoms)
+        )
 
     return [(statement.surface, is_told)]
 
@@ -427,6 +438,8 @@ def _share_words(atom: str, evidence: str) -> bool:
     """Whether most words of an atom are in the evidence, endings aside."""
     words = [word for word in re.findall(r"\w+", atom.casefold()) if len(word) > 3]
     low = evidence.casefold()
+    if not words:
+        return fold_text(atom) in ("yes", "no") or atom.casefold() in low
     present = sum(word[: max(4, len(word) - 2)] in low for word in words)
     return present * 2 >= len(words)
 
@@ -519,34 +532,55 @@ def _derive_date(
 def _derive_order(
     text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
 ) -> Derived:
+    """The statements in their order.
+
+    Where a writer named them in other words than the facts have, the words need only stand in the
+    answer in the order of the atoms.
+    """
     ordered = sorted(stated, key=text.get_moment)
-    labels = list(claims.atoms) or [each.record.about or each.surface for each in ordered]
+    moments = [text.get_moment(each) for each in ordered]
     own = [each.record.about or each.surface for each in ordered]
+    in_own_words = {*map(fold_text, claims.atoms)} == {*map(fold_text, own)}
+    labels = own if in_own_words or not claims.atoms else list(claims.atoms)
 
     def is_told(answer: str) -> bool:
         low = fold_text(answer)
         places = [low.find(fold_text(label)) for label in labels]
-        return min(places) < 0 or places == sorted(places)
+        if -1 in places:
+            return not in_own_words
+        return places == sorted(places)
 
-    is_same = len(labels) != len(own) or [*map(fold_text, labels)] == [*map(fold_text, own)]
-    return [(", ".join(own), lambda answer: is_told(answer) and (is_same or bool(claims.atoms)))]
+    is_clear = len(set(moments)) == len(moments)
+    return [(", ".join(own), is_told if is_clear else lambda _: False)]
+
+
+def _is_named(text: WrittenText, statement: StatementText, label: str) -> bool:
+    """Whether a label is what the statement is about, or words of its paragraph."""
+    about = statement.record.about or ""
+    if fold_text(label) in fold_text(about) or (about and fold_text(about) in fold_text(label)):
+        return True
+    return _share_words(label, text.get_paragraph(statement))
 
 
 def _derive_extreme(
-    _text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
 ) -> Derived:
     is_most = claims.derive.form == "most"
     ranked = sorted(stated, key=lambda each: _measure(each.key), reverse=is_most)
-    winner, second = ranked[0], ranked[1]
-    if _measure(winner.key) == _measure(second.key):
+    if len(ranked) < 2 or _measure(ranked[0].key) == _measure(ranked[1].key):
         return [("a single one", lambda _: False)]
-    names = [winner.record.about or "", winner.surface, *claims.atoms]
-    return [
-        (
-            names[0] or names[1],
-            lambda answer: any(name and fold_text(name) in fold_text(answer) for name in names),
+    winner = ranked[0]
+    names = [winner.record.about or "", winner.surface]
+
+    def is_told(answer: str) -> bool:
+        if any(name and fold_text(name) in fold_text(answer) for name in names):
+            return True
+        return any(
+            fold_text(atom) in fold_text(answer) and _is_named(text, winner, atom)
+            for atom in claims.atoms
         )
-    ]
+
+    return [(names[0] or names[1], is_told)]
 
 
 def _measure(key: Key) -> Decimal:

@@ -48,7 +48,7 @@ def build_folder(
     """Simulate the persona and write its folder under `out`; a failure leaves nothing behind."""
     folder = out / sources.persona.id
     if folder.exists():
-        raise UsageError(f"{folder} exists already; remove it, or name another place with --out")
+        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
     out.mkdir(parents=True, exist_ok=True)
     with write_whole_folder(folder) as partial:
         write_world(prepare_sources(sources, options.seed), options, partial, progress)

@@ -25,7 +25,7 @@ def build_written_folder(sources: WrittenSources, out: Path, *, seed: int = 0) -
     """Render the edition and write its folder under `out`; a failure leaves nothing behind."""
     folder = out / sources.persona.id
     if folder.exists():
-        raise UsageError(f"{folder} exists already; remove it, or name another place with --out")
+        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
     if findings := check_sources(sources):
         raise Problems([Malformed(each.where, each.message) for each in findings])
     out.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,6 @@ _HEADING = re.compile(r"^(#+) +(.*)$", re.MULTILINE)
 _WORDS = (40, 900)
 """The number of words a day may have."""
 _DENIAL = re.compile(r"(?:no|none|not|never|nothing|neither|nobody|nowhere)\b", re.IGNORECASE)
-_SHARE_OF_PATTERN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +56,18 @@ def check_sources(sources: WrittenSources) -> list[SourceFinding]:
     findings += _check_plan(sources)
     findings += _check_sessions(sources)
     findings += _check_wordings(sources)
-    if not any("no slot" in each.message or "has no value" in each.message for each in findings):
+    if all(state in sources.definitions for state in _list_used(sources)):
         findings += _check_questions(sources)
     return findings
+
+
+def _list_used(sources: WrittenSources) -> Iterator[FactState]:
+    """The states that the days name; without a value for each, nothing can be rendered."""
+    for _, slot in sources.iterate_slots():
+        if slot.state is not None:
+            yield slot.state
+            if slot.definition is not None:
+                yield from (term for _, term in slot.definition.terms)
 
 
 def _check_story(sources: WrittenSources) -> Iterator[SourceFinding]:

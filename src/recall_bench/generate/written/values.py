@@ -23,8 +23,6 @@ _PERCENT = re.compile(r"[\d,.]+\s?(?:%|per cent\b|percent\b)")
 _UNITS = re.compile(r"\d[\d,.]*\s?[A-Za-zµ°%/]{1,4}")
 """A number with a short unit attached (`5mg`, `40GB`): no code."""
 
-NUMERIC = frozenset({"number", "money", "percent"})
-
 _TRIES = 40
 """How many factors are tried before a group keeps its authored values."""
 
