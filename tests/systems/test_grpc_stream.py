@@ -205,6 +205,12 @@ async def test_a_server_that_dies_in_a_stream_is_gone_at_that_day() -> None:
 
     took: list[Episode] = []
     gone: list[str] = []
+    all_taken = asyncio.Event()
+
+    def take(day: Episode) -> None:
+        took.append(day)
+        if len(took) == 4:
+            all_taken.set()
 
     cabinet = Cabinet(ingest=at_day(5, hang))
     async with anyio.create_task_group() as group, hosting(cabinet) as port:
@@ -214,11 +220,14 @@ async def test_a_server_that_dies_in_a_stream_is_gone_at_that_day() -> None:
 
         async def feed() -> None:
             with pytest.raises(SystemGone) as raised:
-                await memory.ingest_all(DAYS, took.append)
+                await memory.ingest_all(DAYS, take)
             gone.append(str(raised.value))
 
         group.start_soon(feed)
         await begun.wait()
+        # The replies to the days before may still be on their way.
+        with anyio.fail_after(20):
+            await all_taken.wait()
     await system.close()
 
     assert "IngestMany, at day 5," in gone[0]

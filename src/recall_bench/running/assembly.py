@@ -115,10 +115,13 @@ def _make_components(
     return Components(system=system, judges=judges, load=load_story, reader=reader)
 
 
-def check_writable(job: Job) -> Job:
-    """The job, once its folder is known to hold no other run and its files can be written."""
+def check_writable(job: Job, *, is_rebuilt: bool = False) -> Job:
+    """The job, once its folder is known to hold no other run and its files can be written.
+
+    The folder of a run that was removed to be rebuilt may hold files of others.
+    """
     job.check_folder()
-    if not (job.folder / JOURNAL).exists():
+    if not is_rebuilt and not (job.folder / JOURNAL).exists():
         refuse_foreign_files(job.folder, RESULT_FILES)
     job.warnings += [
         f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"

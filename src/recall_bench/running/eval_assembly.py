@@ -110,7 +110,8 @@ def assemble_evaluation(
     )
     if request.rebuild:
         _remove_run(job.folder)
-    return AssembledEval(request=request, opened=opened, job=check_writable(job))
+    job = check_writable(job, is_rebuilt=request.rebuild)
+    return AssembledEval(request=request, opened=opened, job=job)
 
 
 def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -> AssembledEval:
@@ -148,7 +149,7 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
     )
     if request.rebuild:
         _remove_run(folder)
-    check_writable(job)
+    check_writable(job, is_rebuilt=request.rebuild)
     recorded.copy_answers(plan, folder)
     return AssembledEval(request=request, opened=opened, job=job)
 

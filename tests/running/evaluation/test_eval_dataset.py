@@ -90,7 +90,7 @@ def test_runs_and_reports_below_the_data_are_no_part_of_it(
     before = assembled(request).job.plan.digest
     for place in ("mine/run", "mine/reports/persona-json", "recall-runs/other"):
         Path(place).mkdir(parents=True, exist_ok=True)
-        Path(place, "left-behind.json").write_text("{}")
+        Path(place, "result.json").write_text("{}")
 
     assert assembled(request).job.plan.digest == before
 
