@@ -11,12 +11,19 @@ Writer = Callable[[str, str], str]
 
 
 def serve_folder(folder: Path, write: Writer) -> int:
-    """Reply to every request that waits; how many there were."""
-    waiting = sorted((folder / "requests").glob("*.json"))
-    for path in waiting:
-        request = json.loads(path.read_bytes())
+    """Reply to every request that waits; how many there were.
+
+    One that another process took its reply for in the meantime no longer waits.
+    """
+    count = 0
+    for path in sorted((folder / "requests").glob("*.json")):
+        try:
+            request = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            continue
         put_reply(folder / request["reply"], write(request["system"], request["user"]))
-    return len(waiting)
+        count += 1
+    return count
 
 
 def put_reply(path: Path, text: str | bytes) -> None:
