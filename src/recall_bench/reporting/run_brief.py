@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.plain_text import WIDTH, clean_text, format_fact
 from recall_bench.reporting.formats import SMALL_MARK, format_card, format_quantity, format_score
+from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_verdict,
+    has_low_ceilings,
     list_run_facts,
     render_heatmap,
     select_heatmap_places,
@@ -69,6 +71,8 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
     heatmap = means.build_heatmap(None, places)
     yield ""
     yield render_heatmap(heatmap, of=len(summary.checkpoints), width=width)
+    if has_low_ceilings(heatmap):
+        yield LOW_CEILING_NOTE
     if heatmap.has_small:
         from recall_bench.metrics.estimate import FEW_QUESTIONS
 
