@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from recall_bench.cli.command_kinds import GroupedCommand
+from recall_bench.cli.command_kinds import Duration, GroupedCommand
 from recall_bench.cli.console import paint
 from recall_bench.cli.main import COMMANDS, SECTIONS, cli
 from tests.commands import Invoke
@@ -98,6 +98,33 @@ def test_short_flags_take_the_same_values(
     assert (Path("short") / "journal.jsonl").exists()
     assert '"1d"' in short.out
     assert '"2d"' in short.out
+
+
+def test_a_short_flag_means_the_same_in_every_command() -> None:
+    meanings: dict[str, set[str]] = {}
+    for _, command, _ in walk_commands():
+        for option in command.params:
+            names = option.opts if isinstance(option, click.Option) else []
+            long = [name for name in names if name.startswith("--")]
+            for short in set(names) - set(long):
+                meanings.setdefault(short, set()).update(long[:1])
+
+    assert {short: names for short, names in meanings.items() if len(names) > 1} == {}
+    assert len(meanings) > 8
+
+
+def test_every_time_limit_is_written_with_its_unit() -> None:
+    limits = [
+        (path, option)
+        for path, command, _ in walk_commands()
+        for option in command.params
+        if isinstance(option, click.Option) and "timeout" in option.opts[-1]
+    ]
+
+    assert len(limits) > 15
+    for path, option in limits:
+        assert isinstance(option.type, Duration), (path, option.opts)
+        assert option.metavar == "TIME"
 
 
 def test_quiet_prints_the_result_and_no_progress(

@@ -110,6 +110,31 @@ def test_a_python_judge_gives_the_same_marks_again(recorded: Run, again: Run) ->
     assert marks("new") == marks("old")
 
 
+def test_the_new_run_is_told_in_short_and_its_tables_with_verbose(
+    recorded: Run, again: Run
+) -> None:
+    recorded()
+
+    brief, complete = again("--judge", "stub"), again("--judge", "stub", "-v")
+
+    assert "\nResult " in brief.out
+    assert "checkpoint   fed to" not in brief.out
+    assert "checkpoint   fed to" in complete.out
+    for shown in (brief, complete):
+        assert "Judged again · 15 answers" in shown.out
+        assert "Page         recall-bench report new" in shown.out
+
+
+def test_quiet_prints_no_progress(recorded: Run, again: Run) -> None:
+    recorded()
+
+    shown = again("--judge", "stub", "-q")
+
+    assert "run folder:" not in shown.err
+    assert "files:" not in shown.err
+    assert "Judged again" in shown.out
+
+
 def test_the_system_is_needed_no_more(
     recorded: Run, again: Run, adapter: Callable[..., Path]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.cli import run as run_module
+from recall_bench.generate.shipped_personas import find_longest_story
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.run_brief import find_weakest
 from recall_bench.runs.estimates import RunEstimates
@@ -34,6 +35,26 @@ def test_a_run_prints_one_screen_with_page_and_next_commands(invoke: Invoke, dat
     assert Path("my run/report/report.html").exists()
     assert lines[-2].startswith("Next         recall-bench run --adapter my_adapter.py")
     assert lines[-1].strip().startswith("recall-bench compare 'my run' OTHER_RUN")
+
+
+def test_the_command_for_a_longer_story_is_told(invoke: Invoke, data: Path) -> None:
+    words = ("run", "-j", "stub", "-r", "3d", "--no-page", "--no-heatmap-png")
+    half = invoke(*words, "-p", "executive-assistant", "-a", "bm25", "-o", "half")
+    own = invoke(*words, "-d", data, "-o", "own")
+    sample = invoke(*words, "-p", "harbour-office", "-o", "sample")
+    longer = half.out.splitlines()[-1].strip()
+
+    assert longer == (
+        "recall-bench run --adapter bm25 --personas executive-assistant --arcs arcs-1000d.yaml"
+        "  # 1,000 days instead of 180"
+    )
+    assert "arcs" not in own.out + sample.out
+
+
+def test_the_longest_story_is_one_that_all_personas_have() -> None:
+    assert find_longest_story(["executive-assistant", "er-physician"]) == ("arcs-1000d.yaml", 1000)
+    assert find_longest_story(["executive-assistant", "harbour-office"]) is None
+    assert find_longest_story([]) is None
 
 
 def test_verbose_prints_the_tables(invoke: Invoke, data: Path) -> None:

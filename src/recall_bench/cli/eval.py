@@ -82,13 +82,12 @@ _GROUPS = {
 
 @click.command("eval", cls=GroupedCommand, option_groups=_GROUPS)
 @click.option(
-    "-d",
     "--dataset",
     required=True,
     metavar="NAME",
     help="Its name in `datasets list`, such as locomo.",
 )
-@option("--data", type=PATH, help="Its file or folder [the download].")
+@option("-d", "--data", type=PATH, help="Its file or folder [the download].")
 @option(
     "--protocol",
     help="Protocol: strict, official, or a variant of `datasets show` [strict].",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption
+from recall_bench.cli.command_kinds import AliasOption, Duration
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import (
     COUNT,
@@ -42,8 +42,9 @@ LIMITS = (
     option(
         "--timeout",
         "timeout_ms",
-        type=COUNT,
-        help="Time limit for a call, in milliseconds [600000].",
+        type=Duration("ms"),
+        metavar="TIME",
+        help="Time limit for a call; a bare number is milliseconds [10m].",
     ),
     option("--parallelism", type=COUNT, help="Concurrent calls [8]."),
     option(

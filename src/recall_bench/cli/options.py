@@ -95,7 +95,7 @@ def _make_setting_option(name: str, text: str | None) -> Callable[[Any], Any]:
     about = describe_settings()[name]
     details: dict[str, Any] = {"help": _format_help(about, text)}
     if about.name.endswith("timeout_ms"):
-        details |= {"metavar": "TIME", "help": _format_time_help(about)}
+        details |= {"metavar": "TIME", "help": _format_time_help(about, text)}
     if about.help.metavar is not None:
         details["metavar"] = about.help.metavar
     if about.kind is bool:
@@ -115,10 +115,12 @@ def _format_help(about: SettingInfo, text: str | None) -> str:
     return f"{text or about.help.text}{default}."
 
 
-def _format_time_help(about: SettingInfo) -> str:
+def _format_time_help(about: SettingInfo, text: str | None) -> str:
     """The help of a time limit, which profiles state in milliseconds and users with a unit."""
-    text = about.help.text.removesuffix(", in milliseconds")
-    return f"{text}; a bare number is milliseconds [{int(about.default) / 1000:g}s]."
+    text = text or about.help.text.removesuffix(", in milliseconds")
+    seconds = int(about.default) // 1000
+    default = f"{seconds}s" if seconds % 60 else f"{seconds // 60}m"
+    return f"{text}; a bare number is milliseconds [{default}]."
 
 
 def _find_click_type(about: SettingInfo) -> Any:  # noqa: ANN401 - click's own

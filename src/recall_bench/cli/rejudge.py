@@ -11,6 +11,8 @@ from recall_bench.cli.options import (
     JUDGES,
     NO_HEATMAP,
     PATH,
+    QUIET,
+    VERBOSE,
     WORKERS,
     add_json_option,
     option,
@@ -33,11 +35,16 @@ if TYPE_CHECKING:
     parallelism="Concurrent verdicts",
 )
 @NO_HEATMAP
+@QUIET
+@VERBOSE
 @add_json_option("Print the changes as JSON.")
 def rejudge_command(
     run: Path,
+    *,
     profile: Path | None,
     no_heatmap_png: bool,
+    quiet: bool,
+    verbose: bool,
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
@@ -60,9 +67,9 @@ def rejudge_command(
     if no_heatmap_png:
         wanted["heatmap_png"] = False
     with forward_to_stderr():
-        finished = run_job(assemble_rejudge(run, wanted, show_build))
-    _print_changes(run, finished, as_json=as_json)
-    print_conclusion(finished, _find_problem(run, finished))
+        finished = run_job(assemble_rejudge(run, wanted, show_build), is_quiet=quiet)
+    _print_changes(run, finished, "json" if as_json else "text" if verbose else "brief")
+    print_conclusion(finished, _find_problem(run, finished), is_quiet=quiet)
     return finished.exit_code
 
 
@@ -82,13 +89,15 @@ def _find_problem(run: Path, finished: "RunResult") -> str | None:
     return find_problem(finished)
 
 
-def _print_changes(run: Path, finished: "RunResult", *, as_json: bool) -> None:
-    from recall_bench.library import open_run, text_report, verdict_changes
+def _print_changes(run: Path, finished: "RunResult", shape: str) -> None:
+    from recall_bench.cli.run import print_page_place, print_run
+    from recall_bench.library import open_run, verdict_changes
     from recall_bench.reporting.rejudge_report import render_changes
 
     changes = verdict_changes(open_run(run), finished.folder)
-    if as_json:
+    if shape == "json":
         click.echo(format_json(changes))
         return
-    click.echo(text_report(finished.folder, finished.summary))
-    click.echo(render_changes(changes))
+    print_run(finished, shape)
+    click.echo(f"\n{render_changes(changes)}")
+    print_page_place(finished, None)

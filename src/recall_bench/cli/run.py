@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,7 +114,9 @@ def run_command(
     if as_grid or as_json or is_reportable(finished):
         shape = "grid" if as_grid else "json" if as_json else "text" if verbose else "brief"
         print_run(finished, shape)
-        print_next_steps(finished, settings, written, to_stderr=as_grid or as_json)
+        print_page_place(finished, written, to_stderr=as_grid or as_json)
+        if not (as_grid or as_json):
+            print_next_steps(finished, settings)
     print_conclusion(finished, find_problem(finished), is_quiet=quiet)
     return finished.exit_code
 
@@ -277,21 +279,46 @@ def write_page(
     return done.files[0]
 
 
-def print_next_steps(
-    finished: "RunResult", settings: "Settings", page: Path | None, *, to_stderr: bool
-) -> None:
-    """Print where the page is, and two commands to go on with."""
+def print_page_place(finished: "RunResult", page: Path | None, *, to_stderr: bool = False) -> None:
+    """Print where the page is, or the command that writes it."""
     place = quote(str(finished.folder.path))
     shown = f"recall-bench report {place}  # writes the page" if page is None else str(page)
-    lines = [("Page", shown)]
-    if not to_stderr:
-        own = f"recall-bench doctor {quote(settings.adapter)}  # diagnoses the system"
-        other = "recall-bench run --adapter my_adapter.py  # measures a system of yours"
-        lines.append(("Next", own if is_code_target(settings.adapter) else other))
-        lines.append(("", f"recall-bench compare {place} OTHER_RUN  # compares two runs"))
-    for label, words in lines:
-        # Not wrapped: commands are there to be copied.
-        click.echo(f"{label:{LABEL}}{clean_text(words)}", err=to_stderr)
+    _print_step("Page", shown, to_stderr=to_stderr)
+
+
+def print_next_steps(finished: "RunResult", settings: "Settings") -> None:
+    """Print two commands to go on with, and the one for a longer story if there is one."""
+    own = f"recall-bench doctor {quote(settings.adapter)}  # diagnoses the system"
+    other = "recall-bench run --adapter my_adapter.py  # measures a system of yours"
+    _print_step("Next", own if is_code_target(settings.adapter) else other)
+    place = quote(str(finished.folder.path))
+    _print_step("", f"recall-bench compare {place} OTHER_RUN  # compares two runs")
+    if (longer := _find_longer_run(finished, settings)) is not None:
+        _print_step("", longer)
+
+
+def _print_step(label: str, words: str, *, to_stderr: bool = False) -> None:
+    # Not wrapped: commands are there to be copied.
+    click.echo(f"{label:{LABEL}}{clean_text(words)}", err=to_stderr)
+
+
+def _find_longer_run(finished: "RunResult", settings: "Settings") -> str | None:
+    """The command that runs longer stories of the same shipped personas; None without such."""
+    from recall_bench.generate.shipped_personas import find_longest_story
+
+    plan = finished.folder.plan
+    if settings.data is not None or settings.arcs is not None:
+        return None
+    longest = find_longest_story([card.id for card in plan.scenarios])
+    if longest is None or longest.days <= max(card.last_day for card in plan.scenarios):
+        return None
+    words = ["recall-bench", "run"]
+    if settings.adapter != type(settings)().adapter:
+        words += ["--adapter", settings.adapter]
+    if settings.personas:
+        words += ["--personas", *settings.personas]
+    command = join([*words, "--arcs", longest.arcs])
+    return f"{command}  # {longest.days:,} days instead of {plan.scenarios[0].last_day:,}"
 
 
 _SECONDS = click.FloatRange(min=0)

@@ -7,7 +7,7 @@ import click
 
 from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import PATH, add_json_option
+from recall_bench.cli.options import NO_HEATMAP, PATH, VERBOSE, add_json_option
 
 if TYPE_CHECKING:
     from recall_bench.runs.merge import MergedRun
@@ -54,17 +54,18 @@ def import_command(
 @click.command("merge")
 @click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
 @click.option("--into", type=PATH, required=True, help="New run folder.")
-@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
+@NO_HEATMAP
+@VERBOSE
 @add_json_option("Print the result as JSON.")
 def merge_command(
-    folders: tuple[Path, ...], into: Path, no_heatmap_png: bool, as_json: bool
+    folders: tuple[Path, ...], *, into: Path, no_heatmap_png: bool, verbose: bool, as_json: bool
 ) -> int:
     """Merge the shards in each DIR, as written by `run --shard`, into one run.
 
     With missing or unfinished shards the run is unfinished: the usual command with the same
     settings, without --shard and with --into the new folder, completes it.
     """
-    from recall_bench.cli.run import find_problem, print_conclusion, print_run
+    from recall_bench.cli.run import find_problem, print_conclusion, print_page_place, print_run
     from recall_bench.core.settings import Settings
     from recall_bench.running.execution import write_views
     from recall_bench.runs.merge import merge_runs
@@ -73,7 +74,9 @@ def merge_command(
         done = merge_runs(folders, into)
         settings = Settings(into=into, heatmap_png=not no_heatmap_png)
         write_views(settings, done.finished.folder, done.finished.summary)
-    print_run(done.finished, "json" if as_json else "text")
+    print_run(done.finished, "json" if as_json else "text" if verbose else "brief")
+    if done.finished.exit_code == 0:
+        print_page_place(done.finished, None, to_stderr=as_json)
     click.echo(f"note: {_describe_merge(done)}", err=True)
     problem = find_problem(done.finished)
     print_conclusion(done.finished, None if problem is None else _describe_problem(done, problem))

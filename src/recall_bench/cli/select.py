@@ -46,7 +46,7 @@ def select_command() -> None:
     "retry_errors",
     repeats="How often each test is run",
     parallelism="Concurrent selections",
-    timeout_ms="Time limit for a selection, in milliseconds",
+    timeout_ms="Time limit for a selection",
     error_budget="Share of failed selections from which figures are invalid [0]",
     max_cost_usd="Stop when selecting has cost this much; a higher limit continues",
     retry_errors="Run failed tests again",

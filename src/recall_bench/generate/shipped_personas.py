@@ -140,6 +140,22 @@ def parse_story_days(arcs: str) -> int | None:
     return int(named[1]) if named else None
 
 
+class LongestStory(NamedTuple):
+    """The longest story that several shipped personas have under one name."""
+
+    arcs: str
+    days: int
+
+
+def find_longest_story(personas: Sequence[str]) -> LongestStory | None:
+    """Find the longest story that all of them have; None if there is none."""
+    catalogue = load_catalogue()
+    names = [set(catalogue.get(persona, {})) for persona in personas]
+    shared = set.intersection(*names) if names else set()
+    found = [LongestStory(arcs, days) for arcs in shared if (days := parse_story_days(arcs))]
+    return max(found, key=lambda each: each.days, default=None)
+
+
 @cache
 def _read_catalogue(path: Path) -> dict[str, dict[str, ShippedCorpus]]:
     if not path.is_file():

@@ -55,17 +55,30 @@ def test_four_parts_of_the_sample_persona_make_the_run_of_one_process(invoke: In
         assert re.search(rf"note: part {number}/4: (\d+) of \1 trials\n", said)
     one = invoke("run", *PLAIN, "--into", "one", *wanted, "-v")
 
-    merged = invoke("merge", "p1", "p2", "p3", "p4", "--into", "all", "--no-heatmap-png")
+    merged = invoke("merge", "p1", "p2", "p3", "p4", "--into", "all", "--no-heatmap-png", "-v")
 
     assert merged.code == 0, merged.err
     assert "note: merged 4 folders: 496 of 496 trials were asked\n" in merged.err
     assert result("all") == result("one")
-    assert timeless(merged.out).strip() == timeless(one.out).partition("\nPage ")[0].strip()
+    assert timeless(merged.out).partition("\nPage ")[0] == timeless(one.out).partition("\nPage ")[0]
     for name in ("questions.jsonl", "failures.jsonl"):
         lines = [Path(each, name).read_text().splitlines() for each in ("all", "one")]
         assert [untimed(json.loads(line)) for line in lines[0]] == [
             untimed(json.loads(line)) for line in lines[1]
         ]
+
+
+def test_a_merged_run_is_told_on_one_screen(invoke: Invoke, gardeners: tuple[str, ...]) -> None:
+    for number in (1, 2):
+        run(invoke, f"p{number}", *gardeners, "--lifecycle", "fresh", "--shard", f"{number}/2")
+
+    merged = invoke("merge", "p1", "p2", "--into", "all", "--no-heatmap-png")
+
+    assert merged.code == 0, merged.err
+    assert "\nResult " in merged.out
+    assert "checkpoint   fed to" not in merged.out
+    assert len(merged.out.splitlines()) < 40
+    assert merged.out.splitlines()[-1] == "Page         recall-bench report all  # writes the page"
 
 
 def test_what_is_missing_is_said_and_done_by_the_ordinary_command(
