@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from collections.abc import Iterable
 
 WIDTH = 100
 LABEL = 13
@@ -40,6 +41,14 @@ def format_heading(title: str, *, rule: str = "─", width: int = WIDTH) -> list
     """Format a title with a rule below it."""
     shown = clean_text(title)[:width]
     return [shown, rule * len(shown)]
+
+
+def join_words(words: Iterable[str], most: int | None = None) -> str:
+    """Words as a list with `and` before the last; those beyond `most` are counted."""
+    every = list(words)
+    if most is not None and len(every) > most:
+        every = [*every[:most], f"{len(every) - most} more"]
+    return f"{', '.join(every[:-1])} and {every[-1]}" if len(every) > 1 else "".join(every)
 
 
 def pick_evenly(count: int, room: int) -> list[int]:

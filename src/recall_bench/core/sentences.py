@@ -53,6 +53,37 @@ def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
     return tuple(_read_markdown(episode.text))
 
 
+def locate_sentences(text: str) -> list[tuple[int, int]]:
+    """Start and end of each sentence of a day's log; the first of a list entry includes its mark.
+
+    Within these ranges a line break stands for a space of the sentence.
+    """
+    front = _FRONT_MATTER.match(text)
+    at = reached = front.end() if front else 0
+    found: list[tuple[int, int]] = []
+    page = _MarkdownReader()
+    for line in text[at:].splitlines(keepends=True):
+        for sentence in page.read_line(line):
+            found.append(_locate_sentence(sentence, text, reached))
+            reached = found[-1][1]
+        at += len(line)
+        if page.is_between_blocks:
+            # A heading may say the same as a sentence below it.
+            reached = at
+    for sentence in page.finish_block():
+        found.append(_locate_sentence(sentence, text, reached))
+        reached = found[-1][1]
+    return found
+
+
+def _locate_sentence(sentence: Sentence, text: str, start: int) -> tuple[int, int]:
+    words = r"\s+".join(map(re.escape, sentence.text.split()))
+    place = re.compile(f"(?:{_ENTRY.pattern})?{words}").search(text, start)
+    if place is None:
+        raise AssertionError(f"{sentence.text!r} is not in its own text")
+    return place.span()
+
+
 def split_sentences(prose: str) -> list[str]:
     """Split prose into sentences, but not at abbreviations, initials and decimals."""
     found: list[str] = []
@@ -93,6 +124,11 @@ class _MarkdownReader:
         self._is_entry = False
         self._fenced = False
         self._blocks = 0
+
+    @property
+    def is_between_blocks(self) -> bool:
+        """Whether no block has begun that a further line could belong to."""
+        return not self._paragraph
 
     def read_line(self, line: str) -> Iterator[Sentence]:
         """Read a line; yield the sentences of the block it completes."""

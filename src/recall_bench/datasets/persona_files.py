@@ -45,6 +45,12 @@ def choose_story(names: Collection[str]) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
 
 
+LEDGER_FILE = "ledger.jsonl"
+"""Beside the questions: the facts of a simulated story."""
+STATEMENTS_FILE = "statements.jsonl"
+"""Beside the questions: where each value of a written story stands in its days."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The files of one story of one persona."""

@@ -1,6 +1,5 @@
 """How numbers are written in every report: estimates, intervals, p-values, rates, times, names."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text
@@ -112,14 +111,6 @@ def format_sentence(text: str) -> str:
     """The text with a capital and a full stop."""
     line = text.strip()
     return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?", "…")) else ".")
-
-
-def join_words(words: Iterable[str], most: int | None = None) -> str:
-    """Words as a list with `and` before the last; those beyond `most` are counted."""
-    every = list(words)
-    if most is not None and len(every) > most:
-        every = [*every[:most], f"{len(every) - most} more"]
-    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"
 
 
 def format_score(marks: float | None, digits: int = 0) -> str:

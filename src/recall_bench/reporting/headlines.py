@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.plain_text import NO_DATA, join_words
 from recall_bench.reporting.formats import (
     OF_100,
     format_of_100,
     format_score,
     format_share,
-    join_words,
 )
 
 if TYPE_CHECKING:

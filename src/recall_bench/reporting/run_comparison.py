@@ -5,6 +5,7 @@ from functools import partial
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import join_words
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.verdict import FULL_MARKS
@@ -26,7 +27,6 @@ from recall_bench.reporting.formats import (
     format_interval,
     format_p,
     format_score,
-    join_words,
 )
 from recall_bench.reporting.groups import (
     Key,

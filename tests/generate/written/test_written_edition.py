@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import Problems, UsageError
+from recall_bench.core.errors import Malformed, Problems, UsageError
 from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.scenario import Expects
 from recall_bench.datasets.persona import load_persona
@@ -17,6 +17,8 @@ from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.worlds import build_world
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources
+from recall_bench.generate.written.derivation import AnswerDeriver, parse_derivation
+from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import read_written
 from tests.commands import Invoke
 from tests.generate.written.small_edition import write_small_edition
@@ -126,6 +128,18 @@ def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> N
         ("story.yaml", "day: 3,", "day: 4,", "due on day 4, which has no file"),
         ("questions/all.yaml", "kind: list", "kind: lists", "kind: lists is none of"),
         ("questions/all.yaml", "derive: value bonus", "derive: value boni", "boni.1 is told on no"),
+        (
+            "questions/all.yaml",
+            "answer: Two.,",
+            "answer: Two., aliases: ['{boni}'],",
+            "boni.1 is no state of a fact",
+        ),
+        (
+            "days/0009.md",
+            ":refit-bid + survey-cost",
+            ":refit-bid + rail-colour",
+            "days: cannot be rendered: £48,500 and signal yellow have no sum",
+        ),
         ("questions/all.yaml", "By {derived}.", "By £2,500.", "write {derived} or a slot"),
         (
             "questions/all.yaml",
@@ -164,6 +178,33 @@ def test_faulty_sources_build_nothing(tmp_path: Path) -> None:
     with pytest.raises(Problems, match=r"days/0001\.md, line 1[0-9]: “12” stands outside a slot"):
         build_written_folder(read_written(edition), tmp_path / "out")
     assert not (tmp_path / "out" / "ferry-desk").exists()
+
+
+@pytest.mark.parametrize(
+    ("derive", "atoms", "until"),
+    [
+        ("latest crew-limit", ["16 people"], None),
+        ("latest crew-limit.1", ["14 people"], 2),
+        ("latest crew-limit.2", ["18 people"], 7),
+    ],
+)
+def test_the_latest_value_is_the_state_that_is_named_else_the_last(
+    sources: Path, derive: str, atoms: list[str], until: int | None
+) -> None:
+    deriver = AnswerDeriver(render_edition(read_written(sources)))
+
+    found = deriver.derive(parse_derivation(derive))
+
+    assert (found.atoms, found.until) == (atoms, until)
+
+
+def test_a_broken_file_of_statements_is_named_with_its_line(built: Path, tmp_path: Path) -> None:
+    folder = tmp_path / built.name
+    shutil.copytree(built, folder)
+    path = folder / "qa-9d" / "statements.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"fact": 1}\n')
+    with pytest.raises(Malformed, match=r"ferry-desk/qa-9d/statements\.jsonl, line \d+: "):
+        verify_world(folder, ARCS)
 
 
 def _replace(path: Path, old: str, new: str) -> None:

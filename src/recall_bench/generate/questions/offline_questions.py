@@ -14,7 +14,7 @@ import anyio.lowlevel
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.text_values import collect_topics, find_claims
 from recall_bench.datasets.lint.value_index import DayLog
-from recall_bench.datasets.persona_files import DayFile, Layout, list_days
+from recall_bench.datasets.persona_files import LEDGER_FILE, DayFile, Layout, list_days
 from recall_bench.generate.pass_request import OFFLINE
 from recall_bench.generate.questions.window import QuestionEntry, QuestionWindow
 from recall_bench.generate.world.build import (
@@ -126,7 +126,7 @@ class OfflineQuestionWriter:
     def beside(self) -> Mapping[str, str]:
         """The files that the verification of the answers needs, by name."""
         return {
-            "ledger.jsonl": self._world_drafts.ledger,
+            LEDGER_FILE: self._world_drafts.ledger,
             "lexicon.json": self._world_drafts.lexicon,
         }
 

@@ -9,7 +9,13 @@ from pathlib import Path
 from recall_bench.core.errors import BenchError, Malformed
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.yaml12 import Document, read_document
-from recall_bench.datasets.persona_files import Layout, find_runs, list_days, name_day_file
+from recall_bench.datasets.persona_files import (
+    STATEMENTS_FILE,
+    Layout,
+    find_runs,
+    list_days,
+    name_day_file,
+)
 from recall_bench.datasets.persona_story import read_story
 from recall_bench.datasets.yaml_fields import describe_value, is_whole, raise_problems
 from recall_bench.generate.verification.day_parser import ParsedDay, parse_day
@@ -33,7 +39,7 @@ from recall_bench.generate.verification.statements import (
     read_table,
 )
 from recall_bench.generate.verification.value_readers import Key, NameIndex, build_money_reader
-from recall_bench.generate.verification.written_verifier import STATEMENTS, verify_written
+from recall_bench.generate.verification.written_verifier import verify_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +264,7 @@ def verify_world(folder: Path, arcs: str) -> VerificationReport:
     """Verify the story of this arcs file; UsageError if it was not built by the simulator."""
     layout = Layout(folder, arcs)
     raise_problems(list(layout.find_missing()))
-    if layout.questions_file.with_name(STATEMENTS).is_file():
+    if layout.questions_file.with_name(STATEMENTS_FILE).is_file():
         return verify_written(folder, arcs)
     path = layout.questions_file.with_name("lexicon.json")
     lexicon = read_lexicon(path, layout.name(path))

@@ -15,9 +15,11 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.values import spell_number
 from recall_bench.core.yaml12 import read_document
-from recall_bench.datasets.persona_files import Layout, name_day_file
+from recall_bench.datasets.persona_files import STATEMENTS_FILE, Layout, name_day_file
 from recall_bench.datasets.persona_story import read_story
 from recall_bench.generate.verification.findings import (
     VerificationCode,
@@ -38,7 +40,6 @@ from recall_bench.generate.verification.value_readers import (
     fold_text,
 )
 
-STATEMENTS = "statements.jsonl"
 FORGOTTEN = "forgotten"
 """The kind of a question about something that was asked to be forgotten."""
 
@@ -51,10 +52,6 @@ _READERS: Mapping[str, Callable[[], PatternReader]] = {
     "number": build_number_reader,
 }
 _BARE_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
-_SPELLED = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty"
-).split()
 
 
 class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,11 +177,10 @@ def _read_claims(layout: Layout) -> tuple[WrittenClaims, ...]:
 
 def _read_text(layout: Layout, findings: list[VerificationFinding]) -> WrittenText:
     epoch = read_story(layout.folder, layout.arcs).epoch
-    path = layout.questions_file.with_name(STATEMENTS)
+    path = layout.questions_file.with_name(STATEMENTS_FILE)
     days: dict[int, str] = {}
     statements = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        record = msgspec.json.decode(line, type=StatementRecord)
+    for record in read_json_lines(path, StatementRecord, name=layout.name(path)):
         if record.day not in days:
             file = layout.memories / name_day_file(record.day)
             days[record.day] = file.read_text(encoding="utf-8") if file.is_file() else ""
@@ -474,9 +470,9 @@ def _tell_number(number: Decimal) -> tuple[str, Callable[[str], bool]]:
         found = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
         if number in found:
             return True
-        if number >= len(_SPELLED) or number != int(number):
+        if number < 0 or number != int(number):
             return False
-        words = {1: "one|once", 2: "two|twice"}.get(int(number), _SPELLED[int(number)])
+        words = {1: "one|once", 2: "two|twice"}.get(int(number)) or spell_number(int(number))
         return re.search(rf"\b(?:{words})\b", answer.casefold()) is not None
 
     return f"{number:f}", is_told

@@ -12,6 +12,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
+from recall_bench.datasets.persona_files import LEDGER_FILE
 from recall_bench.generate.world.cast import build_renaming, rename_texts
 from recall_bench.generate.world.ledger import Thread
 from recall_bench.generate.world.public_format import (
@@ -125,7 +126,7 @@ def write_world(
         simulation.seed,
     )
     writer = QuestionEntryWriter(sources.persona.id, options.distance, simulation.seed)
-    with _open_text(qa / "questions.yaml") as asked, _open_text(qa / "ledger.jsonl") as facts:
+    with _open_text(qa / "questions.yaml") as asked, _open_text(qa / LEDGER_FILE) as facts:
         active: dict[str, Thread] = {}
         for simulated in simulation.simulate_days():
             page = simulated.page

@@ -7,15 +7,12 @@ from typing import IO
 
 from recall_bench.core.errors import Malformed, Problems, UsageError
 from recall_bench.core.yaml_writer import dump_yaml
-from recall_bench.datasets.persona_files import name_day_file
+from recall_bench.datasets.persona_files import STATEMENTS_FILE, name_day_file
 from recall_bench.generate.world.build import write_whole_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import RenderedEdition, render_edition
 from recall_bench.generate.written.sources import WrittenSources
-
-STATEMENTS = "statements.jsonl"
-"""The file that tells where each value of the ledger stands in the days."""
 
 _ONLY_OURS = ("alternatives", "week", "epoch", "dates")
 """Keys of persona.yaml that belong to the simulator."""
@@ -51,7 +48,7 @@ def write_edition(edition: RenderedEdition, folder: Path) -> None:
         for number, (_, question) in enumerate(sources.questions, start=1)
     ]
     _write_text(qa / "questions.yaml", dump_yaml(entries))
-    with (qa / STATEMENTS).open("w", encoding="utf-8", newline="\n") as lines:
+    with (qa / STATEMENTS_FILE).open("w", encoding="utf-8", newline="\n") as lines:
         _write_statements(edition, lines)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recall_bench.core.errors import BenchError
 from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES
+from recall_bench.core.values import spell_number
 from recall_bench.generate.written.derivation import UnderivableAnswer, parse_derivation
 from recall_bench.generate.written.question_entries import DERIVED, EntryBuilder, find_repeated
 from recall_bench.generate.written.rendering import render_edition
@@ -19,11 +20,12 @@ from recall_bench.generate.written.slots import (
 )
 from recall_bench.generate.written.sources import (
     KINDS,
-    TOLD,
+    MANNERS,
     WrittenDay,
     WrittenQuestion,
     WrittenSources,
 )
+from recall_bench.generate.written.values import ValueProblem
 
 _DIGITS = re.compile(r"[\w.,:/-]*\d[\w.,:/%-]*")
 _MONTH = re.compile(
@@ -80,8 +82,8 @@ def _check_story(sources: WrittenSources) -> Iterator[SourceFinding]:
         if days != sorted(days):
             yield SourceFinding(where, "its states are not in the order of their days")
         for state in fact.states:
-            if state.told not in TOLD:
-                yield SourceFinding(where, f"told: {state.told} is none of {', '.join(TOLD)}")
+            if state.told not in MANNERS:
+                yield SourceFinding(where, f"told: {state.told} is none of {', '.join(MANNERS)}")
             if state.session not in sessions:
                 yield SourceFinding(where, f"the persona has no session {state.session}")
     for arc in sources.story.arcs:
@@ -184,14 +186,15 @@ def _check_sessions(sources: WrittenSources) -> Iterator[SourceFinding]:
         if question.opened is not None:
             for part in question.derive.split()[1:]:
                 if state := parse_state(part):
-                    opened[state.key] = min(question.opened, opened.get(state.key, 10**6))
+                    opened[state.key] = min(question.opened, opened.get(state.key, question.opened))
     homes: dict[FactState, str] = {}
     for day, slot in sources.iterate_slots():
         if slot.state is None:
             continue
         session = day.find_session(slot.start) or ""
         home = homes.setdefault(slot.state, session)
-        is_closed = home in sources.isolated and day.day < opened.get(slot.state.key, 10**6)
+        until = opened.get(slot.state.key)
+        is_closed = home in sources.isolated and (until is None or day.day < until)
         if is_closed and session != home:
             yield SourceFinding(
                 str(day.locate(slot.start)),
@@ -262,21 +265,16 @@ def _list_derivation_faults(question: WrittenQuestion) -> Iterator[str]:
 def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
     try:
         edition = render_edition(sources)
-    except (BenchError, KeyError, ValueError) as problem:
-        yield SourceFinding("days", f"cannot be rendered: {problem!r}")
+    except (BenchError, ValueProblem) as problem:
+        yield SourceFinding("days", f"cannot be rendered: {problem}")
         return
     builder = EntryBuilder(edition)
     last = sources.story.days
     for number, (place, question) in enumerate(sources.questions, start=1):
         try:
             entry = builder.build(number, question)
-        except (UnderivableAnswer, KeyError) as problem:
-            text = (
-                f"{problem.args[0]} is no state of a fact"
-                if isinstance(problem, KeyError)
-                else problem
-            )
-            yield SourceFinding(str(place), str(text))
+        except (UnderivableAnswer, ValueProblem) as problem:
+            yield SourceFinding(str(place), str(problem))
             continue
         first, until = entry["answerable_from"], entry["irrelevant_after"]
         if first > last:
@@ -300,16 +298,11 @@ def _holds(answer: str, atom: str) -> bool:
     low = answer.casefold()
     if atom.casefold() in low:
         return True
-    if atom.isdigit() and int(atom) < len(_SPELLED):
-        return re.search(rf"\b{_SPELLED[int(atom)]}\b", low) is not None
+    if atom.isdigit():
+        spelled = spell_number(int(atom)) if int(atom) else "none"
+        return re.search(rf"\b{spelled}\b", low) is not None
     words = re.findall(r"\w+", atom.casefold())
     return all(re.search(rf"\b{re.escape(word)}", low) for word in words)
-
-
-_SPELLED = (
-    "none one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty"
-).split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

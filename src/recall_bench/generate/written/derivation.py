@@ -9,7 +9,7 @@ from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
 from recall_bench.generate.written.slots import FactState, parse_state
-from recall_bench.generate.written.values import compute_total
+from recall_bench.generate.written.values import ValueProblem, compute_total
 
 _DAY = re.compile(r"@(\d+)")
 
@@ -26,6 +26,8 @@ class Derivation:
     states: tuple[FactState, ...] = ()
     words: tuple[str, ...] = ()
     as_of: int | None = None
+    is_numbered: bool = False
+    """Whether the first key names one of its states, as `crew-limit.1` does."""
 
 
 @dataclass(slots=True)
@@ -57,10 +59,13 @@ def parse_derivation(written: str) -> Derivation:
     if form in _WORD_FORMS:
         return Derivation(form, words=tuple(word.casefold() for word in rest))
     days = [int(found[1]) for part in rest if (found := _DAY.fullmatch(part))]
-    states = tuple(_parse_key(part) for part in rest if not _DAY.fullmatch(part))
+    keys = [part for part in rest if not _DAY.fullmatch(part)]
+    states = tuple(_parse_key(part) for part in keys)
     if form == "as-of" and len(days) != 1:
         raise UnderivableAnswer("derive: write as-of KEY @60")
-    return Derivation(form, states, as_of=days[0] if days else None)
+    return Derivation(
+        form, states, as_of=days[0] if days else None, is_numbered="." in "".join(keys[:1])
+    )
 
 
 def _parse_key(written: str) -> FactState:
@@ -97,7 +102,7 @@ class AnswerDeriver:
 
     def get_value(self, state: FactState) -> FactValue:
         """The value of a state."""
-        return self._edition.values.values[state]
+        return self._edition.values.get(state)
 
     def format_value(self, state: FactState) -> str:
         """The value as an answer gives it: a date with its year."""
@@ -155,7 +160,7 @@ def _derive_latest(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFrom
     """The named state is the latest one when it is asked; `latest key` means the last of all."""
     state = derivation.states[0]
     states = deriver.list_states(state.key)
-    if state.number == 1:
+    if not derivation.is_numbered:
         state = states[-1]
     place = states.index(state)
     later = states[place + 1 :]
@@ -205,7 +210,7 @@ def _derive_total(
     values = [deriver.get_value(state) for state in derivation.states]
     try:
         total = compute_total(zip(signs, values, strict=True))
-    except ValueError as problem:
+    except ValueProblem as problem:
         raise UnderivableAnswer(f"derive: {problem}") from None
     return AnswerFromFacts([total.text], list(derivation.states))
 

@@ -1,12 +1,13 @@
 """The questions of a written edition as entries of questions.yaml."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from recall_bench.core.plain_text import join_words
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
-from recall_bench.core.sentences import split_sentences
+from recall_bench.core.sentences import locate_sentences
 from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import list_spellings
 from recall_bench.generate.written.derivation import (
@@ -44,6 +45,7 @@ class EntryBuilder:
         self._deriver = AnswerDeriver(edition)
         sources = edition.sources
         self._cast = Cast([*sources.persona.cast, *sources.story.cast])
+        self._sentences: dict[int, list[tuple[int, int]]] = {}
 
     def build(self, number: int, question: WrittenQuestion) -> dict[str, Any]:
         """The entry of a question; UnderivableAnswer if it does not follow from the facts."""
@@ -109,10 +111,12 @@ class EntryBuilder:
         return list(dict.fromkeys([*derived.states, *named, *(told if is_open else ())]))
 
     def _find_sentence(self, statement: WrittenStatement) -> EvidenceSpan:
-        text = self._edition.texts[statement.day]
-        for start, end in find_sentences(text, statement.start):
+        day = statement.day
+        if day not in self._sentences:
+            self._sentences[day] = locate_sentences(self._edition.texts[day])
+        for start, end in self._sentences[day]:
             if start <= statement.start and statement.end <= end:
-                return EvidenceSpan(statement.day, statement.session, start, end)
+                return EvidenceSpan(day, statement.session, start, end)
         raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
 
     def _find_day(self, day: int) -> int:
@@ -181,51 +185,6 @@ class EntryBuilder:
         if derivation.as_of is not None:
             described["as_of"] = derivation.as_of
         return described
-
-
-_ENTRY = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
-
-
-def find_sentences(text: str, place: int) -> list[tuple[int, int]]:
-    """The sentences of the paragraph or list entry at a place, as ranges of the text."""
-    start, end = _find_block(text, place)
-    block = text[start:end].replace("\n", " ")
-    found = []
-    reached = 0
-    for sentence in split_sentences(block):
-        at = block.index(sentence, reached)
-        reached = at + len(sentence)
-        found.append((start + at, start + reached))
-    return found
-
-
-def _find_block(text: str, place: int) -> tuple[int, int]:
-    """The range of the lines around a place that belong together."""
-    start = text.rfind("\n", 0, place) + 1
-    while start and not _is_break(text, start):
-        start = text.rfind("\n", 0, start - 1) + 1
-    end = text.find("\n", place)
-    while 0 <= end < len(text) - 1 and not _is_break(text, end + 1):
-        end = text.find("\n", end + 1)
-    return start, len(text) if end < 0 else end
-
-
-def _is_break(text: str, start: int) -> bool:
-    """Whether the line at `start` begins a block of its own."""
-    if _ENTRY.match(text, start) or text.startswith("#", start):
-        return True
-    before = text.rfind("\n", 0, start - 1) + 1 if start else 0
-    return (
-        not text[before : max(0, start - 1)].strip()
-        or text.startswith("#", before)
-        or (not text[start : text.find("\n", start) if "\n" in text[start:] else None].strip())
-    )
-
-
-def join_words(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *first, last = parts or ("",)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def find_repeated(wordings: Iterable[str]) -> list[str]:

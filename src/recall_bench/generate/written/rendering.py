@@ -10,6 +10,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed
 from recall_bench.generate.world.cast import build_renaming, rename_texts
+from recall_bench.generate.world.day_text import FRONT_MATTER
 from recall_bench.generate.world.fact_values import Dates
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import WorldPersona
@@ -21,8 +22,6 @@ from recall_bench.generate.written.sources import (
     WrittenStory,
 )
 from recall_bench.generate.written.values import ValueTable, draw_values, format_written_date
-
-FRONT_MATTER = "---\ntype: daily\n---\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +142,7 @@ _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 def _render_day(day: WrittenDay, values: ValueTable) -> RenderedDay:
     tidy = WrittenDay(day.day, day.file, _TRAILING.sub("", day.text.strip()) + "\n")
-    written = FRONT_MATTER
+    written = f"{FRONT_MATTER}\n"
     statements = []
     for piece, slot in _render_pieces(tidy, values):
         if slot is not None and slot.state is not None:

@@ -20,7 +20,7 @@ from recall_bench.generate.written.slots import (
     find_slots,
 )
 
-TOLD = (
+MANNERS = (
     "announced",
     "in passing",
     "implied",

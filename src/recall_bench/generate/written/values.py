@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from recall_bench.core.plain_text import join_words
+from recall_bench.core.values import format_ordinal
 from recall_bench.generate.world.fact_values import (
     Dates,
     FactValue,
@@ -43,6 +45,10 @@ def infer_kind(written: str, people: Iterable[str]) -> str:
     return next((kind for kind, is_kind in tests.items() if is_kind), "phrase")
 
 
+class ValueProblem(Exception):
+    """A value that is missing or cannot be computed; the message says why."""
+
+
 class ValueTable:
     """The values of one seed."""
 
@@ -50,9 +56,15 @@ class ValueTable:
         self.values = values
         self.dates = dates
 
+    def get(self, state: FactState) -> FactValue:
+        """The value of a state; ValueProblem if it has none."""
+        if state not in self.values:
+            raise ValueProblem(f"{state} is no state of a fact")
+        return self.values[state]
+
     def render(self, state: FactState, form: str = "") -> str:
         """The value of a state as the text writes it."""
-        value = self.values[state]
+        value = self.get(state)
         if value.day is not None:
             return format_written_date(self.dates, value.day, form)
         if form == "n" and (found := _NUMBERS.search(value.text)):
@@ -69,18 +81,12 @@ def format_written_date(dates: Dates, day: int, form: str = "") -> str:
     forms = {
         "long": f"{at:%A}{', ' if dates.style == 'month-first' else ' '}{bare}",
         "year": dates.format_day(day),
-        "day": number + _find_ordinal(at.day),
+        "day": format_ordinal(at.day),
         "month": month,
         "weekday": f"{at:%A}",
         "iso": at.isoformat(),
     }
     return forms.get(form, bare)
-
-
-def _find_ordinal(number: int) -> str:
-    if 10 < number % 100 < 14:
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
 def draw_values(
@@ -168,12 +174,12 @@ def _draw_value(
 
 
 def compute_total(terms: Iterable[tuple[int, FactValue]]) -> FactValue:
-    """The sum of signed values of one form, in the form of the first."""
+    """The sum of signed values in the form of the first; ValueProblem if one is no amount."""
     signed = list(terms)
     first = signed[0][1]
     found = _NUMBERS.search(first.text)
     if found is None or any(value.amount is None for _, value in signed):
-        raise ValueError(f"{first.text} is no amount")
+        raise ValueProblem(f"{join_words(value.text for _, value in signed)} have no sum")
     amount = sum((sign * (value.amount or Decimal(0)) for sign, value in signed), Decimal(0))
     if first.kind == "money":
         return format_number("money", amount, currency=first.text[: found.start()])

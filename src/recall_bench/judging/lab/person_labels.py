@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from recall_bench.core.append_log import AppendLog, read_lines
-from recall_bench.core.errors import Malformed
+from recall_bench.core.append_log import AppendLog
+from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Item, WallTime
@@ -115,13 +115,8 @@ def read_labels(folder: Path) -> tuple[LabelLine, ...]:
     path = folder / LABELS
     if not path.is_file():
         return ()
-    decoder = msgspec.json.Decoder(LabelLine)
     held: dict[tuple[str, str], LabelLine] = {}
-    for number, (_, line) in enumerate(read_lines(path), start=1):
-        try:
-            label = decoder.decode(line)
-        except msgspec.DecodeError as error:
-            raise Malformed(f"{path}, line {number}", f"is no label ({error})") from error
+    for label in read_json_lines(path, LabelLine, may_be_torn=True):
         held.pop((label.trial, label.by), None)
         held[label.trial, label.by] = label
     return tuple(each for each in held.values() if each.label is not PersonLabel.WITHDRAWN)

@@ -23,6 +23,7 @@ from enum import StrEnum
 from math import inf
 from typing import Final, Literal, NamedTuple
 
+from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import Record
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
@@ -36,7 +37,7 @@ from recall_bench.metrics.trend import (
     Trend,
     estimate_trend,
 )
-from recall_bench.reporting.formats import format_delta, join_words
+from recall_bench.reporting.formats import format_delta
 from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
 from recall_bench.runs.trials import TrialRow, TrialTable

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log
 
+from recall_bench.core.plain_text import join_words
 from recall_bench.core.plan import FULL
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.analyses.cost_units import (
@@ -47,7 +48,6 @@ from recall_bench.reporting.charts.plane import (
     list_ticks,
     place_value,
 )
-from recall_bench.reporting.formats import join_words
 
 _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT = 208.0, 118.0

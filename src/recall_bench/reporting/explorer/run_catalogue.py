@@ -13,7 +13,7 @@ from pathlib import Path
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event import RunStarted
-from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.plain_text import NO_DATA, join_words
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.usage import Usage
@@ -25,7 +25,6 @@ from recall_bench.reporting.formats import (
     format_round_duration,
     format_score,
     format_share,
-    join_words,
 )
 from recall_bench.reporting.headlines import describe_doubt, format_ceiling
 from recall_bench.reporting.run_facts import format_price

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from recall_bench.core.event import Inspected
+from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Item, compute_story_date
-from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_files import LEDGER_FILE, STATEMENTS_FILE, Layout
 from recall_bench.generate.shipped_personas import StoryFolder, StoryTexts
 from recall_bench.reporting.analyses.fact_survival import is_known
 from recall_bench.reporting.pages.markup import PageBlock, encode_block, split_chunks
@@ -17,9 +17,6 @@ from recall_bench.reporting.pages.page_data import NO_PLACE, PageQuestions, coun
 from recall_bench.runs.journal import JOURNAL, read_events_of
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable
-
-LEDGER, STATEMENTS = "ledger.jsonl", "statements.jsonl"
-"""The facts of simulated personas, and where those of written editions are stated."""
 
 
 class TimelineState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
@@ -144,16 +141,16 @@ def _mark_days(
 def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[TimelineFact]:
     """The facts behind a story, where its dataset has them."""
     asked = Layout(story.folder, story.arcs).questions_file
-    if (ledger := asked.with_name(LEDGER)).is_file():
+    if (ledger := asked.with_name(LEDGER_FILE)).is_file():
         return _read_ledger(ledger)
-    if (statements := asked.with_name(STATEMENTS)).is_file():
+    if (statements := asked.with_name(STATEMENTS_FILE)).is_file():
         return _read_statements(statements, texts)
     return []
 
 
 def _read_ledger(path: Path) -> list[TimelineFact]:
     facts: dict[str, list[TimelineState]] = {}
-    for line in sorted(_read_lines(path, LedgerLine), key=lambda each: each.learned):
+    for line in sorted(read_json_lines(path, LedgerLine), key=lambda each: each.learned):
         states = facts.setdefault(f"{line.name}: {line.attribute}", [])
         if states and states[-1].end is None:
             states[-1] = states[-1].replace(end=line.learned - 1)
@@ -166,7 +163,7 @@ def _read_ledger(path: Path) -> list[TimelineFact]:
 def _read_statements(path: Path, texts: Mapping[int, str]) -> list[TimelineFact]:
     """The stated values; one lasts until another is stated."""
     facts: dict[str, list[TimelineState]] = {}
-    for line in sorted(_read_lines(path, StatementLine), key=lambda each: each.day):
+    for line in sorted(read_json_lines(path, StatementLine), key=lambda each: each.day):
         named = ": ".join(filter(None, (line.about, line.what)))
         value = texts.get(line.day, "")[line.start : line.end]
         states = facts.setdefault(named or line.fact.replace("-", " "), [])
@@ -176,11 +173,3 @@ def _read_statements(path: Path, texts: Mapping[int, str]) -> list[TimelineFact]
             states[-1] = states[-1].replace(end=line.day - 1)
         states.append(TimelineState(value=value, start=line.day, end=None))
     return [TimelineFact(name=name, states=tuple(states)) for name, states in facts.items()]
-
-
-FactLine = TypeVar("FactLine", LedgerLine, StatementLine)
-
-
-def _read_lines(path: Path, kind: type[FactLine]) -> list[FactLine]:
-    decoder = msgspec.json.Decoder(kind)
-    return [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]

@@ -1,0 +1,36 @@
+"""Files with one JSON object a line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.errors import DataError, Malformed
+
+LineT = TypeVar("LineT")
+
+
+def read_json_lines(
+    path: Path, kind: type[LineT], *, name: str | None = None, may_be_torn: bool = False
+) -> Iterator[LineT]:
+    """Every line of a file; Malformed names the first that is not of this kind.
+
+    `name` stands for the path in messages. Where a process may be appending to the file, a last
+    line without an end is left out.
+    """
+    where = name or str(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{where}: cannot be read ({error.strerror})") from error
+    lines = content.split(b"\n")
+    if may_be_torn:
+        lines.pop()
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise Malformed(f"{where}, line {number}", str(error)) from error
