@@ -109,13 +109,15 @@ def check_command(
     """Derive every answer from the text independently, and lint the dataset.
 
     Name shipped personas or folders; without a name all shipped personas are checked, and built
-    first if necessary. A folder with the sources of a written edition has its sources checked.
+    first if necessary. A folder with the sources of a written or life edition has them checked.
     Exits with 3 if an answer does not follow from the text, a lint finds an error, or the sources
     break a rule; warnings are only counted.
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.generate.worlds import find_worlds, verify_and_lint
 
+    if any(Path(name, "entities.yaml").is_file() for name in names):
+        return _check_lives(names, as_json=as_json)
     if any(Path(name, "story.yaml").is_file() for name in names):
         return _check_written(names, as_json=as_json)
     worlds = find_worlds(names, arcs=arcs)
@@ -155,6 +157,35 @@ def _check_written(names: tuple[str, ...], *, as_json: bool) -> int:
             )
             for finding in found:
                 click.echo(f"  {finding}")
+    return _conclude_source_check(results, as_json=as_json)
+
+
+def _check_lives(names: tuple[str, ...], *, as_json: bool) -> int:
+    """Print every rule that the sources of life editions break."""
+    from recall_bench.generate.life.checks import find_faults
+    from recall_bench.generate.life.sources import read_life
+    from recall_bench.generate.life.sufficiency import find_shortages
+
+    results = []
+    for name in names:
+        sources = read_life(Path(name))
+        found = [*find_faults(sources), *find_shortages(sources)]
+        results.append({"folder": name, "findings": found})
+        if not as_json:
+            kinds = sources.entities.kinds.values()
+            entities = sum(kind.count for kind in kinds)
+            attributes = sum(kind.count * len(kind.attributes) for kind in kinds)
+            click.echo(
+                f"{name}  {entities:,} entities with {attributes:,} attributes, "
+                f"{len(sources.processes):,} processes, {format_count(len(found), 'finding')}"
+            )
+            for finding in found:
+                click.echo(f"  {finding}")
+    return _conclude_source_check(results, as_json=as_json)
+
+
+def _conclude_source_check(results: Sequence[dict[str, Any]], *, as_json: bool) -> int:
+    """Print the results as JSON if wanted; the exit code of a check of sources."""
     if as_json:
         click.echo(format_json(results))
     is_broken = any(result["findings"] for result in results)

@@ -260,12 +260,12 @@ def read_sources(folder: Path, arcs: str) -> WorldSources:
     return WorldSources(
         folder=folder,
         arcs_name=arcs,
-        persona=_convert_record(persona, WorldPersona),
-        story=_convert_record(story, AuthoredStory),
-        routine=_convert_record(_read_document(folder, "routine.yaml"), Routine),
-        voice=_convert_record(_read_document(folder, "voice.yaml"), Voice),
-        persona_file=_convert_record(persona, dict[str, Any]),
-        story_file=_convert_record(story, dict[str, Any]),
+        persona=convert_document(persona, WorldPersona),
+        story=convert_document(story, AuthoredStory),
+        routine=convert_document(_read_document(folder, "routine.yaml"), Routine),
+        voice=convert_document(_read_document(folder, "voice.yaml"), Voice),
+        persona_file=convert_document(persona, dict[str, Any]),
+        story_file=convert_document(story, dict[str, Any]),
     )
 
 
@@ -273,7 +273,8 @@ def _read_document(folder: Path, name: str) -> Document:
     return read_document(folder / name, name=f"{folder.name}/{name}")
 
 
-def _convert_record(document: Document, shape: type[T]) -> T:
+def convert_document(document: Document, shape: type[T]) -> T:
+    """The content of a source file as a record; Malformed, with the line, if it does not fit."""
     try:
         return msgspec.convert(document.content, shape)
     except msgspec.ValidationError as error:

@@ -11,7 +11,9 @@ from typing import Protocol
 
 from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 
-_PLACEHOLDER = re.compile(r"\{(@?[A-Za-z][\w:–-]*)(?:\.(\w+))?\}|\{([nt]:[\d:.-]+|date:\d+)\}")
+_PLACEHOLDER = re.compile(
+    r"\{(@?[A-Za-z][\w:–-]*)(?:\.([\w-]+(?:\.\w+)?))?\}|\{([nt]:[\d:.-]+|date:\d+)\}"
+)
 _STARTS_SENTENCE = re.compile(r"(?:^|[.!?][\"”’)]*\s+|\n(?:[->] )?[\"“]?)$")
 _LOOK_BACK = 8
 _ARTICLES = ("a ", "A ")

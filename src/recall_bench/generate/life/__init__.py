@@ -1,0 +1,1 @@
+"""Long stories of entities that live for years, and of threads that act on them."""
