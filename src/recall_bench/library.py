@@ -145,14 +145,19 @@ def rejudge(
     run_folder: str | Path,
     judge: str = "offline",
     observe: Observer | None = None,
+    *,
+    labels: str | Path | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings that concern judging
 ) -> RunResult:
     """Grade the answers of a run folder again, into a new one; the system is not asked.
 
     Give the judge settings by name: `rejudge("runs/a", judge="openai:gpt-5-mini", into="runs/b")`.
-    `data` is the folder of the personas, unless they are shipped.
+    `data` is the folder of the personas, unless they are shipped. Labels of people in `labels`, a
+    file or a run folder, win over the judge.
     """
-    return execute(assemble_rejudge(Path(run_folder), {**given, "judge": judge}), observe)
+    people = None if labels is None else Path(labels)
+    job = assemble_rejudge(Path(run_folder), {**given, "judge": judge}, labels=people)
+    return execute(job, observe)
 
 
 def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:

@@ -354,7 +354,7 @@ def test_an_unfinished_run_stays_unfinished_and_says_so(
 
     shown = again("--judge", "stub")
     assert shown.code == 4
-    assert "old is unfinished, 10 questions were never put" in shown.err
+    assert "old is unfinished, 10 questions were never asked" in shown.err
     assert "10 questions were never asked in old; finish that run" in shown.err
     assert "UNFINISHED" in shown.out
     assert len(events("new", "judged")) == 5

@@ -53,7 +53,10 @@ def _add_judge_options(window: str) -> Callable[[CommandT], CommandT]:
 
 @judge_lab_command.command("agreement")
 @click.option(
-    "--judged", required=True, type=PATH, help="Labelled verdicts, one JSON object a line."
+    "--judged",
+    required=True,
+    type=PATH,
+    help="Labelled verdicts, one JSON object a line; or a run folder with labels.jsonl.",
 )
 @click.option("--judge", default="offline", show_default=True, help="As for `run`.")
 @click.option("--corpus", type=PATH, help="Folder of day files, or of a persona [none].")
@@ -77,7 +80,8 @@ def agreement_command(
 
     Figures are about passes: correctness from 2, completeness from 2, grounded from 1. Identical
     answers to one question count once, with their most frequent label; in a tie the middle one, of
-    two the lower.
+    two the lower. Of labels that people gave in `view`, the agreement of every two people is
+    printed too.
     """
     from recall_bench.judging.lab.judge_agreement import measure_judge
     from recall_bench.judging.lab.labelled_verdicts import (
@@ -86,6 +90,7 @@ def agreement_command(
         merge_repeats,
         read_corpus,
     )
+    from recall_bench.judging.lab.person_labels import LABELS, compare_people, find_person_labels
     from recall_bench.reporting.judge_charts import write_reliability_chart
     from recall_bench.reporting.judge_tables import render_agreement
     from recall_bench.reporting.pictures import check_picture_path
@@ -94,6 +99,8 @@ def agreement_command(
         check_picture_path(chart)
     lab = _JudgeLab(flags)
     asked = lab.resolve_judge(judge)
+    if judged.is_dir():
+        judged /= LABELS
     records = load_labels(judged)
     answers = records if keep_repeats else merge_repeats(records)
     scenario = NO_CORPUS if corpus is None else read_corpus(corpus)
@@ -103,6 +110,7 @@ def agreement_command(
         len(answers),
         partial(measure_judge, asked, answers, scenario, memory_window=window),
     )
+    found = found.replace(people=compare_people(find_person_labels(judged)))
     click.echo(format_json(found) if as_json else render_agreement(found))
     if chart is not None:
         write_reliability_chart(found, chart)
@@ -278,6 +286,11 @@ def _read_judged_run(path: Path) -> "JudgedRun":
     from recall_bench.runs.run_folder import RunFolder
 
     folder = RunFolder.open(path)
+    if folder.plan.labels is not None:
+        raise UsageError(
+            f"{path}: people gave some of its verdicts, and the judge's errors say nothing about "
+            "those; correct the run that was judged again"
+        )
     trials: list[RunTrial] = []
     missing = 0
     for result in (result for name in folder.scenarios for result in folder.results(name)):

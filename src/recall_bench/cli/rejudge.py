@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     into="New run folder; an existing one continues",
     parallelism="Concurrent verdicts",
 )
+@click.option(
+    "--labels",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Labels of people win over the judge [labels.jsonl of RUN].",
+)
 @NO_HEATMAP
 @QUIET
 @VERBOSE
@@ -42,6 +49,7 @@ def rejudge_command(
     run: Path,
     *,
     profile: Path | None,
+    labels: str | None,
     no_heatmap_png: bool,
     quiet: bool,
     verbose: bool,
@@ -51,7 +59,8 @@ def rejudge_command(
     """Grade the recorded answers of RUN again into a new run, without the system.
 
     Memory window, review and timeout default to those of RUN. A table at the end shows each mark
-    before and after.
+    before and after. With --labels, answers that people labelled in `view` get their verdict, and
+    questions that they call bad are left out.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.cli.run import print_conclusion, run_job
@@ -67,7 +76,9 @@ def rejudge_command(
     if no_heatmap_png:
         wanted["heatmap_png"] = False
     with forward_to_stderr():
-        finished = run_job(assemble_rejudge(run, wanted, show_build), is_quiet=quiet)
+        people = None if labels is None else Path(labels) if labels else run
+        job = assemble_rejudge(run, wanted, show_build, labels=people)
+        finished = run_job(job, is_quiet=quiet)
     _print_changes(run, finished, "json" if as_json else "text" if verbose else "brief")
     print_conclusion(finished, _find_problem(run, finished), is_quiet=quiet)
     return finished.exit_code

@@ -187,6 +187,8 @@ class Judged(_JournalEvent, frozen=True, kw_only=True, tag="judged"):
     """The part of it that the review cost."""
     seconds: float | None = None
     """How long the first judge took; None where that is not known."""
+    judge: str | None = None
+    """`people` where labels of people decided it; None for the judge of the plan."""
 
 
 class NotJudged(_JournalEvent, frozen=True, kw_only=True, tag="not_judged"):

@@ -151,6 +151,18 @@ class ImportCard(Record, frozen=True, kw_only=True, omit_defaults=True):
         return f"{', '.join(file.name for file in self.files)} of {self.written_by}"
 
 
+class LabelsCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The labels of people that take the place of verdicts."""
+
+    sha256: str
+    """The digest of trials, labels and people."""
+    people: tuple[str, ...]
+    answers: int
+    """The number of answers with a label."""
+    left_out: tuple[str, ...] = ()
+    """The questions that people call bad, as `scenario/item`; they are not owed."""
+
+
 class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A run, fully resolved. Equal digests mean the same questions asked in the same way."""
 
@@ -194,6 +206,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Whether answers are only recorded, not judged."""
     answers_from: str | None = None
     """The digest of the plan whose recorded answers are judged again."""
+    labels: LabelsCard | None = None
+    """Labels of people that win over the judge."""
     imported: ImportCard | None = None
     """The origin of an imported run."""
 
@@ -201,6 +215,12 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     def dataset_digest(self) -> str:
         """The digest of all histories and questions."""
         return sha256("".join(card.digest for card in self.scenarios).encode()).hexdigest()
+
+    def list_left_out(self, scenario: str) -> frozenset[str]:
+        """The ids of the questions of a scenario that are left out as bad."""
+        named = () if self.labels is None else self.labels.left_out
+        start = f"{scenario}/"
+        return frozenset(each.removeprefix(start) for each in named if each.startswith(start))
 
     @property
     def questions_digest(self) -> str:

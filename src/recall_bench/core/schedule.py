@@ -8,7 +8,7 @@ every shuffle, so that an order depends on nothing but the seed and the list.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from heapq import nsmallest
 from math import floor
@@ -66,15 +66,35 @@ AskedIds = Mapping[str, Sequence[str]]
 
 
 def plan_checkpoints(
-    items: Sequence[Item], last_day: int, plan: Plan, asked: AskedIds | None = None
+    items: Sequence[Item],
+    last_day: int,
+    plan: Plan,
+    asked: AskedIds | None = None,
+    *,
+    left_out: frozenset[str] = frozenset(),
 ) -> tuple[CheckpointPlan, ...]:
     """Plan each checkpoint, ordered by days.
 
-    An imported run owes what was `asked`, not what the plan would select.
+    An imported run owes what was `asked`, not what the plan would select. Questions that are
+    `left_out` go after all others were selected, so that these stay as they are.
     """
     imported = None if asked is None else _index_questions(items, plan, asked)
     plans = tuple(_plan_each(items, last_day, plan, imported))
+    if left_out:
+        bad = frozenset(i for i, item in enumerate(items) if item.id in left_out)
+        plans = tuple(_leave_out(plans, bad))
     return plans[:1] if plan.dry_run else plans
+
+
+def _leave_out(plans: Sequence[CheckpointPlan], bad: frozenset[int]) -> Iterator[CheckpointPlan]:
+    seen: set[int] = set()
+    for each in plans:
+        asked = tuple(i for i in each.asked if i not in bad)
+        eligible = tuple(i for i in each.eligible if i not in bad)
+        new = sum(i not in seen for i in asked)
+        older = each.older - sum(i in bad and i in seen for i in each.eligible)
+        seen.update(each.asked)
+        yield replace(each, asked=asked, eligible=eligible, new=new, older=older)
 
 
 def is_in_plan(category: str, plan: Plan) -> bool:

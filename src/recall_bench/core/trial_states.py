@@ -30,7 +30,7 @@ from recall_bench.core.plan import Plan, ReviewMode, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import AskedIds, CheckpointPlan, plan_checkpoints
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import SCALES, Verdict
+from recall_bench.core.verdict import PEOPLE, SCALES, Verdict
 
 
 class TrialState(IntEnum):
@@ -127,6 +127,8 @@ class ScenarioStates:
     failures: list[FeedFailed] = field(default_factory=list)
     reviews: dict[int, ReviewChange] = field(default_factory=dict)
     """By slot, for trials that an appellate judge reviewed."""
+    labelled: set[int] = field(default_factory=set)
+    """The slots of trials that labels of people decided; they are not reviewed."""
     days: tuple[int, ...] = ()
     """The numbers of the days to feed."""
     last_fed_day: int = 0
@@ -244,7 +246,13 @@ class TrialStates:
         if found is None:
             if scenario not in self._last_day:
                 raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
-            owed = plan_checkpoints(items, self._last_day[scenario], self.plan, asked)
+            owed = plan_checkpoints(
+                items,
+                self._last_day[scenario],
+                self.plan,
+                asked,
+                left_out=self.plan.list_left_out(scenario),
+            )
             found = ScenarioStates(tuple(items), owed, self.plan.repeats)
             self.scenarios[scenario] = found
         return found
@@ -307,6 +315,8 @@ class TrialStates:
     def _apply_verdict(self, event: Judged) -> None:
         verdict, primary = event.verdict, event.primary
         scenario, slot = self._set(event.trial, _pack_verdict(verdict))
+        if event.judge == PEOPLE:
+            scenario.labelled.add(slot)
         if primary is not None:
             change = verdict.composite - primary.composite
             scenario.reviews[slot] = ReviewChange(primary.is_failure, change)
@@ -326,6 +336,7 @@ class TrialStates:
         scenario.grid[slot] = byte
         if scenario.reviews:
             scenario.reviews.pop(slot, None)
+        scenario.labelled.discard(slot)
         return scenario, slot
 
     def _find_times(self, scenario: str, label: str) -> CheckpointTimes:
@@ -355,8 +366,9 @@ def find_due_reviews(scenario: str, states: ScenarioStates, plan: Plan) -> froze
     passes: list[_TrialPlace] = []
     for row in range(len(states.checkpoint_plans)):
         for repeat, item in states.list_owed_trials(row):
-            failed = states.is_first_verdict_failure(states.compute_slot(row, repeat, item))
-            if failed is not None:
+            slot = states.compute_slot(row, repeat, item)
+            failed = states.is_first_verdict_failure(slot)
+            if failed is not None and slot not in states.labelled:
                 (failures if failed else passes).append((row, repeat, item))
     drawn: list[_TrialPlace] = []
     if plan.review is ReviewMode.BALANCED and _is_scenario_complete(states):

@@ -108,6 +108,10 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
         return self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
 
 
+PEOPLE = "people"
+"""The judge of a verdict that follows from labels of people."""
+
+
 class RubricCard(Record, frozen=True, kw_only=True):
     """A written rubric: any change to its text changes its digest."""
 

@@ -103,7 +103,9 @@ def collect_shard_units(
 
 def _weigh_units(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[WorkUnit, int]]:
     for card in plan.scenarios:
-        owed = plan_checkpoints(items[card.id], card.last_day, plan)
+        owed = plan_checkpoints(
+            items[card.id], card.last_day, plan, left_out=plan.list_left_out(card.id)
+        )
         for unit in list_work_units(card.id, owed, plan):
             yield unit, weigh_unit(unit, owed, plan)
 

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, join_words
+from recall_bench.core.plan import LabelsCard
 from recall_bench.reporting.formats import (
     OF_100,
     format_of_100,
+    format_quantity,
     format_score,
     format_share,
 )
@@ -37,6 +39,7 @@ INVENTION_NOTE: Final = (
     "invented: the answer states what no record supports, and does not leak; leaked: it discloses "
     "what the asker may not know, counted over the answers that could"
 )
+_MOST_NAMES = 5
 NO_BOUNDS: Final = (
     "not computed; run --adapter none and --adapter gold-passages with the same judge and reader, "
     "and compare"
@@ -57,6 +60,17 @@ def describe_headline(
     doubt = describe_doubt(bounds)
     parts = [format_of_100(score), *list_bounds(bounds), *list_rates(invented, leaked)]
     return (f"{doubt}: " if doubt else "") + " · ".join(parts)
+
+
+def describe_labels(labels: LabelsCard) -> str:
+    """How many answers people judged, who they are, and the questions that they leave out."""
+    words = f"{format_quantity(labels.answers, 'answer')} judged by people"
+    if labels.people:
+        words += f" ({join_words(labels.people, most=_MOST_NAMES)})"
+    if labels.left_out:
+        count = format_quantity(len(labels.left_out), "bad question")
+        words += f", {count} left out: {join_words(labels.left_out, most=_MOST_NAMES)}"
+    return words
 
 
 def list_bounds(bounds: "ScoreRange | None") -> Iterator[str]:

@@ -19,6 +19,7 @@ from recall_bench.judging.lab.audit.audit import (
 )
 from recall_bench.judging.lab.correction import MarkCorrection, RunCorrection, format_judge
 from recall_bench.judging.lab.judge_agreement import Agreement
+from recall_bench.judging.lab.person_labels import PeopleAgreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.reporting.formats import format_card, format_quantity
 from recall_bench.reporting.groups import group_by
@@ -27,6 +28,8 @@ NO_VALUE = "–"
 _WIDTH = 104
 
 _AGREEMENT_LABEL = 26
+_MOST_SPLITS = 20
+_SPLIT_REASON = 60
 _AGREEMENT_FIGURES = {
     "auc": "AUC",
     "kappa": "kappa",
@@ -44,6 +47,8 @@ def render_agreement(found: Agreement) -> str:
             *render_marks(found.marks),
             "",
             *render_categories(found.categories),
+            *_render_splits(found),
+            *_render_people(found.people),
             *_render_agreement_notes(found),
         ]
     )
@@ -106,6 +111,39 @@ def render_categories(categories: Mapping[str, Mapping[str, MarkAgreement]]) -> 
         for category, marks in categories.items()
     ]
     yield from _render_columns([Column("", _AGREEMENT_LABEL, is_text=True), *heads], rows)
+
+
+def _render_splits(found: Agreement) -> Iterator[str]:
+    """The labelled trials on which judge and people differ; of other labels their number."""
+    if not found.splits:
+        return
+    count = format_quantity(len(found.splits), "answer")
+    yield ""
+    yield f"Correctness passes by label alone or by judge alone: {count}; all of them with --json"
+    for each in [each for each in found.splits if each.trial is not None][:_MOST_SPLITS]:
+        words = f"label {each.label}, judge {each.judge}: {each.reason}"
+        yield clean_text(f"  {each.trial}  {_shorten_text(words, _SPLIT_REASON)}")
+
+
+def _render_people(people: Sequence[PeopleAgreement]) -> Iterator[str]:
+    """How well every two people agree, and on which answers they do not."""
+    for each in people:
+        yield ""
+        yield clean_text(describe_people(each))
+        yield from (clean_text(f"  {split}") for split in each.splits[:_MOST_SPLITS])
+        if len(each.splits) > _MOST_SPLITS:
+            yield f"  and {len(each.splits) - _MOST_SPLITS:,} more, all of them with --json"
+
+
+def describe_people(found: PeopleAgreement) -> str:
+    """How often two people gave the same label, and kappa of right or not, in a sentence."""
+    words = f"{found.first} and {found.second}: the same label for {found.same:,} of "
+    words += format_quantity(found.answers, "answer")
+    if found.kappa is None:
+        return f"{words}; kappa undefined"
+    ends = found.interval
+    interval = "" if ends is None else f" [{ends[0]:.2f}, {ends[1]:.2f}]"
+    return f"{words}; kappa of right or not {found.kappa:.2f}{interval}"
 
 
 def _render_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -12,6 +12,7 @@ from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES, Verdict
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import group_by, order_categories
+from recall_bench.reporting.headlines import describe_labels
 from recall_bench.runs.run_folder import RunFolder
 
 OVERALL = "OVERALL"
@@ -90,15 +91,16 @@ def _is_pass(standing: TrialStatus) -> bool:
 def _iterate_pairs(before: RunFolder, after: RunFolder) -> Iterator[_JudgedTwice]:
     for scenario, old in before.states.scenarios.items():
         new = after.states.scenarios[scenario]
-        for row in range(len(old.checkpoint_plans)):
-            for repeat, item in old.list_owed_trials(row):
+        for row in range(len(new.checkpoint_plans)):
+            for repeat, item in new.list_owed_trials(row):
                 category = old.items[item].truth.category
                 yield category, old.get_status(row, repeat, item), new.get_status(row, repeat, item)
 
 
 def _format_judges(plan: Plan) -> str:
     cards = [plan.judge, *([plan.appellate] if plan.appellate is not None else [])]
-    return ", reviewed by ".join(format_card(card, card.model) for card in cards)
+    words = ", reviewed by ".join(format_card(card, card.model) for card in cards)
+    return words if plan.labels is None else f"{words}; {describe_labels(plan.labels)}"
 
 
 def render_changes(changes: VerdictChanges) -> str:

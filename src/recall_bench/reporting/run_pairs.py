@@ -184,6 +184,11 @@ _CONDITION_FACETS: _Facets = {
     "appellate judge": lambda plan: (
         f"{_name_card(plan.appellate)} on {plan.review.value}" if plan.appellate else "none",
     ),
+    "labels of people": lambda plan: (
+        f"{plan.labels.answers} answers, {plan.labels.sha256[:_DIGEST_LENGTH]}"
+        if plan.labels
+        else "none",
+    ),
     "days shown to the judge": lambda plan: (str(plan.judge_memory_window),),
     "passages looked at": _describe_passages,
 }

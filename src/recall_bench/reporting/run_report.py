@@ -23,6 +23,7 @@ from recall_bench.reporting.analyses.costs import (
 from recall_bench.reporting.analyses.degradation import Degradation, measure_degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.headlines import describe_labels
 from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_trials
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.runs.estimates import (
@@ -194,6 +195,8 @@ def _build_header(folder: RunFolder, summary: Summary, means: RunEstimates) -> R
 
 
 def _list_notices(folder: RunFolder) -> Iterator[str]:
+    if folder.plan.labels is not None:
+        yield describe_labels(folder.plan.labels)
     card = folder.plan.imported
     if card is not None:
         yield f"imported from {card}: what its files do not tell is not known here"

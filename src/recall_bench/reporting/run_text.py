@@ -40,6 +40,7 @@ from recall_bench.reporting.headlines import (
     NO_BOUNDS,
     WAY_NOTE,
     describe_headline,
+    describe_labels,
     describe_place,
     format_ceiling,
     format_rate,
@@ -361,11 +362,11 @@ def describe_verdict(summary: Summary, means: "RunEstimates") -> str:
     validity = summary.validity
     match validity.status:
         case RunStatus.VALID:
-            return _describe_score(means)
+            return _describe_score(summary, means)
         case RunStatus.INVALID:
             return f"INVALID ({validity.reason})"
         case RunStatus.UNFINISHED:
-            return f"UNFINISHED ({validity.reason}); so far {_describe_score(means)}"
+            return f"UNFINISHED ({validity.reason}); so far {_describe_score(summary, means)}"
 
 
 def _render_header(
@@ -490,13 +491,15 @@ def _render_section(
         yield f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval is unreliable"
 
 
-def _describe_score(means: "RunEstimates") -> str:
+def _describe_score(summary: Summary, means: "RunEstimates") -> str:
     overall = means.estimate_overall()
     if overall is None:
         return "no score: nothing was measured"
     rates = means.estimate_invented(), means.estimate_leaked()
     headline = describe_headline(overall, means.estimate_range(), *rates)
-    return f"{headline} · {_count_questions(overall)}"
+    labels = summary.plan.labels
+    people = "" if labels is None else f" · {describe_labels(labels)}"
+    return f"{headline} · {_count_questions(overall)}{people}"
 
 
 def _count_questions(estimate: "Estimate") -> str:

@@ -16,6 +16,7 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
+from recall_bench.running.people_verdicts import PeopleVerdicts, read_people
 from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.runs.recorded_answers import RecordedRun
@@ -65,12 +66,17 @@ class AbsentSystem:
 
 
 def assemble_rejudge(
-    run: Path, given: Mapping[str, Any], building: BuildProgress | None = None
+    run: Path,
+    given: Mapping[str, Any],
+    building: BuildProgress | None = None,
+    *,
+    labels: Path | None = None,
 ) -> Job:
     """A job that grades the answers recorded in `run`, its journal begun with them.
 
     `given` holds settings of judging by name. Window, review and timeout are as the run had
-    them unless they are given. Everything is checked before a byte is written.
+    them unless they are given. Labels of people in the file or run folder `labels` win over the
+    judge. Everything is checked before a byte is written.
     """
     if others := sorted(given.keys() - JUDGING):
         raise UsageError(
@@ -90,7 +96,8 @@ def assemble_rejudge(
     found = find_stories(before, settings.data, building)
     judge, appellate = resolve_judges(settings)
     judges = Judges(judge=judge, appellate=appellate)
-    plan = _make_plan(before, settings, judges)
+    people = None if labels is None else read_people(recorded.folder, labels)
+    plan = _make_plan(before, settings, judges, people)
     refuse_clashes(settings)
     job = Job(
         settings=settings,
@@ -99,13 +106,13 @@ def assemble_rejudge(
         components=_make_components(plan.system, judges, found, settings),
         factory=partial(_rebuild_components, before, settings),
         questions={scenario: declared for scenario, (_, declared) in found.items()},
-        warnings=_collect_notes(recorded),
+        warnings=[*_collect_notes(recorded), *(() if people is None else people.list_notes())],
         asks=False,
         bounds=plan_bounds(plan, judge, None),
     )
     job.check_folder()
     refuse_unwritable(settings)
-    recorded.copy_answers(plan, job.folder)
+    recorded.copy_answers(plan, job.folder, None if people is None else people.verdicts)
     return job
 
 
@@ -140,7 +147,9 @@ def _copy_settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _make_plan(before: Plan, settings: Settings, judges: Judges) -> Plan:
+def _make_plan(
+    before: Plan, settings: Settings, judges: Judges, people: PeopleVerdicts | None
+) -> Plan:
     return before.replace(
         judge=judges.judge.card,
         appellate=judges.appellate.card if judges.appellate is not None else None,
@@ -148,6 +157,7 @@ def _make_plan(before: Plan, settings: Settings, judges: Judges) -> Plan:
         judge_memory_window=settings.judge_memory_window,
         judge_timeout_s=settings.judge_timeout_ms / 1000,
         answers_from=before.answers_from or before.digest,
+        labels=None if people is None else people.card,
     )
 
 
@@ -177,7 +187,7 @@ def _collect_notes(recorded: RecordedRun) -> list[str]:
     if not (unasked := recorded.unasked):
         return []
     note = (
-        f"{recorded.folder.path} is unfinished, {unasked} questions were never put; "
+        f"{recorded.folder.path} is unfinished, {unasked} questions were never asked; "
         "what it answered is judged, and the rest stays open"
     )
     return [note]

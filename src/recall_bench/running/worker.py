@@ -233,9 +233,10 @@ class _TaskRun:
         if found is None:
             card, plan = self.run.planned[scenario], self.run.spec.plan
             loaded = self.components.load_planned(card)
-            trials = ScenarioStates(
-                loaded.items, plan_checkpoints(loaded.items, card.last_day, plan), plan.repeats
+            owed = plan_checkpoints(
+                loaded.items, card.last_day, plan, left_out=plan.list_left_out(scenario)
             )
+            trials = ScenarioStates(loaded.items, owed, plan.repeats)
             # Before anything is asked: if the judge cannot prepare, no answer can be judged.
             if not plan.unjudged:
                 self.components.judges.study(loaded)

@@ -7,7 +7,7 @@ appears under its name only when it is whole.
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,11 @@ from typing import Self
 import msgspec
 
 from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
-from recall_bench.core.event import RunStarted, encode_event
+from recall_bench.core.event import Judged, RunStarted, encode_event
 from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.scenario import WallTime
 from recall_bench.core.trial_states import ScenarioStates, TrialState
+from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.runs.journal import JOURNAL, make_lock, read_events, read_lines
 from recall_bench.runs.run_folder import RunFolder
 
@@ -31,9 +33,10 @@ _UNANSWERED = (TrialState.OPEN, TrialState.NOT_ANSWERED)
 
 
 class _TrialLine(msgspec.Struct):
-    """As much of an event as says whose it is."""
+    """As much of an event as says whose it is, and when it happened."""
 
     trial: Trial
+    at: WallTime
 
 
 _TRIAL_DECODER = msgspec.json.Decoder(_TrialLine)
@@ -55,11 +58,17 @@ class RecordedRun:
 
     @property
     def unasked(self) -> int:
-        """How many of the trials it owes were never put."""
+        """How many of the trials it owes were never asked."""
         return sum(standing.count_states(TrialState.OPEN) for standing in self._standings.values())
 
-    def copy_answers(self, plan: Plan, folder: Path) -> None:
-        """Begin the journal in `folder` with these answers, or see that it began with them."""
+    def copy_answers(
+        self, plan: Plan, folder: Path, labelled: Mapping[Trial, Verdict] | None = None
+    ) -> None:
+        """Begin the journal in `folder` with these answers, or see that it began with them.
+
+        `labelled` are the verdicts of people on some of them. Questions that the plan leaves out
+        are not copied.
+        """
         journal = folder / JOURNAL
         with _hold_lock(journal):
             if journal.exists() and next(read_events(journal), None) is not None:
@@ -67,7 +76,7 @@ class RecordedRun:
                 return
             partial = folder / f".{JOURNAL}.partial"
             try:
-                self._write(plan, partial)
+                self._write(plan, partial, labelled or {})
                 partial.replace(journal)
             except OSError as error:
                 raise JournalLost(
@@ -79,28 +88,34 @@ class RecordedRun:
     def _standings(self) -> dict[str, ScenarioStates]:
         return self.folder.states.scenarios
 
-    def _write(self, plan: Plan, path: Path) -> None:
+    def _write(self, plan: Plan, path: Path, labelled: Mapping[Trial, Verdict]) -> None:
         with path.open("wb") as file:
-            for line in self._iterate_lines(plan):
+            for line in self._iterate_lines(plan, labelled):
                 file.write(line)
                 file.write(b"\n")
             file.flush()
             os.fsync(file.fileno())
 
-    def _iterate_lines(self, plan: Plan) -> Iterator[bytes]:
+    def _iterate_lines(self, plan: Plan, labelled: Mapping[Trial, Verdict]) -> Iterator[bytes]:
         # When and by which code the answers came to be stays as it was: the run that judges
         # them adds its own time and code when it resumes this journal.
         folder = self.folder
         yield encode_event(RunStarted(at=folder.started, plan=plan, code=folder.codes[0]))
         last = self._find_last_answers()
+        left_out = {scenario: plan.list_left_out(scenario) for scenario in self._standings}
         for offset, line in self._read_lines():
             if line.startswith(_COPIED_LINES):
                 yield line
             elif line.startswith(_ANSWER_LINES):
-                trial = _TRIAL_DECODER.decode(line).trial
+                copied = _TRIAL_DECODER.decode(line)
+                trial = copied.trial
                 slot = self._standings[trial.scenario].find_slot(trial)
-                if last[trial.scenario][slot] == offset:
-                    yield line
+                if last[trial.scenario][slot] != offset or trial.item in left_out[trial.scenario]:
+                    continue
+                yield line
+                if (verdict := labelled.get(trial)) is not None:
+                    judged = Judged(at=copied.at, trial=trial, verdict=verdict, judge=PEOPLE)
+                    yield encode_event(judged)
 
     def _find_last_answers(self) -> dict[str, "array[int]"]:
         """Where in the file the last word of the system on each trial begins."""
@@ -129,21 +144,21 @@ class RecordedRun:
             )
         for scenario, standing in self._standings.items():
             copied = copy.states.scenarios.get(scenario)
-            if copied is None or _list_states(standing) != _list_states(copied):
+            if copied is None or _list_states(copied, standing) != _list_states(copied, copied):
                 raise UsageError(
                     f"{self.folder.path} has gone on since its answers were copied to "
                     f"{copy.path}; choose another folder with --into"
                 )
 
 
-def _list_states(standing: ScenarioStates) -> list[TrialState]:
-    """For each trial whether it was never put, failed or answered, however it was judged."""
+def _list_states(owed: ScenarioStates, standing: ScenarioStates) -> list[TrialState]:
+    """For each trial owed whether it was never asked, failed or answered, however it was judged."""
     return [
         state
         if (state := standing.get_status(row, repeat, item).state) in _UNANSWERED
         else TrialState.ANSWERED
-        for row in range(len(standing.checkpoint_plans))
-        for repeat, item in standing.list_owed_trials(row)
+        for row in range(len(owed.checkpoint_plans))
+        for repeat, item in owed.list_owed_trials(row)
     ]
 
 

@@ -136,6 +136,13 @@ def build_provenance(folder: RunFolder) -> Fields:
         fields["review"] = plan.review
     if plan.answers_from is not None:
         fields["answersFrom"] = plan.answers_from
+    if plan.labels is not None:
+        fields["labels"] = {
+            "sha256": plan.labels.sha256,
+            "people": plan.labels.people,
+            "answers": plan.labels.answers,
+            "leftOut": plan.labels.left_out,
+        }
     return fields
 
 

@@ -37,7 +37,7 @@ from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialStates, find_due_reviews
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Finding, JudgeCard
+from recall_bench.core.verdict import PEOPLE, Finding, JudgeCard
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
 from recall_bench.runs.journal import JOURNAL, read_lines
 
@@ -296,6 +296,9 @@ class RunFolder:
 
     def get_findings(self, judged: Judged) -> tuple[Finding, ...] | None:
         """Return the findings of the final verdict; None if its judge reports none."""
+        if judged.judge == PEOPLE:
+            # A person says whether an answer leaks, and nothing about refusals.
+            return judged.verdict.findings or None
         card = self.plan.judge if judged.primary is None else self.plan.appellate
         return judged.verdict.findings if card in self.judges_with_findings else None
 
@@ -371,6 +374,8 @@ class RunFolder:
         self.states.apply_event(event)
 
     def _note_findings(self, judged: Judged) -> None:
+        if judged.judge == PEOPLE:
+            return
         plan, primary = self.plan, judged.primary
         by_first = judged.verdict if primary is None else primary
         if by_first.findings:

@@ -5,13 +5,17 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.verdict import Finding
 from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
 from recall_bench.judging.lab.person_labels import (
     LABELS,
     PersonLabel,
     append_label,
+    combine_labels,
     compare_people,
+    find_bad_questions,
     make_label,
+    make_verdict,
     read_labels,
 )
 from tests.written_runs import question, trial
@@ -87,6 +91,71 @@ def test_two_people_who_labelled_the_same_answers_are_compared(tmp_path: Path) -
     assert (found.first, found.second, found.answers, found.same) == ("ann", "ben", 4, 3)
     # Observed 3/4; by chance 1/2 · 1/4 + 1/2 · 3/4 = 1/2.
     assert found.kappa == pytest.approx(0.5)
+    assert found.interval is None, "four questions are too few"
+    assert found.splits == ("ada/dog@2d#0: right, wrong",)
+
+
+def test_kappa_of_two_people_has_an_interval_over_questions(tmp_path: Path) -> None:
+    for number in range(30):
+        give(tmp_path, f"q{number}", PersonLabel.RIGHT if number % 2 else PersonLabel.WRONG)
+        yours = PersonLabel.RIGHT if number % 2 or number < 8 else PersonLabel.WRONG
+        give(tmp_path, f"q{number}", yours, by="ben")
+
+    (found,) = compare_people(read_labels(tmp_path))
+
+    assert found.interval is not None
+    low, high = found.interval
+    assert found.kappa is not None
+    assert 0.3 < low < found.kappa < high < 1
+    assert len(found.splits) == 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("right", "right"),
+        ("right right wrong", "right"),
+        ("right wrong", "wrong"),
+        ("right invented", "leaked or invented"),
+        ("right wrong invented", "wrong"),
+        ("invented leaked leaked", "leaked"),
+        ("leaked invented", "leaked"),
+    ],
+)
+def test_several_people_decide_as_their_marks_do(
+    tmp_path: Path, labels: str, expected: str
+) -> None:
+    """The label of several people is the one whose marks `merge_repeats` gives."""
+    given = [PersonLabel(each) for each in labels.split()]
+    for number, label in enumerate(given):
+        give(tmp_path, "cat", label, by=f"p{number}")
+
+    verdict = make_verdict(read_labels(tmp_path))
+    (merged,) = merge_repeats(load_labels(tmp_path / LABELS))
+
+    assert combine_labels(given).value in expected
+    assert verdict.marks == merged.labels
+
+
+def test_a_verdict_of_people_says_who_gave_which_label_and_why(tmp_path: Path) -> None:
+    give(tmp_path, "cat", PersonLabel.LEAKED, comment="the code")
+    give(tmp_path, "cat", PersonLabel.LEAKED, by="ben")
+
+    verdict = make_verdict(read_labels(tmp_path))
+
+    assert verdict.reason == "ann: leaked (the code); ben: leaked"
+    assert verdict.findings == (Finding.LEAK,)
+
+
+def test_a_question_is_bad_if_most_of_the_people_who_labelled_it_say_so(tmp_path: Path) -> None:
+    give(tmp_path, "cat", PersonLabel.BAD_QUESTION)
+    give(tmp_path, "dog", PersonLabel.BAD_QUESTION)
+    give(tmp_path, "dog", PersonLabel.RIGHT, by="ben")
+    give(tmp_path, "fox", PersonLabel.BAD_QUESTION)
+    give(tmp_path, "fox", PersonLabel.BAD_QUESTION, by="ben")
+    give(tmp_path, "fox", PersonLabel.RIGHT, by="cid")
+
+    assert find_bad_questions(read_labels(tmp_path)) == ("ada/cat", "ada/fox")
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

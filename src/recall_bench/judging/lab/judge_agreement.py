@@ -1,6 +1,6 @@
 """Measure a judge against labelled verdicts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -14,6 +14,7 @@ from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, T
 from recall_bench.judging.exhibits import select_excerpts
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
+from recall_bench.judging.lab.person_labels import PeopleAgreement
 from recall_bench.metrics.agreement import (
     AGREEMENT_RESAMPLES,
     MarkAgreement,
@@ -36,6 +37,19 @@ class AgreementCounts(Record, frozen=True, kw_only=True):
     """Questions that the judge was trained on: agreement on them is too good."""
 
 
+class JudgeSplit(Record, frozen=True, kw_only=True):
+    """An answer that the label passes and the judge fails in correctness, or the reverse."""
+
+    trial: str | None
+    """The trial that a person labelled; None for other labels."""
+    question: str
+    """Its id, or its text where there is none."""
+    label: int
+    judge: int
+    reason: str
+    """The judge's."""
+
+
 class Agreement(Record, frozen=True, kw_only=True):
     """How well a judge agrees with labelled verdicts."""
 
@@ -55,6 +69,9 @@ class Agreement(Record, frozen=True, kw_only=True):
     """The number of bootstrap resamples for the intervals."""
     marks: dict[str, MarkAgreement]
     categories: dict[str, dict[str, MarkAgreement]]
+    splits: tuple[JudgeSplit, ...] = ()
+    people: tuple[PeopleAgreement, ...] = ()
+    """Where people gave the labels: how well every two of them agree."""
 
 
 async def measure_judge(
@@ -80,7 +97,7 @@ async def measure_judge(
     ]
     return Agreement(
         judge=judge.card,
-        labelled=_digest_records(answers),
+        labelled=_digest_records([_drop_trial(answer) for answer in answers]),
         corpus=_digest_records(scenario.episodes) if scenario.episodes else None,
         memory_window=memory_window,
         counts=AgreementCounts(
@@ -98,7 +115,28 @@ async def measure_judge(
             category: compare_marks([pair for pair in judged if pair[0].category == category])
             for category in order_categories(answer.category for answer in answers)
         },
+        splits=tuple(_list_splits(judged)),
     )
+
+
+def _drop_trial(answer: LabelledVerdict) -> dict[str, object]:
+    """The labelled answer without its place in a run: the same answers have the same digest."""
+    return {
+        name: value for name, value in msgspec.structs.asdict(answer).items() if name != "trial"
+    }
+
+
+def _list_splits(judged: JudgedAnswers) -> Iterator[JudgeSplit]:
+    for answer, verdict in judged:
+        label, given = answer.labels["correctness"], verdict.marks["correctness"]
+        if (label >= PASS["correctness"]) != (given >= PASS["correctness"]):
+            yield JudgeSplit(
+                trial=answer.trial,
+                question=answer.cluster,
+                label=label,
+                judge=given,
+                reason=verdict.reason,
+            )
 
 
 def _is_training_question(judge: Judge, answer: LabelledVerdict) -> bool:

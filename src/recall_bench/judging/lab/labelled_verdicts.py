@@ -28,9 +28,10 @@ from recall_bench.datasets.persona_files import Layout, choose_story, list_days,
 from recall_bench.datasets.persona_questions import infer_expectation
 from recall_bench.datasets.persona_story import EPOCH, read_story
 from recall_bench.datasets.text_dates import audit_calendar, find_text_date
+from recall_bench.judging.lab.person_labels import PersonLabel
 
 _OTHER_NAMES = {"grounded": "hallucination"}
-_WITHOUT_MARKS = ("bad-question", "withdrawn")
+_WITHOUT_MARKS = (PersonLabel.BAD_QUESTION, PersonLabel.WITHDRAWN)
 """Labels of people that say nothing about the answer."""
 _LAST_DAY = 1_000_000
 """No story is longer; later days are beyond the calendar."""
@@ -48,6 +49,8 @@ class LabelledVerdict(Record, frozen=True, kw_only=True):
     checkpoint_days: int | None = None
     """The last story day the system knew; None means all of them."""
     question_id: str | None = None
+    trial: str | None = None
+    """The trial that a person labelled; of merged ones the first."""
 
     @property
     def triple(self) -> tuple[str, str, str]:
@@ -173,6 +176,7 @@ class _LabelledLine:
             relevant_days=tuple(self._get_days()),
             checkpoint_days=self._get_checkpoint(),
             question_id=self._get_question_id(),
+            trial=None if self.person_key is None else self.person_key[0],
         )
 
     def _get_text(self, key: str, *, may_be_blank: bool = False) -> str:

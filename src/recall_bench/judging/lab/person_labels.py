@@ -4,7 +4,8 @@ A line is what `judge-lab agreement` reads, with the trial, the label, who gave 
 comment. A later label of the same person for the same trial replaces an earlier one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import combinations
@@ -18,8 +19,9 @@ from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Item, WallTime
-from recall_bench.core.verdict import SCALES
-from recall_bench.metrics.agreement import compute_pass_figures
+from recall_bench.core.verdict import SCALES, Finding, Verdict
+from recall_bench.metrics.agreement import MarkPairs, measure_agreement
+from recall_bench.metrics.bootstrap import Interval, number_names
 
 LABELS = "labels.jsonl"
 
@@ -45,6 +47,10 @@ _MARKS: Mapping[PersonLabel, tuple[int, ...]] = {
     PersonLabel.INVENTED: (0, 0, 0),
     # A leak is not marked as grounded either.
     PersonLabel.LEAKED: (0, 0, 0),
+}
+_FINDINGS: Mapping[PersonLabel, tuple[Finding, ...]] = {
+    PersonLabel.INVENTED: (Finding.FABRICATION,),
+    PersonLabel.LEAKED: (Finding.LEAK,),
 }
 
 
@@ -79,6 +85,10 @@ class PeopleAgreement(ComputedRecord, frozen=True, kw_only=True):
     """Those with the same label."""
     kappa: float | None
     """Cohen's kappa of right or not; None where it is undefined."""
+    interval: Interval | None
+    """Of kappa; None where it is undefined or rests on too few questions."""
+    splits: tuple[str, ...]
+    """The trials with different labels, and the labels: `trial: right, wrong`."""
 
 
 def make_label(
@@ -113,8 +123,11 @@ def append_label(folder: Path, line: LabelLine) -> None:
 def read_labels(folder: Path) -> tuple[LabelLine, ...]:
     """The labels of a run that hold, oldest first."""
     path = folder / LABELS
-    if not path.is_file():
-        return ()
+    return read_label_file(path) if path.is_file() else ()
+
+
+def read_label_file(path: Path) -> tuple[LabelLine, ...]:
+    """The labels of a file that hold: of each person and trial the last, unless withdrawn."""
     held: dict[tuple[str, str], LabelLine] = {}
     for label in read_json_lines(path, LabelLine, may_be_torn=True):
         held.pop((label.trial, label.by), None)
@@ -122,12 +135,63 @@ def read_labels(folder: Path) -> tuple[LabelLine, ...]:
     return tuple(each for each in held.values() if each.label is not PersonLabel.WITHDRAWN)
 
 
+def find_person_labels(path: Path) -> tuple[LabelLine, ...]:
+    """The labels that hold if people gave those of a file; else none."""
+    first = next(read_json_lines(path, _LabelKeys), None)
+    is_given = first is not None and None not in (first.trial, first.by, first.label)
+    return read_label_file(path) if is_given else ()
+
+
+class _LabelKeys(msgspec.Struct):
+    """As much of a line as says whether a person gave the label."""
+
+    trial: str | None = None
+    by: str | None = None
+    label: str | None = None
+
+
+def combine_labels(labels: Iterable[PersonLabel]) -> PersonLabel:
+    """The label of several people: right or not invented if more than half of them say so."""
+    counts = Counter(labels)
+    if 2 * counts[PersonLabel.RIGHT] > counts.total():
+        return PersonLabel.RIGHT
+    if 2 * (counts[PersonLabel.RIGHT] + counts[PersonLabel.WRONG]) > counts.total():
+        return PersonLabel.WRONG
+    is_leak = counts[PersonLabel.LEAKED] >= counts[PersonLabel.INVENTED]
+    return PersonLabel.LEAKED if is_leak else PersonLabel.INVENTED
+
+
+def make_verdict(labels: Sequence[LabelLine]) -> Verdict:
+    """The verdict that follows from the labels of one answer; none of them is `bad-question`."""
+    label = combine_labels(each.label for each in labels)
+    reason = "; ".join(
+        f"{each.by}: {each.label.value}" + (f" ({each.comment})" if each.comment else "")
+        for each in labels
+    )
+    return Verdict(
+        marks=dict(zip(SCALES, _MARKS[label], strict=True)),
+        reason=reason,
+        findings=_FINDINGS.get(label, ()),
+    )
+
+
+def find_bad_questions(labels: Iterable[LabelLine]) -> tuple[str, ...]:
+    """The questions that more than half of the people who labelled their answers call bad."""
+    people: dict[str, dict[str, bool]] = {}
+    for each in labels:
+        said = people.setdefault(each.question_id, {})
+        said[each.by] = said.get(each.by, False) or each.label is PersonLabel.BAD_QUESTION
+    return tuple(
+        sorted(name for name, said in people.items() if 2 * sum(said.values()) > len(said))
+    )
+
+
 def compare_people(labels: Iterable[LabelLine]) -> tuple[PeopleAgreement, ...]:
     """The agreement of every two people who labelled the same answers."""
-    people: dict[str, dict[str, PersonLabel]] = {}
+    people: dict[str, dict[str, LabelLine]] = {}
     for each in labels:
         if each.label is not PersonLabel.BAD_QUESTION:
-            people.setdefault(each.by, {})[each.trial] = each.label
+            people.setdefault(each.by, {})[each.trial] = each
     return tuple(
         _compare_two(first, second, people[first], people[second])
         for first, second in combinations(people, 2)
@@ -136,18 +200,28 @@ def compare_people(labels: Iterable[LabelLine]) -> tuple[PeopleAgreement, ...]:
 
 
 def _compare_two(
-    first: str, second: str, ours: Mapping[str, PersonLabel], theirs: Mapping[str, PersonLabel]
+    first: str, second: str, ours: Mapping[str, LabelLine], theirs: Mapping[str, LabelLine]
 ) -> PeopleAgreement:
     both = [trial for trial in ours if trial in theirs]
-    right = [
-        np.array([labels[trial] is PersonLabel.RIGHT for trial in both])
+    given, label = (
+        np.array([labels[trial].label is PersonLabel.RIGHT for trial in both], dtype=np.int64)
         for labels in (ours, theirs)
-    ]
-    kappa = compute_pass_figures(np.ones((1, len(both))), *right)["kappa"][0]
+    )
+    question = number_names([ours[trial].question_id for trial in both])
+    found = measure_agreement(
+        MarkPairs(given=given, label=label, question=question, top=1, level=1)
+    )
+    splits = tuple(
+        f"{trial}: {ours[trial].label.value}, {theirs[trial].label.value}"
+        for trial in both
+        if ours[trial].label is not theirs[trial].label
+    )
     return PeopleAgreement(
         first=first,
         second=second,
         answers=len(both),
-        same=sum(ours[trial] is theirs[trial] for trial in both),
-        kappa=None if np.isnan(kappa) else float(kappa),
+        same=len(both) - len(splits),
+        kappa=found.kappa,
+        interval=found.intervals["kappa"],
+        splits=splits,
     )

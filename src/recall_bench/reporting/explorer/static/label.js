@@ -96,7 +96,8 @@ const label = (() => {
     if (!people.length) return make("p", { class: "quiet" }, "Nobody has labelled an answer of this run yet.");
     const counts = people.map((each) => `${each}: ${whole(labels.filter((given) => given.by === each).length)}`);
     const lines = pairs.map((each) => {
-      const kappa = each.kappa === null ? "" : `, kappa ${fixed(each.kappa, 2)} for right or not`;
+      const ends = each.interval ? ` [${each.interval.map((end) => fixed(end, 2)).join(", ")}]` : "";
+      const kappa = each.kappa === null ? "" : `, kappa ${fixed(each.kappa, 2)}${ends} for right or not`;
       return make("p", { class: "agreement untrusted-text" }, `${each.first} and ${each.second}: the same label for ${whole(each.same)} of ${counted(each.answers, "answer")}${kappa}`);
     });
     return make("div", {}, make("p", { class: "quiet untrusted-text" }, `Labels by ${counts.join(", ")}`), ...lines);
