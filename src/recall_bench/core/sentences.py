@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from recall_bench.core.languages import get_language
 from recall_bench.core.scenario import Episode, Turn
 
 _FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*(?:\n|\Z)", re.DOTALL)
@@ -19,7 +20,13 @@ _ENTRY = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
 _QUOTE = re.compile(r"(?:>\s?)+")
 _FENCE = ("```", "~~~")
 
-_STOP = re.compile(r"[.!?…][\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`$€£@#]*[A-Z0-9À-ÖØ-Þ])")
+_STOP = re.compile(
+    r"[.!?…؟][\"'”’“»)\]*_`]*\s+"
+    r"(?=[\"'“‘„«¿¡「『(\[*_`$€£@#]*[A-Z0-9À-ÖØ-Þ\u0621-\u064a\u0660-\u0669\u3040-\u30ff\u3400-\u9fff])"
+    r"|[。！？][」』）)]*(?![」』）)。！？])"
+)
+"""The end of a sentence; 。 needs no blank after it, and Arabic has no capitals."""
+_GERMAN_DATE = re.compile(rf"\d\.\s(?:{'|'.join(get_language('de').months)})\b")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Inc|Ltd|Co|Corp|No|Nos|vs|approx|etc|Fig|Sec|Ave|Rd|Blvd"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|e\.g|i\.e)"
@@ -90,7 +97,10 @@ def split_sentences(prose: str) -> list[str]:
     start = 0
     for stop in _STOP.finditer(prose):
         mark = stop.start() + 1
-        if prose[stop.start()] == "." and _ABBREVIATION.search(prose[start:mark]):
+        if prose[stop.start()] == "." and (
+            _ABBREVIATION.search(prose[start:mark])
+            or _GERMAN_DATE.match(prose, max(start, stop.start() - 1))
+        ):
             continue
         found.append(prose[start : stop.end()].strip())
         start = stop.end()

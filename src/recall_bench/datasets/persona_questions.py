@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.languages import is_denial, list_foreign_languages
 from recall_bench.core.scenario import (
     CATEGORIES,
     DIFFICULTIES,
@@ -47,6 +48,7 @@ _KEYS = frozenset(
         "template",
         "derive",
         "kind",
+        "language",
     }
 )
 _IGNORED = frozenset({"temporal_scope", "changes_on"})
@@ -183,7 +185,10 @@ def infer_expectation(reference: str, category: str, disclosure: Disclosure | No
     """Infer from the reference what a correct system does: answer, abstain or withhold."""
     if disclosure is Disclosure.REFUSE:
         return Expects.WITHHOLD
-    if category == "negative-recall" and _DENIAL.match(reference):
+    if category == "negative-recall" and (
+        _DENIAL.match(reference)
+        or any(is_denial(reference, language) for language in list_foreign_languages())
+    ):
         return Expects.ABSTAIN
     return Expects.ANSWER
 

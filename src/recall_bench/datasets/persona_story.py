@@ -76,6 +76,8 @@ class Persona(Record, frozen=True, kw_only=True, omit_defaults=True, rename=_KEY
     team_size: int
     epoch: date | None = None
     """The calendar date of story day 1, unless a story sets its own."""
+    language: str | None = None
+    """The language of the days; English if none is named."""
     profile: str
     communication_style: str
     principal: Principal | None = None

@@ -159,7 +159,7 @@ def record_release(
 
     found: dict[str, dict[str, ShippedCorpus]] = {}
     earlier: dict[str, dict[str, ShippedCorpus]] = {}
-    for persona in list_shipped_personas():
+    for persona in (*list_shipped_personas(), *list_written_personas()):
         found[persona] = {}
         written = find_written(SOURCES / persona)
         simulated = {path.name for path in (SOURCES / persona).glob("arcs-*.yaml")}
@@ -182,6 +182,9 @@ def find_written_story(persona: str, arcs: str | None) -> Path | None:
     """The folder of a written edition: of a shipped persona, or the named folder itself."""
     from recall_bench.generate.written.sources import find_written
 
+    if persona in list_written_personas():
+        (only,) = find_written(SOURCES / persona).items()
+        return only[1] if arcs in (None, only[0]) else None
     if persona in list_shipped_personas():
         return find_written(SOURCES / persona).get(arcs) if arcs else None
     folder = Path(persona)
@@ -204,8 +207,14 @@ def _build_written(folder: Path, out: Path, days: int | None, knobs: Mapping[str
 
 
 def list_shipped_personas() -> tuple[str, ...]:
-    """The personas whose sources ship with the package, by name."""
+    """The personas whose sources for the simulator ship with the package, by name."""
     return tuple(sorted(path.parent.name for path in SOURCES.glob("*/routine.yaml")))
+
+
+def list_written_personas() -> tuple[str, ...]:
+    """The shipped personas that have a written edition and nothing for the simulator."""
+    written = {path.parent.parent.name for path in SOURCES.glob("*/written-*d/story.yaml")}
+    return tuple(sorted(written - set(list_shipped_personas())))
 
 
 def load_sources(persona: str, arcs: str | None = None) -> WorldSources:

@@ -147,7 +147,7 @@ def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> N
             "derive: absent rails",
             "called absent, but",
         ),
-        ("questions/all.yaml", "No, the log", "The log", "begin the answer with No"),
+        ("questions/all.yaml", "No, the log", "The log", "begin the answer with a denial"),
         ("questions/all.yaml", "answer: Two.", "answer: Three.", "does not hold '2'"),
         ("questions/all.yaml", "derive: days in", "derive: order tank yard-ref in", "the same day"),
         ("questions/all.yaml", "session: pay", "session: deck", "asked twice"),

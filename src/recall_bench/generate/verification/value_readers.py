@@ -91,7 +91,7 @@ _TIME = r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:])(?:\s?
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _NUMBER = rf"(?<![\w$£€¥₹.,:/#-])[-−]?{_DIGITS}"
 _MONEY = (
-    rf"(?P<currency>[$£€¥₹])\s?(?P<sum>{_DIGITS})(?![.,]?\d)"
+    rf"(?P<currency>[$£€¥₹]|\bAED\b)\s?(?P<sum>{_DIGITS})(?![.,]?\d)"
     r"(?:(?P<short>k|K|m|M|bn|Bn|b|B)(?!\w)|[\s-](?P<long>thousand|million|billion)(?!\w))?"
 )
 _PERCENT = rf"(?P<share>{_NUMBER})(?:\s?%|\s?per\s?cent\b)"

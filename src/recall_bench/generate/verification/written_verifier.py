@@ -15,9 +15,17 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.foreign_values import level_foreign_values
 from recall_bench.core.json_lines import read_json_lines
+from recall_bench.core.languages import (
+    LANGUAGE_CODES,
+    Language,
+    build_word_start,
+    get_language,
+    is_denial,
+    is_spelled_in,
+)
 from recall_bench.core.scenario import compute_story_date
-from recall_bench.core.values import spell_number
 from recall_bench.core.yaml12 import read_document
 from recall_bench.datasets.persona_files import STATEMENTS_FILE, Layout, name_day_file
 from recall_bench.datasets.persona_story import read_story
@@ -52,6 +60,9 @@ _READERS: Mapping[str, Callable[[], PatternReader]] = {
     "number": build_number_reader,
 }
 _BARE_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of a script without blanks between words."""
+_SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n")
 
 
 class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +107,8 @@ class WrittenClaims(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     evidence: tuple[EvidenceRecord, ...] = ()
     relevant_days: tuple[int, ...] = ()
+    language: str | None = None
+    """Where it is not that of the story."""
     answerable_from: int
     irrelevant_after: int | None = None
     query_session: str | None = None
@@ -121,6 +134,7 @@ class WrittenText:
     days: Mapping[int, str]
     epoch: date
     statements: tuple[StatementText, ...]
+    language: Language
 
     @cached_property
     def first(self) -> Mapping[str, StatementText]:
@@ -155,9 +169,10 @@ class WrittenText:
 def verify_written(folder: Path, arcs: str) -> VerificationReport:
     """Verify a built written edition."""
     layout = Layout(folder, arcs)
-    claims = _read_claims(layout)
+    language = _read_language(layout)
+    claims = [_level_claims(each, language) for each in _read_claims(layout)]
     findings: list[VerificationFinding] = []
-    text = _read_text(layout, findings)
+    text = _read_text(layout, language, findings)
     rederived = 0
     for each in claims:
         problems = list(_verify_claims(text, each))
@@ -165,6 +180,27 @@ def verify_written(folder: Path, arcs: str) -> VerificationReport:
         findings += [VerificationFinding(code, each.id, message) for code, message in problems]
     findings += _find_conflicts(text)
     return VerificationReport(questions=len(claims), rederived=rederived, findings=tuple(findings))
+
+
+def _read_language(layout: Layout) -> Language:
+    """The language that persona.yaml names, else English."""
+    content = read_document(layout.folder / "persona.yaml", name="persona.yaml").content
+    code = content.get("language", "en") if isinstance(content, dict) else "en"
+    if code not in LANGUAGE_CODES:
+        raise Malformed("persona.yaml", f"language: {code} is none of {', '.join(LANGUAGE_CODES)}")
+    return get_language(code)
+
+
+def _level_claims(claims: WrittenClaims, language: Language) -> WrittenClaims:
+    """The claims with their values in the English form."""
+    code = claims.language or language.code
+    return msgspec.structs.replace(
+        claims,
+        answer=level_foreign_values(claims.answer, code),
+        atoms=tuple(level_foreign_values(each, code) for each in claims.atoms),
+        stale=tuple(level_foreign_values(each, code) for each in claims.stale),
+        withheld=tuple(level_foreign_values(each, code) for each in claims.withheld),
+    )
 
 
 def _read_claims(layout: Layout) -> tuple[WrittenClaims, ...]:
@@ -175,7 +211,9 @@ def _read_claims(layout: Layout) -> tuple[WrittenClaims, ...]:
         raise Malformed(document.name, str(problem)) from None
 
 
-def _read_text(layout: Layout, findings: list[VerificationFinding]) -> WrittenText:
+def _read_text(
+    layout: Layout, language: Language, findings: list[VerificationFinding]
+) -> WrittenText:
     epoch = read_story(layout.folder, layout.arcs).epoch
     path = layout.questions_file.with_name(STATEMENTS_FILE)
     days: dict[int, str] = {}
@@ -184,7 +222,8 @@ def _read_text(layout: Layout, findings: list[VerificationFinding]) -> WrittenTe
         if record.day not in days:
             file = layout.memories / name_day_file(record.day)
             days[record.day] = file.read_text(encoding="utf-8") if file.is_file() else ""
-        surface = days[record.day][record.start : record.end]
+        written = days[record.day][record.start : record.end]
+        surface = level_foreign_values(written, language.code).strip()
         key = _read_value(record.kind, surface, compute_story_date(epoch, record.day).date())
         if key is None:
             findings.append(
@@ -198,7 +237,7 @@ def _read_text(layout: Layout, findings: list[VerificationFinding]) -> WrittenTe
             statements.append(StatementText(record, surface, key))
     for file in sorted(layout.memories.glob("day-*.md")):
         days.setdefault(int(file.stem.removeprefix("day-")), file.read_text(encoding="utf-8"))
-    return WrittenText(days, epoch, tuple(statements))
+    return WrittenText(days, epoch, tuple(statements), language)
 
 
 def _read_value(kind: str, surface: str, today: date) -> Key | None:
@@ -264,9 +303,10 @@ def _verify_claims(text: WrittenText, claims: WrittenClaims) -> Problems:
 
 def _verify_absence(text: WrittenText, claims: WrittenClaims) -> Problems:
     for day, content in text.days.items():
-        for sentence in re.split(r"(?<=[.!?])\s+|\n", content):
+        for sentence in _SENTENCE_END.split(content):
             low = sentence.casefold()
-            if all(re.search(rf"(?<!\w){re.escape(w)}", low) for w in claims.derive.words):
+            starts = (build_word_start(word, text.language) for word in claims.derive.words)
+            if all(re.search(start, low) for start in starts):
                 yield VerificationProblem(
                     VerificationCode.SECOND_ANSWER, f"day {day} tells of it: “{sentence.strip()}”"
                 )
@@ -434,6 +474,10 @@ def _share_words(atom: str, evidence: str) -> bool:
     """Whether most words of an atom are in the evidence, endings aside."""
     words = [word for word in re.findall(r"\w+", atom.casefold()) if len(word) > 3]
     low = evidence.casefold()
+    if _UNSPACED.search(atom):
+        signs = "".join(_UNSPACED.findall(atom))
+        pairs = [signs[place : place + 2] for place in range(max(1, len(signs) - 1))]
+        return sum(pair in low for pair in pairs) * 2 >= len(pairs)
     if not words:
         return fold_text(atom) in ("yes", "no") or atom.casefold() in low
     present = sum(word[: max(4, len(word) - 2)] in low for word in words)
@@ -460,26 +504,29 @@ def _derive_history(
 
 
 def _derive_count(
-    _text: WrittenText, stated: Sequence[StatementText], _claims: WrittenClaims
+    text: WrittenText, stated: Sequence[StatementText], _claims: WrittenClaims
 ) -> Derived:
-    return [_tell_number(Decimal(len(stated)))]
+    return [_tell_number(Decimal(len(stated)), text.language)]
 
 
-def _tell_number(number: Decimal) -> tuple[str, Callable[[str], bool]]:
+def _tell_number(number: Decimal, language: Language) -> tuple[str, Callable[[str], bool]]:
     def is_told(answer: str) -> bool:
         found = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
         if number in found:
             return True
         if number < 0 or number != int(number):
             return False
-        words = {1: "one|once", 2: "two|twice"}.get(int(number)) or spell_number(int(number))
-        return re.search(rf"\b(?:{words})\b", answer.casefold()) is not None
+        adverb = {1: "once", 2: "twice"}.get(int(number))
+        if adverb and re.search(rf"\b{adverb}\b", answer.casefold()):
+            return True
+        told_in = (language, get_language("en"))
+        return any(is_spelled_in(int(number), answer, each) for each in told_in)
 
     return f"{number:f}", is_told
 
 
 def _derive_sum(
-    _text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
 ) -> Derived:
     amounts = [each.key for each in stated if isinstance(each.key, Amount)]
     if len(amounts) < len(stated):
@@ -487,7 +534,7 @@ def _derive_sum(
     numbers = [amount.number for amount in amounts]
     total = abs(numbers[0] - numbers[1]) if claims.derive.form == "difference" else sum(numbers)
     reader = build_money_reader()
-    label, is_number = _tell_number(Decimal(total))
+    label, is_number = _tell_number(Decimal(total), text.language)
     return [
         (
             label,
@@ -507,8 +554,8 @@ def _derive_days(
 ) -> Derived:
     first, second = (text.get_moment(each) for each in stated[:2])
     days = abs((second - first).days)
-    label, is_number = _tell_number(Decimal(days))
-    weeks = _tell_number(Decimal(days) / 7)[1] if days % 7 == 0 else (lambda _: False)
+    label, is_number = _tell_number(Decimal(days), text.language)
+    weeks = _tell_number(Decimal(days) / 7, text.language)[1] if days % 7 == 0 else lambda _: False
     return [(f"{label} days", lambda answer: is_number(answer) or weeks(answer))]
 
 
@@ -589,11 +636,12 @@ def _measure(key: Key) -> Decimal:
 
 
 def _derive_yes(
-    _text: WrittenText, _stated: Sequence[StatementText], claims: WrittenClaims
+    text: WrittenText, _stated: Sequence[StatementText], claims: WrittenClaims
 ) -> Derived:
-    wanted = claims.derive.form
-    pattern = r"yes\b" if wanted == "yes" else r"(?:no|not|none|never|nothing|nobody|neither)\b"
-    return [(wanted, lambda answer: re.match(pattern, answer.casefold()) is not None)]
+    language = get_language(claims.language) if claims.language else text.language
+    if claims.derive.form == "yes":
+        return [("yes", lambda answer: answer.startswith(language.yes))]
+    return [("no", lambda answer: is_denial(answer, language))]
 
 
 _DERIVE: Mapping[str, Callable[[WrittenText, Sequence[StatementText], WrittenClaims], Derived]] = {

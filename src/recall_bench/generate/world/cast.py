@@ -82,18 +82,41 @@ class Cast:
 
 
 def build_renaming(
-    persona: WorldPersona, extra: Iterable[str], text: str, seed: int
+    persona: WorldPersona, extra: Iterable[str], text: str, seed: int, language: str = "en"
 ) -> Callable[[str], str]:
     """A function that replaces authored names by those of the seed; seed 0 changes nothing.
 
-    `text` is the whole authored text: no new name is one that occurs in it.
+    `text` is the whole authored text: no new name is one that occurs in it. In another language
+    than English only names with `alternatives` are replaced.
     """
     if seed == 0:
         return lambda authored: authored
+    if language != "en":
+        return _build_local_renaming(persona, seed, language)
     taken = set(re.findall(r"[^\W\d_]+", text))
     words = _choose_names(persona, extra, taken, RandomStream(seed, "names", persona.id))
     longest = sorted(words, key=lambda word: (-len(word), word))
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
+    return lambda authored: pattern.sub(lambda found: words[found[0]], authored)
+
+
+_NAME_EDGES = {
+    "de": (r"(?<![\w-])", r"(?=s?(?![\w-]))"),
+    "es": (r"(?<![\w-])", r"(?![\w-])"),
+    "ja": ("", ""),
+    "ar": (r"(?:(?<!\w)|(?<=(?<!\w)[وفبلك]))", r"(?!\w)"),
+}
+"""What may stand before and after a name: a genitive, a prefix, or no blank at all."""
+
+
+def _build_local_renaming(persona: WorldPersona, seed: int, language: str) -> Callable[[str], str]:
+    chance = RandomStream(seed, "names", persona.id)
+    words = {name: chance.choose(others) for name, others in persona.alternatives.items() if others}
+    if not words:
+        return lambda authored: authored
+    before, after = _NAME_EDGES[language]
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    pattern = re.compile(rf"{before}(?:{'|'.join(map(re.escape, longest))}){after}")
     return lambda authored: pattern.sub(lambda found: words[found[0]], authored)
 
 

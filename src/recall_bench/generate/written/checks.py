@@ -4,10 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.languages import (
+    LANGUAGE_CODES,
+    Language,
+    count_words,
+    get_language,
+    is_denial,
+    is_spelled_in,
+)
 from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES
-from recall_bench.core.values import spell_number
 from recall_bench.generate.written.derivation import UnderivableAnswer, parse_derivation
 from recall_bench.generate.written.question_entries import DERIVED, EntryBuilder, find_repeated
 from recall_bench.generate.written.rendering import render_edition
@@ -28,14 +36,9 @@ from recall_bench.generate.written.sources import (
 from recall_bench.generate.written.values import ValueProblem
 
 _DIGITS = re.compile(r"[\w.,:/-]*\d[\w.,:/%-]*")
-_MONTH = re.compile(
-    r"\b(?:January|February|April|June|July|August|September|October|November|December)\b"
-    r"|\bMarch\b(?! (?:on|in|to|past)\b)"
-)
 _HEADING = re.compile(r"^(#+) +(.*)$", re.MULTILINE)
 _WORDS = (40, 900)
 """The number of words a day may have."""
-_DENIAL = re.compile(r"(?:no|none|not|never|nothing|neither|nobody|nowhere)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,10 @@ class SourceFinding:
 
 def check_sources(sources: WrittenSources) -> list[SourceFinding]:
     """Everything that is wrong with the sources, in the order of the files."""
+    if sources.story.language not in LANGUAGE_CODES:
+        known = ", ".join(LANGUAGE_CODES)
+        message = f"language: {sources.story.language} is none of {known}"
+        return [SourceFinding("story.yaml", message)]
     findings = [*_check_story(sources)]
     for day in sources.days:
         findings += _check_text(day, sources)
@@ -101,7 +108,8 @@ def _check_text(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFind
     plain = blank_slots(day.text)
     for word in sources.story.scenery:
         plain = plain.replace(word, " " * len(word))
-    for found in (*_DIGITS.finditer(plain), *_MONTH.finditer(plain)):
+    months = _build_month_pattern(sources.story.language)
+    for found in (*_DIGITS.finditer(plain), *months.finditer(plain)):
         yield SourceFinding(
             str(day.locate(found.start())),
             f"“{found[0]}” stands outside a slot; write a slot, or words if it is no value",
@@ -116,11 +124,23 @@ def _check_text(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFind
             yield SourceFinding(
                 str(day.locate(heading.start())), f"the persona has no session {name}"
             )
-    words = len(re.findall(r"\w+", day.text))
+    words = count_words(day.text, get_language(sources.story.language))
     if not _WORDS[0] <= words <= _WORDS[1]:
         yield SourceFinding(f"{day.file}, line 1", f"the day has {words} words")
     if (day.day - 1) % 7 in sources.story.off:
         yield SourceFinding(f"{day.file}, line 1", "this weekday is off, by story.yaml")
+
+
+@cache
+def _build_month_pattern(language: str) -> re.Pattern[str]:
+    """The names of months, which stand in slots alone."""
+    if language == "ja":
+        return re.compile(r"[一二三四五六七八九十]+月")
+    months = get_language(language).months
+    if language != "en":
+        return re.compile(rf"(?<!\w)(?:{'|'.join(months)})(?!\w)")
+    others = "|".join(month for month in months if month not in ("March", "May"))
+    return re.compile(rf"\b(?:{others})\b|\bMarch\b(?! (?:on|in|to|past)\b)")
 
 
 def _check_definitions(sources: WrittenSources) -> Iterator[SourceFinding]:
@@ -206,7 +226,8 @@ def _check_sessions(sources: WrittenSources) -> Iterator[SourceFinding]:
 def _check_wordings(sources: WrittenSources) -> Iterator[SourceFinding]:
     for place, question in sources.questions:
         yield from (
-            SourceFinding(str(place), message) for message in _list_question_faults(question)
+            SourceFinding(str(place), message)
+            for message in _list_question_faults(question, sources.story.language)
         )
     for wording in find_repeated(
         f"{question.session} {question.ask} {question.from_}" for _, question in sources.questions
@@ -214,7 +235,10 @@ def _check_wordings(sources: WrittenSources) -> Iterator[SourceFinding]:
         yield SourceFinding("questions", f"asked twice: {wording}")
 
 
-def _list_question_faults(question: WrittenQuestion) -> Iterator[str]:
+def _list_question_faults(question: WrittenQuestion, told_in: str) -> Iterator[str]:
+    if question.language not in (None, told_in, "en"):
+        yield f"language: {question.language} is neither {told_in} nor en"
+        return
     for name, value, known in (
         ("kind", question.kind, KINDS),
         ("category", question.category, CATEGORIES),
@@ -238,7 +262,7 @@ def _list_question_faults(question: WrittenQuestion) -> Iterator[str]:
                 yield f"{text!r}: a question defines no value"
     if re.search(r"\bday \d", question.ask):
         yield "the question names a story day; name the date or the event"
-    yield from _list_derivation_faults(question)
+    yield from _list_derivation_faults(question, get_language(question.language or told_in))
 
 
 def _is_counted(question: WrittenQuestion) -> bool:
@@ -246,16 +270,17 @@ def _is_counted(question: WrittenQuestion) -> bool:
     return question.derive.split()[0] in ("count", "days")
 
 
-def _list_derivation_faults(question: WrittenQuestion) -> Iterator[str]:
+def _list_derivation_faults(question: WrittenQuestion, language: Language) -> Iterator[str]:
     try:
         form = parse_derivation(question.derive).form
     except UnderivableAnswer as problem:
         yield str(problem)
         return
-    if form in ("absent", "unknown", "no") and not _DENIAL.match(question.answer):
-        yield f"derive {form}: begin the answer with No, Nothing, Not, Never or None"
-    if form == "yes" and not question.answer.startswith("Yes"):
-        yield "derive yes: begin the answer with Yes"
+    if form in ("absent", "unknown", "no") and not is_denial(question.answer, language):
+        usual = ", ".join(language.denials[:5])
+        yield f"derive {form}: begin the answer with a denial, such as {usual}"
+    if form == "yes" and not question.answer.startswith(language.yes):
+        yield f"derive yes: begin the answer with {language.yes[0]}"
     if form == "secret" and question.expects == "answer":
         yield "derive secret: say expects: refuse or partial"
     if question.expects == "partial" and not question.atoms:
@@ -284,8 +309,10 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
         for right in set(entry["atoms"] or ()) & set(entry["distractors"] or ()):
             yield SourceFinding(str(place), f"the distractor {right!r} is right")
         answer = entry["answer"]
+        language = get_language(question.language or sources.story.language)
         for atom in entry["atoms"] or ():
-            if question.expects == "answer" and question.atoms is None and not _holds(answer, atom):
+            is_given = question.expects != "answer" or question.atoms is not None
+            if not is_given and not _holds(answer, atom, language):
                 yield SourceFinding(
                     str(place),
                     f"the answer “{answer}” does not hold {atom!r}, which follows from "
@@ -293,14 +320,13 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
                 )
 
 
-def _holds(answer: str, atom: str) -> bool:
+def _holds(answer: str, atom: str, language: Language) -> bool:
     """Whether an answer holds an atom: all its words, or a number in figures or spelled out."""
     low = answer.casefold()
     if atom.casefold() in low:
         return True
-    if atom.isdigit():
-        spelled = spell_number(int(atom)) if int(atom) else "none"
-        return re.search(rf"\b{spelled}\b", low) is not None
+    if atom.isdigit() or not language.is_spaced:
+        return atom.isdigit() and is_spelled_in(int(atom), answer, language)
     words = re.findall(r"\w+", atom.casefold())
     return all(re.search(rf"\b{re.escape(word)}", low) for word in words)
 
@@ -322,9 +348,10 @@ class SourceCounts:
 def count_sources(sources: WrittenSources) -> SourceCounts:
     """Count days, words, slots, facts and questions."""
     states = Counter(state.key for state in sources.definitions)
+    language = get_language(sources.story.language)
     return SourceCounts(
         days=len(sources.days),
-        words=sum(len(re.findall(r"\w+", day.text)) for day in sources.days),
+        words=sum(count_words(day.text, language) for day in sources.days),
         slots=sum(1 for _ in sources.iterate_slots()),
         facts=len(states),
         revised=sum(1 for count in states.values() if count > 2),

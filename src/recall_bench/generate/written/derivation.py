@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from recall_bench.core.languages import Language, build_word_start, get_language
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
@@ -78,8 +79,11 @@ def _parse_key(written: str) -> FactState:
 class AnswerDeriver:
     """Derives answers from the facts of a rendered edition."""
 
-    def __init__(self, edition: RenderedEdition) -> None:
+    def __init__(self, edition: RenderedEdition, language: Language) -> None:
         self._edition = edition
+        self.language = language
+        """The language of the answers."""
+        self.style = edition.values.style
         self._numbers: dict[str, list[int]] = {}
         for state in sorted(edition.statements):
             self._numbers.setdefault(state.key, []).append(state.number)
@@ -130,7 +134,8 @@ class AnswerDeriver:
         return self.get_statement(state).day if day is None else day
 
     def _check_absence(self, derivation: Derivation) -> None:
-        patterns = [re.compile(rf"(?<!\w){re.escape(word)}") for word in derivation.words]
+        told_in = get_language(self._edition.sources.story.language)
+        patterns = [re.compile(build_word_start(word, told_in)) for word in derivation.words]
         for day, sentence, low in self._sentences:
             if all(word in low for word in derivation.words) and all(
                 pattern.search(low) for pattern in patterns
@@ -209,7 +214,7 @@ def _derive_total(
 ) -> AnswerFromFacts:
     values = [deriver.get_value(state) for state in derivation.states]
     try:
-        total = compute_total(zip(signs, values, strict=True))
+        total = compute_total(zip(signs, values, strict=True), deriver.style)
     except ValueProblem as problem:
         raise UnderivableAnswer(f"derive: {problem}") from None
     return AnswerFromFacts([total.text], list(derivation.states))
@@ -219,7 +224,8 @@ def _derive_days(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFa
     if len(derivation.states) != 2:
         raise UnderivableAnswer("derive: days needs two keys")
     first, second = (deriver.get_moment(state) for state in derivation.states)
-    return AnswerFromFacts([f"{abs(second - first)} days"], list(derivation.states))
+    days = deriver.language.days.format(n=abs(second - first))
+    return AnswerFromFacts([days], list(derivation.states))
 
 
 def _derive_date(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
@@ -261,8 +267,8 @@ def _measure(value: FactValue) -> float:
     return float(value.amount)
 
 
-def _derive_yes(_deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
-    return AnswerFromFacts(["Yes"], list(derivation.states))
+def _derive_yes(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
+    return AnswerFromFacts([deriver.language.yes[0]], list(derivation.states))
 
 
 def _derive_no(_deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from recall_bench.core.plain_text import join_words
+from recall_bench.core.languages import get_language, join_list
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
 from recall_bench.core.sentences import locate_sentences
 from recall_bench.generate.world.cast import Cast
@@ -40,15 +41,20 @@ class EvidenceSpan:
 class EntryBuilder:
     """Builds the entries of one rendered edition."""
 
-    def __init__(self, edition: RenderedEdition) -> None:
-        self._edition = edition
-        self._deriver = AnswerDeriver(edition)
+    def __init__(self, edition: RenderedEdition, language: str | None = None) -> None:
+        """Build entries in a language; without one, in that of the story."""
+        told_in = edition.sources.story.language
+        self._language = get_language(language or told_in)
+        self._edition = edition if self._language.code == told_in else edition.in_english
+        self._deriver = AnswerDeriver(self._edition, self._language)
         sources = edition.sources
         self._cast = Cast([*sources.persona.cast, *sources.story.cast])
         self._sentences: dict[int, list[tuple[int, int]]] = {}
 
     def build(self, number: int, question: WrittenQuestion) -> dict[str, Any]:
         """The entry of a question; UnderivableAnswer if it does not follow from the facts."""
+        if question.language is not None and question.language != self._language.code:
+            return self._get_builder(question.language).build(number, question)
         derivation = parse_derivation(question.derive)
         derived = self._deriver.derive(derivation)
         states = self._list_evidence(question, derived)
@@ -61,7 +67,7 @@ class EntryBuilder:
         until = question.until if question.until is not None else derived.until
         if until is None and derivation.form == "secret" and question.kind != "forgotten":
             until = self._find_end_of_secrecy(derivation, question.session)
-        together = join_words(derived.atoms)
+        together = join_list(derived.atoms, self._language)
 
         def fill(text: str) -> str:
             return self._edition.fill(text.replace(DERIVED, together))
@@ -93,8 +99,13 @@ class EntryBuilder:
                 for span in spans
             ],
             "kind": question.kind,
+            "language": question.language,
             "derive": self._describe(derivation, derived),
         }
+
+    @cache  # noqa: B019 - a builder lives as long as its edition
+    def _get_builder(self, language: str) -> "EntryBuilder":
+        return EntryBuilder(self._edition, language)
 
     def _list_evidence(
         self, question: WrittenQuestion, derived: AnswerFromFacts
@@ -162,6 +173,8 @@ class EntryBuilder:
         ways = [self._deriver.format_value(state)]
         if value.kind == "person":
             ways += self._cast.surfaces.get(value.text, [])
+        if value.day is None and not self._edition.values.style.is_english:
+            return [*ways, *self._edition.values.style.list_spellings(value.text)]
         return [*ways, *list_spellings(value, self._edition.values.dates, told_on)]
 
     def _list_aliases(

@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
 
 import msgspec
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.languages import get_language
 from recall_bench.generate.world.cast import build_renaming, rename_texts
 from recall_bench.generate.world.day_text import FRONT_MATTER
 from recall_bench.generate.world.fact_values import Dates
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import WorldPersona
+from recall_bench.generate.written.local_forms import LocalDates, NumberStyle
 from recall_bench.generate.written.slots import FactState, Slot
 from recall_bench.generate.written.sources import (
     WrittenDay,
@@ -68,6 +70,11 @@ class RenderedEdition:
         """The text of every day."""
         return {day.day: day.text for day in self.days}
 
+    @cached_property
+    def in_english(self) -> "RenderedEdition":
+        """The same days, with the values as an English question writes them."""
+        return replace(self, values=self.values.translate())
+
     def fill(self, text: str) -> str:
         """A text of the questions with its slots rendered."""
         day = WrittenDay(0, "", text)
@@ -78,7 +85,7 @@ def render_edition(sources: WrittenSources, seed: int = 0) -> RenderedEdition:
     """Render every day with the names, figures and dates of a seed."""
     renamed = rename_sources(sources, seed)
     story = renamed.story
-    dates = Dates(parse_written_epoch(story), story.dates)
+    dates = _build_calendar(story)
     values = draw_values(
         renamed.definitions,
         {key: fact.group for key, fact in story.facts.items() if fact.group},
@@ -86,9 +93,17 @@ def render_edition(sources: WrittenSources, seed: int = 0) -> RenderedEdition:
         renamed.people,
         dates,
         seed=seed,
+        style=NumberStyle(story.language),
     )
     days = tuple(_render_day(day, values) for day in renamed.days)
     return RenderedEdition(renamed, values, days)
+
+
+def _build_calendar(story: WrittenStory) -> Dates:
+    epoch = parse_written_epoch(story)
+    if story.language == "en":
+        return Dates(epoch, story.dates)
+    return LocalDates(epoch, get_language(story.language))
 
 
 def parse_written_epoch(story: WrittenStory) -> date:
@@ -113,7 +128,13 @@ def rename_sources(sources: WrittenSources, seed: int) -> WrittenSources:
     )
     principal = sources.persona_file.get("principal") or {}
     everything = "\n".join(day.text for day in sources.days) + repr(sources.persona_file)
-    rename = build_renaming(persona, [principal["name"]] if principal else [], everything, seed)
+    rename = build_renaming(
+        persona,
+        [principal["name"]] if principal else [],
+        everything,
+        seed,
+        sources.story.language,
+    )
     chance = RandomStream(seed, "epoch", sources.persona.id)
     weeks = 52 * chance.draw_between(1, 9)
     epoch = (parse_written_epoch(sources.story) + timedelta(weeks=weeks)).isoformat()

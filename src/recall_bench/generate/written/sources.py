@@ -71,6 +71,8 @@ class WrittenStory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     epoch: str
     days: int
     arcs: list[dict[str, Any]]
+    language: str = "en"
+    """The language of the days and of the questions that name no other."""
     off: list[int] = []
     dates: str = "day-first"
     scenery: list[str] = []
@@ -99,6 +101,8 @@ class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     session: str = "principal"
     expects: str = "answer"
     opened: int | None = None
+    language: str | None = None
+    """The language of question and answer, where it is not that of the story."""
     id: str | None = None
 
 
