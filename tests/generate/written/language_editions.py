@@ -1,6 +1,6 @@
 """Tiny written editions in four languages, from one ledger: a price, a date, a count, a secret."""
 
-# ruff: noqa: E501 - prose and flow mappings
+
 
 from pathlib import Path
 
