@@ -79,9 +79,9 @@ def _parse_key(written: str) -> FactState:
 class AnswerDeriver:
     """Derives answers from the facts of a rendered edition."""
 
-    def __init__(self, edition: RenderedEdition, language: Language) -> None:
+    def __init__(self, edition: RenderedEdition, language: Language | None = None) -> None:
         self._edition = edition
-        self.language = language
+        self.language = language or get_language(edition.sources.story.language)
         """The language of the answers."""
         self.style = edition.values.style
         self._numbers: dict[str, list[int]] = {}
