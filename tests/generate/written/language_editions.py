@@ -1,7 +1,5 @@
 """Tiny written editions in four languages, from one ledger: a price, a date, a count, a secret."""
 
-
-
 from pathlib import Path
 
 _STORY = """\
