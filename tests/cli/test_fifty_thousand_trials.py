@@ -3,11 +3,14 @@
 The runs are written, not run. What a command prints is compared with figures that are computed
 from the lines of the journals in plain Python, without any code of the package. Questions are
 asked six times at each checkpoint: what takes time is the number of intervals, not of trials.
+Each journal is read once for all commands: `RunFolder` and its table do not change.
 """
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -19,6 +22,10 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import Verdict
+from recall_bench.reporting import matrix_report, publication, run_comparison
+from recall_bench.reporting.gate import run_gate
+from recall_bench.runs import trials
+from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
 from tests.written_runs import Story, plan_of, question, trial
 
@@ -124,6 +131,16 @@ class WrittenMatrix:
     file: Path
     runs: dict[str, Path]
     figures: dict[str, Recount]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "open", cache(RunFolder.open))
+        table = cache(trials.read_trials)
+        for module in (trials, matrix_report, publication, run_comparison, run_gate):
+            patch.setattr(module, "read_trials", table)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -124,15 +124,19 @@ def group_trials(
 
     One id in two personas is two questions, and one template in two personas is two templates.
     """
-    keys = list(zip(personas, questions, strict=True))
-    question = number_names(keys)
-    template = number_names([_name_template(key, templates) for key in keys])
-    persona = number_names(list(personas))
+    # Most figures have many trials a question: what a question belongs to is looked up once.
+    place: dict[tuple[str, str], int] = {}
+    question = np.array(
+        [place.setdefault(key, len(place)) for key in zip(personas, questions, strict=True)],
+        dtype=np.int64,
+    )
+    template = number_names([_name_template(key, templates) for key in place])
+    persona = number_names([name for name, _ in place])
     return TrialGroups(
         question=question,
-        template=template,
-        persona=persona,
-        questions=int(question.max(initial=-1)) + 1,
+        template=template[question],
+        persona=persona[question],
+        questions=len(place),
         templates=int(template.max(initial=-1)) + 1,
         personas=int(persona.max(initial=-1)) + 1,
     )

@@ -1,5 +1,7 @@
 """The offline judge is honest: what is right passes, what is wrong or missing does not."""
 
+from dataclasses import replace
+
 import pytest
 
 from recall_bench.core.errors import JudgeFault, UsageError
@@ -373,6 +375,35 @@ async def test_the_same_answer_gets_the_same_verdict_from_any_judge() -> None:
     shown = exhibit(PRICE, "It went from $420 to $465 a week, so Nell Archer says.")
 
     assert await first.judge(shown) == await first.judge(shown) == await second.judge(shown)
+
+
+@pytest.mark.anyio
+async def test_judges_that_share_what_they_read_keep_their_own_history() -> None:
+    """Two editions of a persona have one name, and may be judged in one process, in turns."""
+    asked = item("What is due?", "The rent")
+    judges = []
+    for rent in (12, 13):
+        judge = OfflineJudge({})
+        judge.study(harbour("one", {1: f"The rent is ${rent}."}))
+        judges.append(judge)
+
+    verdicts = [
+        await judge.judge(exhibit(asked, "The rent of $12", scenario="one"))
+        for judge in (*judges, *judges)
+    ]
+
+    assert [points(verdict)[2] for verdict in verdicts] == [1, 0, 1, 0]
+
+
+@pytest.mark.anyio
+async def test_a_value_that_is_told_later_was_an_invention_before() -> None:
+    judge = OfflineJudge({})
+    judge.study(harbour("one", {1: "The rent is $12.", 5: "The rent is $13."}))
+    asked = exhibit(item("What is due?", "The rent"), "The rent of $13", scenario="one")
+
+    verdicts = [await judge.judge(replace(asked, days=days)) for days in (4, 5, 4, 5)]
+
+    assert [points(verdict)[2] for verdict in verdicts] == [0, 1, 0, 1]
 
 
 @pytest.mark.anyio

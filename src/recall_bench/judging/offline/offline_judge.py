@@ -9,11 +9,12 @@ The answer cannot influence its grade by talking about it: that text is not read
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.memory import Answer
 from recall_bench.core.relative_dates import expand_relative_dates
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.scenario import Scenario, StoryTime
 from recall_bench.core.text import normalise, remove_echo
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Verdict
 from recall_bench.judging.offline.calibration import (
@@ -110,8 +111,10 @@ LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
 FULL_RECALL = 0.95
 """From this share on, an answer states all of the reference."""
 
-GRADE_CACHE = 4096
-"""Grades kept in memory."""
+GRADE_CACHE = 1024
+"""Grades of one scenario kept in memory, and as many answers with what was read in them."""
+SHARED_SCENARIOS = 8
+"""Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
 
 VERSION = "5"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
@@ -128,13 +131,7 @@ class OfflineJudge:
             raise UsageError(
                 f"the offline judge has no setting {min(config)!r}; it takes none, so remove it"
             )
-        self._reader = ContentReader()
-        self._surveyor = FeatureExtractor(self._reader)
-        self._studied: dict[str, Scenario] = {}
-        self._histories: dict[str, HistoryIndex] = {}
-        self._cases: dict[tuple[str, str], GradingCase] = {}
-        # Many answers are the same at the next checkpoint, and their grade does not depend on it.
-        self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
+        self._studied: dict[str, StudiedScenario] = {}
 
     @cached_property
     def card(self) -> JudgeCard:
@@ -150,13 +147,7 @@ class OfflineJudge:
 
         A question is prepared when its first answer comes.
         """
-        if self._studied.get(scenario.id) == scenario:
-            return
-        self._studied[scenario.id] = scenario
-        self._cases = {key: case for key, case in self._cases.items() if key[0] != scenario.id}
-        self._grade.cache_clear()
-        self._histories[scenario.id] = HistoryIndex(scenario)
-        self._surveyor.study(scenario)
+        self._studied[scenario.id] = study_scenario(scenario)
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """The marks for one answer, with reasons."""
@@ -167,9 +158,9 @@ class OfflineJudge:
         read = self._read(exhibit)
         if isinstance(read, RuleScores):
             return read.verdict
-        if read.grade.is_exact:
+        numbers = self.measure_features(exhibit)
+        if numbers is None:
             return _score_reading(read).verdict
-        numbers = self._extract_features(exhibit, read)
         model = load_model(with_evidence=is_evidence_feature_set(numbers))
         return _apply_model(read, numbers, model.predict(numbers))
 
@@ -184,10 +175,7 @@ class OfflineJudge:
 
     def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
         """The features that a calibration weighs; None where rules decide alone."""
-        read = self._read(exhibit)
-        if isinstance(read, RuleScores) or read.grade.is_exact:
-            return None
-        return self._extract_features(exhibit, read)
+        return self._get_studied(exhibit).measure(exhibit)
 
     def judge_with_model(
         self, exhibit: Exhibit, numbers: dict[str, float], model: AdditiveModel
@@ -199,19 +187,76 @@ class OfflineJudge:
         return _apply_model(read, numbers, model.predict(numbers))
 
     def _read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
-        """What the rules read in an answer, or its scores where nothing else is needed."""
-        history = self._histories.get(exhibit.scenario)
-        if history is None:
+        return self._get_studied(exhibit).read(exhibit)
+
+    def _get_studied(self, exhibit: Exhibit) -> "StudiedScenario":
+        studied = self._studied.get(exhibit.scenario)
+        if studied is None:
             raise JudgeFault(
                 f"the offline judge has not studied scenario {exhibit.scenario!r}; "
                 "hand it the scenario before its answers"
             )
-        case = self._get_case(exhibit)
-        leaks = find_answer_leaks(case, self._histories, exhibit)
+        return studied
+
+
+_AnswerKey = tuple[str, str, StoryTime, int]
+"""The question, the answer, when it was asked, and the last day that was fed."""
+
+
+class StudiedScenario:
+    """One scenario with its history, its questions and the answers that were read so far.
+
+    Repeats of a question, and systems that quote alike, give the same answer again.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._reader = share_reader()
+        self._history = HistoryIndex(scenario)
+        self._features = FeatureExtractor(self._reader)
+        self._features.study(scenario)
+        self._cases: dict[str, GradingCase] = {}
+        # Many answers are the same at the next checkpoint, and their grade does not depend on it.
+        self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
+        self._readings = lru_cache(maxsize=GRADE_CACHE)(self._read_answer)
+        self._measures = lru_cache(maxsize=GRADE_CACHE)(self._measure_answer)
+
+    def read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
+        """What the rules read in an answer, or its scores where nothing else is needed."""
+        return self._readings(self._prepare(exhibit))
+
+    def measure(self, exhibit: Exhibit) -> dict[str, float] | None:
+        """The features of an answer; None where rules decide alone."""
+        return self._measures(self._prepare(exhibit))
+
+    def _prepare(self, exhibit: Exhibit) -> _AnswerKey:
+        """Prepare the question, unless it is known as it is, and return all that marks rest on."""
+        item = exhibit.item
+        found = self._cases.get(item.id)
+        if found is None or found.item != item:
+            if found is not None:
+                for cache_of in (self._grade, self._readings, self._measures):
+                    cache_of.cache_clear()
+            self._cases[item.id] = prepare_case(item, self._reader)
+        return item.id, exhibit.answer.text, exhibit.asked_at, exhibit.days
+
+    def _rebuild(self, key: _AnswerKey) -> Exhibit:
+        item, text, asked_at, days = key
+        return Exhibit(
+            scenario=self.scenario.id,
+            item=self._cases[item].item,
+            answer=Answer(text=text),
+            asked_at=asked_at,
+            days=days,
+        )
+
+    def _read_answer(self, key: _AnswerKey) -> "RuleScores | _RuleReading":
+        exhibit, case = self._rebuild(key), self._cases[key[0]]
+        leaks = find_answer_leaks(case, {exhibit.scenario: self._history}, exhibit)
         if leaks:
             reason = f"gives away {', '.join(leaks[:3])}"
             return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
-        if len(exhibit.answer.text) > MAX_ANSWER_CHARACTERS and history.is_recitation(
+        if len(exhibit.answer.text) > MAX_ANSWER_CHARACTERS and self._history.is_recitation(
             exhibit.answer.text
         ):
             return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
@@ -219,7 +264,7 @@ class OfflineJudge:
         as_given = self._reader.read_answer(remove_echo(text, case.item.text))
         if case.wants_a_date:
             text = expand_relative_dates(text, exhibit.asked_at.date())
-        graded = self._grade((exhibit.scenario, case.item.id), text)
+        graded = self._grade(case.item.id, text)
         if graded is None:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
         account, reading, grade = graded
@@ -228,33 +273,50 @@ class OfflineJudge:
             account=account,
             reading=reading,
             grade=grade,
-            grounds=find_extra_claims(case, as_given, history, exhibit.days),
-            history=history,
+            grounds=find_extra_claims(case, as_given, self._history, exhibit.days),
+            history=self._history,
             days=exhibit.days,
         )
 
+    def _measure_answer(self, key: _AnswerKey) -> dict[str, float] | None:
+        read = self._readings(key)
+        if isinstance(read, RuleScores) or read.grade.is_exact:
+            return None
+        exhibit = self._rebuild(key)
+        return self._features.extract(exhibit, read.case, read.account, read.reading, read.grade)
+
     def _grade_text(
-        self, key: tuple[str, str], text: str
+        self, item: str, text: str
     ) -> tuple[AnswerContents, StanceReading, RuleGrade] | None:
         """What a text says, and its grade as an answer to a case; None if it says nothing."""
-        case = self._cases[key]
+        case = self._cases[item]
         account = self._reader.read_answer(remove_echo(text, case.item.text))
         reading = read_answer(case, account)
         if reading.stance is Stance.SILENT:
             return None
         return account, reading, grade_answer(case, account, reading)
 
-    def _extract_features(self, exhibit: Exhibit, read: "_RuleReading") -> dict[str, float]:
-        return self._surveyor.extract(exhibit, read.case, read.account, read.reading, read.grade)
 
-    def _get_case(self, exhibit: Exhibit) -> GradingCase:
-        key = (exhibit.scenario, exhibit.item.id)
-        found = self._cases.get(key)
-        if found is None or found.item != exhibit.item:
-            if found is not None:
-                self._grade.cache_clear()
-            found = self._cases[key] = prepare_case(exhibit.item, self._reader)
-        return found
+_shared: list[StudiedScenario] = []
+"""The scenarios that were studied last, the latest at the end."""
+
+
+def study_scenario(scenario: Scenario) -> StudiedScenario:
+    """Index the history of a scenario, unless a judge of this process did so not long ago."""
+    found = next((each for each in _shared if each.scenario == scenario), None)
+    if found is None:
+        found = StudiedScenario(scenario)
+    else:
+        _shared.remove(found)
+    _shared.append(found)
+    del _shared[:-SHARED_SCENARIOS]
+    return found
+
+
+@cache
+def share_reader() -> ContentReader:
+    """The reader of all judges of this process: what it extracts depends on the text alone."""
+    return ContentReader()
 
 
 @dataclass(frozen=True, slots=True)
