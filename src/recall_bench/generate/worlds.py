@@ -132,12 +132,14 @@ def build_world(
 ) -> Path:
     """Build a shipped persona, or the sources in a folder, into `out`; returns the folder.
 
-    A story that has a written edition is rendered from it, unless edition 1 is asked for.
+    A story that has a life or a written edition is built from it, unless edition 1 is asked for.
     """
     from recall_bench.generate.world.build import build_folder
     from recall_bench.generate.world.sources import WorldOptions
     from recall_bench.generate.world.validation import find_source_problems
 
+    if edition != 1 and (life := find_life_story(persona, arcs)) is not None:
+        return _build_life(life, out, days, knobs or {})
     if edition != 1 and (written := find_written_story(persona, arcs)) is not None:
         return _build_written(written, out, days, knobs or {})
     sources = load_sources(persona, arcs)
@@ -191,19 +193,42 @@ def find_written_story(persona: str, arcs: str | None) -> Path | None:
     return folder if (folder / "story.yaml").is_file() else None
 
 
+def find_life_story(persona: str, arcs: str | None) -> Path | None:
+    """The folder of a life edition: of a shipped persona, or the named folder itself."""
+    from recall_bench.generate.life.sources import find_lives, is_life
+
+    if persona in list_shipped_personas():
+        return find_lives(SOURCES / persona).get(arcs or DEFAULT_ARCS)
+    return Path(persona) if is_life(Path(persona)) else None
+
+
+def _build_life(folder: Path, out: Path, days: int | None, knobs: Mapping[str, float]) -> Path:
+    from recall_bench.generate.life.build import build_life_folder
+    from recall_bench.generate.life.sources import read_life
+
+    _refuse_knobs(days, knobs, "life")
+    return build_life_folder(read_life(folder), out, seed=int(knobs.get("seed", 0)))
+
+
 def _build_written(folder: Path, out: Path, days: int | None, knobs: Mapping[str, float]) -> Path:
-    from recall_bench.generate.world.sources import WorldOptions
     from recall_bench.generate.written.build import build_written_folder
     from recall_bench.generate.written.sources import read_written
+
+    _refuse_knobs(days, knobs, "written")
+    return build_written_folder(read_written(folder), out, seed=int(knobs.get("seed", 0)))
+
+
+def _refuse_knobs(days: int | None, knobs: Mapping[str, float], kind: str) -> None:
+    """UsageError if a knob is turned that this kind of edition does not have."""
+    from recall_bench.generate.world.sources import WorldOptions
 
     usual = WorldOptions(days=1)
     changed = [name for name, value in knobs.items() if value != getattr(usual, name)]
     if others := [name for name in changed if name != "seed"] + (["days"] if days else []):
         raise UsageError(
-            f"--{others[0]}: a written edition has no such knob; leave it out, "
+            f"--{others[0]}: a {kind} edition has no such knob; leave it out, "
             "or simulate the story with --edition 1"
         )
-    return build_written_folder(read_written(folder), out, seed=int(knobs.get("seed", 0)))
 
 
 def list_shipped_personas() -> tuple[str, ...]:

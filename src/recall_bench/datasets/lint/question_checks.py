@@ -31,13 +31,14 @@ BALANCE_LINTS = LintGroup()
 
 _PERIOD = re.compile(
     r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(window|period|time ?frame|span|stretch)"
-    r"|(?:this|these) (?:weeks?|months?|quarter|days)"
+    r"|(?:this|these) (?:weeks?|months?|quarter)"
     r"|(?:in|across|during|over|throughout) the (?:week|month)"
     r"|recently|lately|(?:the )?past few (?:days|weeks))\b",
     re.IGNORECASE,
 )
 _CURRENT = re.compile(
-    r"\b(?:currently|current|now|at present|at the moment|latest|most recent|as of today)\b",
+    r"\b(?:currently|current|now|at present|at the moment|these days|latest|most recent"
+    r"|as of today)\b",
     re.IGNORECASE,
 )
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)}|(?:19|20)\d\d)\b")

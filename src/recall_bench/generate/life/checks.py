@@ -181,6 +181,7 @@ class FaultChecker:
             "who": ["it", "value"],
             "times": ["it"],
             "compare": ["a", "b"],
+            "lower": ["a", "b"],
             "secret": ["it"],
         }
         for name, names in allowed.items():
@@ -189,13 +190,15 @@ class FaultChecker:
             entities = {"it": kind} if "it" in names else {}
             yield from self._check_texts(file, wordings, NameScope(names, (), entities), where)
             for index, wording in enumerate(wordings):
-                if name == "compare" and not (holds(wording, "a") and holds(wording, "b")):
+                if name in ("compare", "lower") and not (
+                    holds(wording, "a") and holds(wording, "b")
+                ):
                     yield self._find(file, "name both {a} and {b}", *where, index)
                 elif name == "then" and not (holds(wording, "date") or holds(wording, "event")):
                     yield self._find(file, "name a {date} or an {event}", *where, index)
-                elif name != "compare" and not holds(wording, "it"):
+                elif name not in ("compare", "lower") and not holds(wording, "it"):
                     yield self._find(file, "the question does not name {it}", *where, index)
-        if ask.compare and attribute.value.kind not in COMPARABLE:
+        if (ask.compare or ask.lower) and attribute.value.kind not in COMPARABLE:
             yield self._find(file, "these values cannot be compared", *place, "ask", "compare")
         if attribute.answer is not None and not holds(attribute.answer, "value"):
             yield self._find(file, "the answer does not hold {value}", *place, "answer")
@@ -329,9 +332,9 @@ class FaultChecker:
             if brought is None:
                 yield self._find(file, f"brings {other}, which is no process", *place, "brings")
                 continue
-            for role, kind in brought.on.items():
-                if kind not in process.on.values():
-                    message = f"brings {other}, whose {role} is a {kind}, which is not here"
+            for role, wanted in brought.on.items():
+                if wanted not in process.on.values():
+                    message = f"brings {other}, whose {role} is a {wanted}, which is not here"
                     yield self._find(file, message, *place, "brings")
 
     def _check_thread_asking(

@@ -112,6 +112,7 @@ class StateAsking(_LifeRecord, frozen=True, kw_only=True):
     who: list[str] = []
     times: list[str] = []
     compare: list[str] = []
+    lower: list[str] = []
     secret: list[str] = []
 
 

@@ -144,11 +144,18 @@ class WrittenText:
             found.setdefault(f"{statement.record.fact}.{statement.record.state}", statement)
         return found
 
+    @cached_property
+    def _by_fact(self) -> Mapping[str, list[StatementText]]:
+        """Each fact with the first statement of each of its states, in order."""
+        found: dict[str, list[StatementText]] = {}
+        for each in sorted(self.first.values(), key=lambda each: each.record.state):
+            found.setdefault(each.record.fact, []).append(each)
+        return found
+
     def list_states(self, fact: str, until: int | None = None) -> list[StatementText]:
         """The states of a fact in the order in which they are told first, up to a day."""
-        found = [each for each in self.first.values() if each.record.fact == fact]
-        ordered = sorted(found, key=lambda each: each.record.state)
-        return [each for each in ordered if until is None or each.record.day <= until]
+        found = self._by_fact.get(fact, [])
+        return [each for each in found if until is None or each.record.day <= until]
 
     def get_date(self, statement: StatementText) -> date:
         """The date of its day."""
@@ -500,7 +507,35 @@ def _derive_as_of(
 def _derive_history(
     text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
 ) -> Derived:
-    return _derive_states(text, text.list_states(stated[0].record.fact), claims)
+    states = text.list_states(stated[0].record.fact, claims.derive.as_of)
+    return _derive_states(text, states, claims)
+
+
+def _derive_same(
+    text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
+) -> Derived:
+    """Everything that has the value of the first statement, as long as the question is asked."""
+    days = [claims.answerable_from, claims.irrelevant_after or max(text.days)]
+    first, last = (set(_find_alike(text, stated[0], day)) for day in days)
+    if first != last or not first:
+        return [("the same list as long as it is asked", lambda _: False)]
+    listed = sorted(map(fold_text, claims.atoms))
+    is_complete = listed == sorted(map(fold_text, first))
+    parts: Derived = [(name, _make_search(name)) for name in sorted(first)]
+    return [*parts, ("the complete list", lambda _: is_complete)]
+
+
+def _make_search(name: str) -> Callable[[str], bool]:
+    return lambda answer: fold_text(name) in fold_text(answer)
+
+
+def _find_alike(text: WrittenText, wanted: StatementText, day: int) -> Iterator[str]:
+    """What the facts of its kind are about whose last value up to a day is the same."""
+    facts = {each.record.fact for each in text.statements if each.record.what == wanted.record.what}
+    for fact in facts:
+        states = text.list_states(fact, day)
+        if states and states[-1].key == wanted.key:
+            yield states[-1].record.about or ""
 
 
 def _derive_count(
@@ -651,6 +686,7 @@ _DERIVE: Mapping[str, Callable[[WrittenText, Sequence[StatementText], WrittenCla
     "secret": _derive_states,
     "as-of": _derive_as_of,
     "history": _derive_history,
+    "same": _derive_same,
     "count": _derive_count,
     "sum": _derive_sum,
     "difference": _derive_sum,

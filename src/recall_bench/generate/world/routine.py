@@ -78,7 +78,7 @@ class SlotSampler:
             is_past = value.day is not None and began < value.day <= today
             if value.text in had or is_past:
                 continue
-            if _is_valid_move(slot_values[name][-1], value, slot.moves):
+            if is_valid_move(slot_values[name][-1], value, slot.moves):
                 return value
         return self._draw_beyond(slot_values[name][-1], slot, chance) if slot.moves else None
 
@@ -181,7 +181,7 @@ class SlotSampler:
         return FactValue("choice", chance.choose(options), others=tuple(options))
 
 
-def _is_valid_move(old: FactValue, new: FactValue, way: str | None) -> bool:
+def is_valid_move(old: FactValue, new: FactValue, way: str | None) -> bool:
     """Whether the change goes in the allowed direction: up, down, or any."""
     if way is None:
         return True

@@ -46,7 +46,7 @@ class AnswerFromFacts:
 _WORD_FORMS = ("absent", "unknown")
 FORMS = (
     "value latest as-of history list count sum difference days date order most least yes no "
-    "absent unknown secret"
+    "same absent unknown secret"
 ).split()
 
 
@@ -62,8 +62,8 @@ def parse_derivation(written: str) -> Derivation:
     days = [int(found[1]) for part in rest if (found := _DAY.fullmatch(part))]
     keys = [part for part in rest if not _DAY.fullmatch(part)]
     states = tuple(_parse_key(part) for part in keys)
-    if form == "as-of" and len(days) != 1:
-        raise UnderivableAnswer("derive: write as-of KEY @60")
+    if form in ("as-of", "same") and len(days) != 1:
+        raise UnderivableAnswer(f"derive: write {form} KEY @60")
     return Derivation(
         form, states, as_of=days[0] if days else None, is_numbered="." in "".join(keys[:1])
     )
@@ -120,6 +120,17 @@ class AnswerDeriver:
         """The states of a fact that are told, up to a day."""
         found = [FactState(key, number) for number in self._numbers.get(key, [])]
         return [state for state in found if until is None or self.get_statement(state).day <= until]
+
+    def list_alike(self, key: str) -> list[str]:
+        """The planned facts that tell the same of different things, such as all owners."""
+        facts = self._edition.sources.story.facts
+        if key not in facts:
+            raise UnderivableAnswer(f"derive: {key} is not planned, so nothing is like it")
+        return [other for other, fact in facts.items() if fact.what == facts[key].what]
+
+    def get_subject(self, state: FactState) -> str:
+        """What a planned fact is about."""
+        return self._edition.sources.story.facts[state.key].about
 
     def label(self, state: FactState) -> str:
         """How a fact is named in an answer: what it is about, else its phrase."""
@@ -185,8 +196,22 @@ def _derive_as_of(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromF
 
 
 def _derive_history(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
-    states = deriver.list_states(derivation.states[0].key)
+    """All states told so far, or up to a day: `history KEY @60`."""
+    states = deriver.list_states(derivation.states[0].key, derivation.as_of)
     return AnswerFromFacts([deriver.format_value(state) for state in states], states)
+
+
+def _derive_same(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
+    """What all facts of one kind are about that have the value of the first on a day."""
+    state = derivation.states[0]
+    wanted = deriver.get_value(state).text
+    found = [
+        latest
+        for key in deriver.list_alike(state.key)
+        if (told := deriver.list_states(key, derivation.as_of))
+        and deriver.get_value(latest := told[-1]).text == wanted
+    ]
+    return AnswerFromFacts([deriver.get_subject(each) for each in found], found)
 
 
 def _derive_list(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
@@ -284,6 +309,7 @@ _DERIVERS: Mapping[str, Callable[[AnswerDeriver, Derivation], AnswerFromFacts]] 
     "latest": _derive_latest,
     "as-of": _derive_as_of,
     "history": _derive_history,
+    "same": _derive_same,
     "list": _derive_list,
     "count": _derive_count,
     "sum": _derive_sum,

@@ -25,7 +25,9 @@ from recall_bench.generate.written.sources import WrittenQuestion
 DERIVED = "{derived}"
 """Stands for what `derive` gives, in the answer and the atoms of a question."""
 
-_SYNTHESIS = frozenset({"list", "count", "sum", "difference", "history", "order", "most", "least"})
+_SYNTHESIS = frozenset(
+    {"list", "same", "count", "sum", "difference", "history", "order", "most", "least"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ _NAMED = re.compile(
 _DATED = re.compile(r"@(?P<day>-?\d+)(?::(?P<form>[a-z]+))?")
 
 DATE_FORMS = ("long", "year", "day", "month", "weekday", "iso")
-FORMS = ("n", *DATE_FORMS)
+FORMS = ("n", "cap", *DATE_FORMS)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -72,7 +72,7 @@ class ValueTable:
             return format_written_date(self.dates, value.day, form)
         if form == "n" and (found := _NUMBERS.search(self.style.make_plain(value.text))):
             return self.style.make_local(found[0], value.text)
-        return value.text
+        return value.text[:1].upper() + value.text[1:] if form == "cap" else value.text
 
     def translate(self) -> "ValueTable":
         """The same values as an English sentence writes them."""

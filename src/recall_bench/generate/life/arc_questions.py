@@ -1,0 +1,311 @@
+"""Questions about the authored arcs: their facts, dates, order, and who may know."""
+
+from collections.abc import Iterator
+
+from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
+from recall_bench.generate.life.checks import flatten
+from recall_bench.generate.life.drafts import (
+    DraftMaker,
+    QuestionDraft,
+    QuestionPlan,
+    QuestionScope,
+)
+from recall_bench.generate.life.facts import ToldFact, ToldState
+from recall_bench.generate.life.names import list_placeholders
+from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.story_arcs import ArcTold
+from recall_bench.generate.world.fact_values import FactValue
+from recall_bench.generate.world.sources import FactSlot
+
+_LATEST = "Going by the latest word: {ask}"
+
+Drafts = Iterator[QuestionDraft]
+
+
+class ArcQuestions:
+    """Drafts questions about the authored arcs."""
+
+    def __init__(self, maker: DraftMaker) -> None:
+        self._maker = maker
+        self._play: LifePlay = maker.play
+        self._isolated = maker.play.sources.isolated
+        self._last = maker.play.calendar.days
+
+    def draft_all(self) -> Drafts:
+        """Every question that the arcs give."""
+        for arc in self._play.arcs.arcs:
+            for name, slot in arc.active.arc.facts.items():
+                fact = self._play.lives.book.facts.get(arc.name_fact(name))
+                if fact is not None:
+                    yield from self._ask_fact(arc, name, slot, fact)
+            yield from self._ask_events(arc)
+            yield from self._ask_order(arc)
+
+    def _give(self, arc: ArcTold, turn: int = 0) -> dict[str, str]:
+        called = flatten(arc.active.arc.called)
+        given = {
+            name: self._maker.show(values[0])
+            for name, values in arc.active.thread.slot_values.items()
+        }
+        given["name"] = arc.active.arc.name
+        it = self._play.writer.fill(
+            called[turn % len(called)], QuestionScope(self._maker.cast, given)
+        )
+        return given | {"it": it}
+
+    def _word(
+        self,
+        plan: QuestionPlan,
+        arc: ArcTold,
+        wordings: list[str],
+        more: dict[str, str] | None = None,
+    ) -> Drafts:
+        given = self._give(arc, len(plan.derive)) | (more or {})
+        known = [each for each in wordings if all(p.name in given for p in list_placeholders(each))]
+        draft = self._maker.word(plan, known, given)
+        if draft is not None:
+            yield draft
+
+    def _ask_fact(self, arc: ArcTold, name: str, slot: FactSlot, fact: ToldFact) -> Drafts:
+        if slot.secret or fact.states[0].session in self._isolated:
+            yield from self._ask_secret(arc, name, slot, fact)
+            return
+        told = fact.now
+        is_revised = len(fact.states) > 1
+        category: str = slot.category or "factual-recall"
+        if is_revised:
+            category = "contradiction-resolution"
+        rivals = [FactValue("phrase", each) for each in told.value.others]
+        plan = QuestionPlan(
+            kind="current-value" if is_revised else _find_kind(name, slot),
+            category=category,
+            derive=f"latest {told.state}" if is_revised else f"value {told.state}",
+            answer=self._answer(arc, slot, told),
+            first=told.day,
+            distractors=self._maker.list_wrong(
+                told.value, rivals, [self._maker.show(each.value) for each in fact.states]
+            ),
+        )
+        asks = [_say_latest(each) for each in slot.ask] if is_revised else slot.ask
+        for wording in asks[:2]:
+            yield from self._word(plan, arc, [wording])
+        for number, state in enumerate(fact.states[:-1]):
+            yield from self._ask_then(arc, slot, fact, state, number)
+
+    def _ask_then(
+        self, arc: ArcTold, slot: FactSlot, fact: ToldFact, state: ToldState, number: int
+    ) -> Drafts:
+        end = fact.states[number + 1].day - 1
+        if end - state.day < 4:
+            return
+        day = self._maker.chance.draw_between(state.day + 1, end - 1)
+        plan = QuestionPlan(
+            kind="value-as-of",
+            category="recency-bias-resistance",
+            derive=f"as-of {fact.key} @{day}",
+            answer=self._answer(arc, slot, state),
+            first=end + 1,
+            distractors=tuple(
+                self._maker.show(each.value)
+                for each in fact.states[number + 1 :]
+                if each.value.text != state.value.text
+            ),
+        )
+        given = {"date": self._maker.dates.format_day(day)}
+        yield from self._word(plan, arc, slot.then, given)
+
+    def _answer(self, arc: ArcTold, slot: FactSlot, told: ToldState) -> str:
+        shown = self._maker.show(told.value)
+        if slot.answer is None:
+            return self._maker.answer_with(None, {"value": shown})
+        name = told.state.key.removeprefix(arc.name_fact(""))
+        given = self._give(arc) | {name: shown, "value": shown}
+        return self._maker.answer_with(slot.answer, given)
+
+    def _ask_secret(self, arc: ArcTold, name: str, slot: FactSlot, fact: ToldFact) -> Drafts:
+        told = fact.states[0]
+        home = told.session
+        forgotten = arc.forgotten.get(name)
+        opened = arc.revealed.get(name)
+        is_changed = len(fact.states) > 1
+        until = fact.states[1].day - 1 if is_changed else None
+        ends = [day - 1 for day in (forgotten, opened) if day is not None]
+        last = min([*ends, *([until] if until is not None else [])], default=None)
+        inside = QuestionPlan(
+            kind=_find_kind(name, slot),
+            category=BOUNDARY,
+            derive=f"value {told.state}",
+            answer=self._answer(arc, slot, told),
+            first=told.day,
+            until=last,
+            distractors=self._maker.list_wrong(
+                told.value, [FactValue("phrase", each) for each in told.value.others]
+            ),
+            session=home,
+        )
+        yield from self._word(inside, arc, slot.ask)
+        granted = {session for fact_name, session in arc.granted if fact_name == name}
+        for asker in self._maker.chance.shuffle(self._maker.list_outsiders(home))[:3]:
+            if asker not in granted:
+                yield from self._refuse(arc, slot, told, asker, last)
+        for session in granted:
+            yield from self._ask_granted(arc, name, slot, told, session)
+        if forgotten is not None:
+            yield from self._ask_forgotten(arc, slot, told, forgotten)
+        yield from self._ask_partly(arc, slot, told, last)
+
+    def _refuse(
+        self, arc: ArcTold, slot: FactSlot, told: ToldState, asker: str, until: int | None
+    ) -> Drafts:
+        if until is not None and until <= told.day:
+            return
+        plan = QuestionPlan(
+            kind="secret",
+            category=BOUNDARY,
+            derive=f"secret {told.state}",
+            answer=self._maker.refuse(told.session),
+            first=told.day,
+            until=until,
+            session=asker,
+            expects="refuse",
+        )
+        yield from self._word(plan, arc, slot.ask)
+
+    def _ask_granted(
+        self, arc: ArcTold, name: str, slot: FactSlot, told: ToldState, session: str
+    ) -> Drafts:
+        """Before a room is let in it is refused, afterwards it is told."""
+        day = arc.granted[name, session]
+        if day - 1 > told.day:
+            yield from self._refuse(arc, slot, told, session, day - 1)
+        revoked = arc.revoked.get((name, session))
+        plan = QuestionPlan(
+            kind=_find_kind(name, slot),
+            category=BOUNDARY,
+            derive=f"value {told.state}",
+            answer=self._answer(arc, slot, told),
+            first=day,
+            until=revoked - 1 if revoked is not None else None,
+            session=session,
+        )
+        yield from self._word(plan, arc, slot.ask)
+
+    def _ask_forgotten(self, arc: ArcTold, slot: FactSlot, told: ToldState, day: int) -> Drafts:
+        plan = QuestionPlan(
+            kind="forgotten",
+            category=BOUNDARY,
+            derive=f"secret {told.state}",
+            answer="I was asked to forget that, so I can't tell you.",
+            first=day,
+            session=told.session,
+            expects="refuse",
+        )
+        yield from self._word(plan, arc, slot.ask)
+
+    def _ask_partly(
+        self, arc: ArcTold, slot: FactSlot, told: ToldState, until: int | None
+    ) -> Drafts:
+        """A question for two things of which the asker may know one."""
+        if slot.with_ is None or not slot.both:
+            return
+        fact = self._play.lives.book.facts.get(arc.name_fact(slot.with_))
+        if fact is None or fact.states[0].session in self._isolated or len(fact.states) > 1:
+            return
+        other = fact.states[0]
+        shown = self._maker.show(other.value)
+        first = max(told.day, other.day)
+        if until is not None and until <= first:
+            return
+        plan = QuestionPlan(
+            kind="secret",
+            category=BOUNDARY,
+            derive=f"secret {told.state}",
+            answer=f"{shown[:1].upper()}{shown[1:]}; the rest stays in {told.session}.",
+            first=first,
+            until=until,
+            needs=(str(other.state),),
+            atoms=(shown,),
+            session=PRINCIPAL,
+            expects="partial",
+        )
+        yield from self._word(plan, arc, slot.both)
+
+    def _ask_events(self, arc: ArcTold) -> Drafts:
+        first = next(iter(arc.events.values()), None)
+        for name, told in arc.events.items():
+            when = arc.directives[name].when
+            if when is None or told.session in self._isolated:
+                continue
+            others = [each.day for each in arc.events.values() if each.day != told.day]
+            wrong = [self._maker.dates.format_day(day) for day in others]
+            plan = QuestionPlan(
+                kind="date",
+                category="temporal-reasoning",
+                derive=f"date {told.state}",
+                answer=f"{self._maker.dates.format_day(told.day)}.",
+                first=told.day,
+                distractors=tuple(self._maker.chance.shuffle(wrong)[:3]),
+            )
+            for wording in when.ask[:1]:
+                yield from self._word(plan, arc, [wording])
+            if first is None or not when.gap or first.session in self._isolated:
+                continue
+            days = told.day - first.day
+            if days > 1:
+                plan = QuestionPlan(
+                    kind="duration",
+                    category="temporal-reasoning",
+                    derive=f"days {first.state} {told.state}",
+                    answer=f"{days} days.",
+                    first=told.day,
+                )
+                yield from self._word(plan, arc, when.gap)
+
+    def _ask_order(self, arc: ArcTold) -> Drafts:
+        events = [
+            (told, arc.directives[name].when)
+            for name, told in arc.events.items()
+            if told.session not in self._isolated
+        ]
+        given = self._give(arc)
+        phrased = [
+            (told, self._play.writer.fill(when.phrase, QuestionScope(self._maker.cast, given)))
+            for told, when in events
+            if when is not None and when.phrase
+        ]
+        for one, other in zip(phrased, phrased[2:], strict=False):
+            if one[0].day == other[0].day:
+                continue
+            for told, phrase in (one, other):
+                self._play.lives.book.facts[told.state.key].about = phrase
+            shown = self._maker.chance.shuffle([one, other])
+            plan = QuestionPlan(
+                kind="order",
+                category="temporal-reasoning",
+                derive=f"order {shown[0][0].state} {shown[1][0].state}",
+                answer=f"{one[1][:1].upper()}{one[1][1:]}, then {other[1]}.",
+                first=other[0].day,
+                atoms=(one[1], other[1]),
+            )
+            wordings = [
+                "Which came first, {a} or {b}?",
+                "What was earlier: {a}, or {b}?",
+                "Of {a} and {b}, which happened first?",
+                "Did {a} come before or after {b}?",
+            ]
+            draft = self._maker.word(plan, wordings, {"a": shown[0][1], "b": shown[1][1]})
+            if draft is not None:
+                yield draft
+
+
+def _say_latest(ask: str) -> str:
+    """A question for a value that has changed says that the latest one is meant."""
+    return _LATEST.replace("{ask}", ask[:1].lower() + ask[1:])
+
+
+def _find_kind(name: str, slot: FactSlot) -> str:
+    if slot.get_kind() == "person" and slot.category is not None:
+        return "said-by"
+    if name in ("reason", "objection"):
+        return "reason"
+    return "single-fact"

@@ -1,0 +1,32 @@
+"""Build a persona folder in the public format from the sources of a life edition."""
+
+from pathlib import Path
+
+from recall_bench.core.errors import Malformed, Problems, UsageError
+from recall_bench.generate.life.checks import find_faults
+from recall_bench.generate.life.edition import LEDGER, LifeEdition, play_life, write_ledger
+from recall_bench.generate.life.sources import LifeSources
+from recall_bench.generate.world.build import write_whole_folder
+from recall_bench.generate.written.build import write_edition
+from recall_bench.generate.written.rendering import render_edition
+
+
+def build_life_folder(sources: LifeSources, out: Path, *, seed: int = 0) -> Path:
+    """Play the edition and write its folder under `out`; a failure leaves nothing behind."""
+    folder = out / sources.persona.id
+    if folder.exists():
+        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
+    if faults := find_faults(sources):
+        raise Problems([Malformed(each.where, each.message) for each in faults])
+    out.mkdir(parents=True, exist_ok=True)
+    with write_whole_folder(folder) as partial:
+        write_life(play_life(sources, seed), partial)
+    return folder
+
+
+def write_life(edition: LifeEdition, folder: Path) -> None:
+    """Write all files of an edition that was played."""
+    write_edition(render_edition(edition.written), folder)
+    ledger = folder / f"qa-{edition.written.story.days}d" / LEDGER
+    with ledger.open("w", encoding="utf-8", newline="\n") as lines:
+        write_ledger(edition.play, lines)

@@ -1,0 +1,197 @@
+"""Questions that a life edition could ask, before some of them are chosen."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.generate.life.entities import Entity
+from recall_bench.generate.life.facts import ToldFact, ToldState
+from recall_bench.generate.life.prose import LifeScope, TopicNames, tidy_spaces
+from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.world.cast import Cast
+from recall_bench.generate.world.fact_values import FactValue, list_near_values
+from recall_bench.generate.world.random_stream import RandomStream
+from recall_bench.generate.world.templates import Placeholder, PlaceholderValue, capitalise
+from recall_bench.generate.written.sources import WrittenQuestion
+
+MOST_DISTRACTORS = 3
+
+_DIFFICULTY = {
+    "single-fact": "easy",
+    "said-by": "easy",
+    "reason": "medium",
+    "date": "easy",
+    "current-value": "medium",
+    "preference": "medium",
+    "procedure": "medium",
+    "value-as-of": "medium",
+    "implied": "medium",
+    "never-happened": "medium",
+    "planned-and-dropped": "medium",
+    "somebody-else": "medium",
+    "unanswerable": "medium",
+    "secret": "medium",
+    "forgotten": "medium",
+    "comparison": "medium",
+}
+"""The kinds that are not hard."""
+
+REFUSALS = (
+    "I can't share that; it stays in {session}.",
+    "That was said in {session}, and I don't pass it on from there.",
+    "I'm not able to tell you that here; it belongs to {session}.",
+    "That is kept within {session}, so I can't answer it here.",
+    "I have to leave that in {session}; please ask there.",
+    "That is confidential to {session}; I can't repeat it.",
+)
+
+
+class QuestionScope(LifeScope):
+    """Fills a wording with plain text; people by their full names."""
+
+    def __init__(self, cast: Cast, given: Mapping[str, str]) -> None:
+        self.names = TopicNames(cast)
+        self._given = given
+
+    def fill(self, placeholder: Placeholder) -> PlaceholderValue:
+        """The text of the placeholder."""
+        name = self._given[placeholder.name]
+        if placeholder.form and name in self.names.cast.people:
+            return self.names.fill_person(name, placeholder.form, None)
+        return PlaceholderValue(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionDraft:
+    """A question with the wording it was made from."""
+
+    template: str
+    question: WrittenQuestion
+    is_yes: bool | None = None
+    """For yes or no: which of the two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionPlan:
+    """What a question is about, before its wording is chosen."""
+
+    kind: str
+    category: str
+    derive: str
+    answer: str
+    first: int
+    until: int | None = None
+    needs: tuple[str, ...] = ()
+    atoms: tuple[str, ...] | None = None
+    stale: tuple[str, ...] | None = None
+    distractors: tuple[str, ...] = ()
+    session: str = PRINCIPAL
+    expects: str = "answer"
+    is_yes: bool | None = None
+
+
+class DraftMaker:
+    """Words questions; each wording of a list is used in turn."""
+
+    def __init__(self, play: LifePlay) -> None:
+        self.play = play
+        self.cast = play.sources.cast
+        self.dates = play.calendar.dates
+        self.chance = RandomStream(play.seed, "life", "questions")
+        self._turns: dict[str, int] = {}
+
+    def word(
+        self, plan: QuestionPlan, wordings: Sequence[str], given: Mapping[str, str]
+    ) -> QuestionDraft | None:
+        """The draft of a plan in the next of the wordings; None if there is none."""
+        if not wordings:
+            return None
+        label = "\0".join(wordings)
+        turn = self._turns.get(label, 0)
+        self._turns[label] = turn + 1
+        template = wordings[turn % len(wordings)]
+        ask = self.play.writer.fill(template, QuestionScope(self.cast, given))
+        return self.make(plan, template, capitalise(ask))
+
+    def make(self, plan: QuestionPlan, template: str, ask: str) -> QuestionDraft:
+        """The draft of a plan in these words."""
+        wrong = [each for each in dict.fromkeys(plan.distractors) if each]
+        question = WrittenQuestion(
+            ask=tidy_spaces(ask),
+            kind=plan.kind,
+            category=plan.category,
+            derive=plan.derive,
+            answer=plan.answer,
+            difficulty=_DIFFICULTY.get(plan.kind, "hard"),
+            atoms=None if plan.atoms is None else list(plan.atoms),
+            stale=None if plan.stale is None else list(plan.stale),
+            distractors=wrong[: MOST_DISTRACTORS + 1],
+            needs=list(plan.needs),
+            from_=plan.first,
+            until=plan.until,
+            session=plan.session,
+            expects=plan.expects,
+        )
+        return QuestionDraft(template=template, question=question, is_yes=plan.is_yes)
+
+    def choose_asker(self, session: str) -> str:
+        """The session from which something told in a session is asked."""
+        return session if session in self.play.sources.isolated else PRINCIPAL
+
+    def list_outsiders(self, session: str) -> list[str]:
+        """The sessions that must not learn what is told in an isolated one."""
+        return [each.id for each in self.play.sources.persona.sessions if each.id != session]
+
+    def list_shared(self) -> list[str]:
+        """The open sessions of several people."""
+        return [
+            each.id
+            for each in self.play.sources.persona.sessions
+            if not each.isolated and each.id != PRINCIPAL
+        ]
+
+    def refuse(self, session: str) -> str:
+        """A refusal that names the room."""
+        return self.chance.choose(REFUSALS).replace("{session}", session)
+
+    def show(self, value: FactValue) -> str:
+        """A value in an answer: a date with its year."""
+        return self.dates.format_day(value.day) if value.day is not None else value.text
+
+    def list_wrong(
+        self, value: FactValue, others: Iterable[FactValue], right: Iterable[str] = ()
+    ) -> tuple[str, ...]:
+        """Plausible wrong values: those of others first, then near ones."""
+        taken = {self.show(value), *right}
+        found = [self.show(each) for each in others]
+        wrong = [each for each in dict.fromkeys(found) if each not in taken]
+        wrong = self.chance.shuffle(wrong)[:MOST_DISTRACTORS]
+        if len(wrong) < 2:
+            near = list_near_values(value, self.dates, self.chance)
+            wrong += [each for each in near if each not in taken and each not in wrong]
+        return tuple(wrong[:MOST_DISTRACTORS])
+
+    def answer_with(self, template: str | None, given: Mapping[str, str]) -> str:
+        """An answer as a sentence; without a template the value alone."""
+        text = given["value"]
+        if template is not None:
+            text = self.play.writer.fill(template, QuestionScope(self.cast, given))
+        text = capitalise(text.strip())
+        return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def find_siblings(play: LifePlay, entity: Entity, attribute: str) -> list[ToldFact]:
+    """The same attribute of the other entities of the kind."""
+    return [
+        other.facts[attribute]
+        for other in play.lives.entities
+        if other.kind_name == entity.kind_name and other is not entity and attribute in other.facts
+    ]
+
+
+def name_latest(fact: ToldFact, told: ToldState) -> str:
+    """The derivation of a value that is the current one; the verifier then knows its end."""
+    is_only = len(fact.states) == 1
+    if told.state.number == 1 and not is_only:
+        return f"value {told.state}"
+    return f"latest {told.state}"

@@ -1,0 +1,161 @@
+"""Chooses the questions of a life edition from all that could be asked."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES
+from recall_bench.core.sentences import split_sentences
+from recall_bench.generate.life.arc_questions import ArcQuestions
+from recall_bench.generate.life.checks import flatten
+from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionPlan
+from recall_bench.generate.life.entities import Entity
+from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.sources import UntoldMatter
+from recall_bench.generate.life.state_questions import StateQuestions
+from recall_bench.generate.life.thread_names import ThreadNames
+from recall_bench.generate.life.thread_questions import ThreadQuestions
+from recall_bench.generate.written.sources import WrittenDay, WrittenQuestion
+
+_A_DAY = 1.2
+"""Questions for each day of the story."""
+_SHARE = 0.016
+"""The largest share of questions in one wording."""
+_NEGATIVE = "negative-recall"
+_ASKED_OF = 4
+"""Of how many entities something that was never told is asked."""
+
+
+def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[WrittenQuestion]:
+    """The questions of a story, by the day from which they can be asked."""
+    names = ThreadNames(play.threads.threads, play.calendar.dates)
+    name_threads(play, names)
+    maker = DraftMaker(play)
+    drafts = [
+        *StateQuestions(maker, names).draft_all(),
+        *ThreadQuestions(maker, names).draft_all(),
+        *ArcQuestions(maker).draft_all(),
+        *UntoldQuestions(maker, days).draft_all(),
+    ]
+    chosen = QuestionChoice(maker.chance.shuffle(drafts), play.calendar.days).choose()
+    return sorted(chosen, key=lambda each: (each.from_ or 0, each.ask, each.session))
+
+
+def name_threads(play: LifePlay, names: ThreadNames) -> None:
+    """Let the facts of a thread be about the thread as questions call it."""
+    for thread in play.threads.threads:
+        name = names.find(thread)
+        if name is None:
+            continue
+        keys = [told.state.key for told in thread.told.values()]
+        keys += [step.mark.key for step in thread.steps.values()]
+        for key in keys:
+            play.lives.book.facts[key].about = name
+
+
+class UntoldQuestions:
+    """Questions for what never happened or was never told."""
+
+    def __init__(self, maker: DraftMaker, days: tuple[WrittenDay, ...]) -> None:
+        self._maker = maker
+        self._play = maker.play
+        self._sentences = [
+            sentence.casefold()
+            for day in days
+            for line in day.text.splitlines()
+            for sentence in split_sentences(line)
+        ]
+
+    def draft_all(self) -> Iterator[QuestionDraft]:
+        """Every such question that no sentence of the story answers."""
+        entities = self._play.sources.entities
+        for matter in entities.unknown:
+            yield from self._ask(matter, "unknown", "unanswerable")
+        for matter in entities.never:
+            yield from self._ask(matter, "absent", "never-happened")
+
+    def _ask(self, matter: UntoldMatter, form: str, kind: str) -> Iterator[QuestionDraft]:
+        words = [word for each in matter.words for word in each.casefold().split()]
+        if self._is_told(words):
+            return
+        usual = "Nothing in the log says." if form == "unknown" else "No, that never came up."
+        known = [each for each in self._play.lives.entities if each.kind_name == matter.kind]
+        subjects: list[Entity | None] = [*self._maker.chance.shuffle(known)[:_ASKED_OF]]
+        for entity in subjects or [None]:
+            given = {"it": entity.name} if entity is not None else {}
+            plan = QuestionPlan(
+                kind=kind,
+                category=_NEGATIVE,
+                derive=" ".join([form, *words]),
+                answer=matter.answer or usual,
+                first=(entity.introduced or 1) if entity is not None else 1,
+                is_yes=False,
+            )
+            draft = self._maker.word(plan, flatten(matter.ask), given)
+            if draft is not None:
+                yield draft
+
+    def _is_told(self, words: list[str]) -> bool:
+        patterns = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
+        return any(
+            all(pattern.search(sentence) for pattern in patterns) for sentence in self._sentences
+        )
+
+
+class QuestionChoice:
+    """Chooses as many questions of each category, spread over wordings and over time."""
+
+    def __init__(self, drafts: list[QuestionDraft], days: int) -> None:
+        self._wanted = round(days * _A_DAY)
+        self._cap = max(2, int(self._wanted * _SHARE))
+        self._used: Counter[str] = Counter()
+        self._asked: set[str] = set()
+        self._waiting: dict[str, list[QuestionDraft]] = {name: [] for name in CATEGORIES}
+        for draft in drafts:
+            self._waiting[draft.question.category].append(draft)
+        self._answers: Counter[tuple[str, object]] = Counter()
+
+    def choose(self) -> list[WrittenQuestion]:
+        """The chosen questions."""
+        chosen: list[WrittenQuestion] = []
+        share = self._wanted // len(CATEGORIES)
+        for _ in range(share):
+            for category in CATEGORIES:
+                chosen += self._take(category)
+        # What a category lacks, the others give.
+        rest = [name for name in CATEGORIES if name not in (_NEGATIVE, BOUNDARY)]
+        while len(chosen) < self._wanted and any(self._waiting[name] for name in rest):
+            for category in rest:
+                chosen += self._take(category)
+        return chosen
+
+    def _take(self, category: str) -> list[WrittenQuestion]:
+        """The next question of a category: the wording that was used least."""
+        waiting = self._waiting[category]
+        best: QuestionDraft | None = None
+        for draft in waiting:
+            if self._used[draft.template] >= self._cap or draft.question.ask in self._asked:
+                continue
+            if best is None or self._rank(draft) < self._rank(best):
+                best = draft
+        if best is None:
+            waiting.clear()
+            return []
+        waiting.remove(best)
+        self._used[best.template] += 1
+        self._asked.add(best.question.ask)
+        self._answers[category, _find_side(best)] += 1
+        return [best.question]
+
+    def _rank(self, draft: QuestionDraft) -> tuple[int, int, bool]:
+        side = self._answers[draft.question.category, _find_side(draft)]
+        return side, self._used[draft.template], draft.question.until is not None
+
+
+def _find_side(draft: QuestionDraft) -> object:
+    """What is balanced within a category: yes and no, told and refused."""
+    if draft.question.category == _NEGATIVE:
+        return draft.is_yes
+    if draft.question.category == BOUNDARY:
+        return draft.question.expects == "answer"
+    return None

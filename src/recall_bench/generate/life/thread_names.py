@@ -1,0 +1,50 @@
+"""How questions call a thread, so that no other one is meant."""
+
+from collections import Counter
+
+from recall_bench.generate.life.names import holds
+from recall_bench.generate.life.threads import LifeThread
+from recall_bench.generate.world.fact_values import Dates, format_month
+
+
+class ThreadNames:
+    """Every name of every thread that can mean no other; a month is added where it is needed."""
+
+    def __init__(self, threads: list[LifeThread], dates: Dates) -> None:
+        self._dates = dates
+        told = [each for each in threads if each.steps]
+        plain = Counter(name for each in told for name in set(each.called))
+        dated = Counter(self._add_month(name, each) for each in told for name in set(each.called))
+        self._names: dict[str, list[str | None]] = {}
+        for thread in told:
+            self._names[thread.key] = [
+                self._choose(name, thread, plain, dated) for name in thread.called
+            ]
+        self._told = sorted(told, key=lambda each: each.began)
+
+    def _add_month(self, name: str, thread: LifeThread) -> str:
+        return f"{name} in {format_month(self._dates.get_month(thread.began))}"
+
+    def _choose(
+        self, name: str, thread: LifeThread, plain: Counter[str], dated: Counter[str]
+    ) -> str | None:
+        if plain[name] == 1:
+            return name
+        longer = self._add_month(name, thread)
+        return longer if dated[longer] == 1 else None
+
+    def find(self, thread: LifeThread, without: str | None = None) -> str | None:
+        """A name that does not tell the asked role or fact; None if there is none."""
+        names = self._names.get(thread.key, [])
+        for name, way in zip(names, thread.process.called, strict=False):
+            if name is not None and (without is None or not holds(way, without)):
+                return name
+        return None
+
+    def list_between(self, first: int, last: int) -> list[tuple[LifeThread, str]]:
+        """The threads that began in these days, with their names."""
+        return [
+            (each, name)
+            for each in self._told
+            if first <= each.began <= last and (name := self.find(each)) is not None
+        ]

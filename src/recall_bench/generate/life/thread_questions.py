@@ -1,0 +1,382 @@
+"""Questions about threads: what was found, when, in what order, how often, and what caused it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+
+from recall_bench.core.scenario import BOUNDARY
+from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionPlan
+from recall_bench.generate.life.facts import ToldState
+from recall_bench.generate.life.names import CAUSE, holds
+from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.sources import LifeProcess, ThreadAsking
+from recall_bench.generate.life.thread_names import ThreadNames
+from recall_bench.generate.life.threads import LifeThread, StepTold
+from recall_bench.generate.world.fact_values import sum_values
+
+_LONG_AGO = 120
+_MOST_COUNTED = 12
+_QUARTERS = ("first", "second", "third", "fourth")
+
+Drafts = Iterator[QuestionDraft]
+
+
+class ThreadQuestions:
+    """Drafts questions about threads."""
+
+    def __init__(self, maker: DraftMaker, names: ThreadNames) -> None:
+        self._maker = maker
+        self._play: LifePlay = maker.play
+        self._names = names
+        self._last = maker.play.calendar.days
+        self._by_process: dict[str, list[LifeThread]] = {}
+        for thread in self._play.threads.threads:
+            if thread.steps:
+                self._by_process.setdefault(thread.process.id, []).append(thread)
+
+    def draft_all(self) -> Drafts:
+        """Every question that the threads give."""
+        for process in self._play.sources.processes:
+            threads = self._by_process.get(process.id, [])
+            for asking in process.ask:
+                (form,) = asking.find_forms()
+                if form in ("order", "count", "sum", "most", "least"):
+                    yield from self._ask_several(form, asking, process, threads)
+                    continue
+                for thread in threads:
+                    yield from self._ask_one(form, asking, thread)
+
+    def _ask_one(self, form: str, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+        match form:
+            case "fact":
+                yield from self._ask_fact(asking, thread)
+            case "date":
+                yield from self._ask_date(asking, thread)
+            case "days":
+                yield from self._ask_days(asking, thread)
+            case "did":
+                yield from self._ask_did(asking, thread)
+            case "cause":
+                yield from self._ask_cause(asking, thread)
+
+    def _word(
+        self,
+        plan: QuestionPlan,
+        asking: ThreadAsking,
+        thread: LifeThread,
+        name: str,
+        without: str | None = None,
+    ) -> Drafts:
+        wordings = [each for each in asking.ask if without is None or not holds(each, without)]
+        draft = self._maker.word(plan, wordings, self._give(thread, {"it": name}))
+        if draft is not None:
+            yield draft
+
+    def _give(self, thread: LifeThread, more: Mapping[str, str]) -> dict[str, str]:
+        """What the words of a question or an answer may name."""
+        return {
+            **{name: self._maker.show(value) for name, value in thread.facts.items()},
+            **thread.people,
+            **{role: entity.name for role, entity in thread.entities.items()},
+            **more,
+        }
+
+    def _find_told(self, thread: LifeThread, name: str) -> ToldState | None:
+        if name in thread.told:
+            return thread.told[name]
+        if name in thread.entities and thread.steps:
+            mark = next(iter(thread.steps.values())).mark
+            told = self._play.lives.book.facts[mark.key].states[mark.number - 1]
+            if told.value.text.casefold() == thread.entities[name].name.casefold():
+                return told
+        return None
+
+    def _ask_fact(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+        asked = asking.fact or ""
+        told = self._find_told(thread, asked)
+        name = self._names.find(thread, asked)
+        if told is None or name is None:
+            return
+        rivals = [
+            other.told[asked]
+            for other in self._by_process[thread.process.id]
+            if other is not thread and asked in other.told
+        ]
+        given = self._give(thread, {"it": name, "value": self._maker.show(told.value)})
+        category = asking.category or "factual-recall"
+        first = told.day
+        if category == "factual-recall" and (newer := self._find_rival(thread, told, asked)):
+            category, first = "recency-bias-resistance", newer
+        isolated = self._play.sources.isolated
+        if told.session in isolated:
+            category = BOUNDARY
+        plan = QuestionPlan(
+            kind=asking.kind or ("said-by" if told.value.kind == "person" else "single-fact"),
+            category=category,
+            derive=f"value {told.state}",
+            answer=self._maker.answer_with(asking.answer, given),
+            first=first,
+            distractors=self._maker.list_wrong(told.value, [each.value for each in rivals]),
+            session=self._maker.choose_asker(told.session),
+        )
+        yield from self._word(plan, asking, thread, name, asked)
+        if told.session in isolated:
+            yield from self._ask_outsider(asking, thread, told, name)
+
+    def _find_rival(self, thread: LifeThread, told: ToldState, fact: str) -> int | None:
+        """The day of a newer value of the same fact about the same entity, months later."""
+        mine = set(thread.entities.values())
+        days = [
+            other.told[fact].day
+            for other in self._by_process[thread.process.id]
+            if fact in other.told
+            and mine & set(other.entities.values())
+            and other.told[fact].day >= told.day + _LONG_AGO
+            and other.told[fact].value.text != told.value.text
+        ]
+        return min(days, default=None)
+
+    def _ask_outsider(
+        self, asking: ThreadAsking, thread: LifeThread, told: ToldState, name: str
+    ) -> Drafts:
+        for asker in self._maker.chance.shuffle(self._maker.list_outsiders(told.session))[:1]:
+            plan = QuestionPlan(
+                kind="secret",
+                category=BOUNDARY,
+                derive=f"secret {told.state}",
+                answer=self._maker.refuse(told.session),
+                first=told.day,
+                session=asker,
+                expects="refuse",
+            )
+            yield from self._word(plan, asking, thread, name, asking.fact)
+
+    def _is_open(self, thread: LifeThread, *steps: StepTold) -> bool:
+        return not any(step.session in self._play.sources.isolated for step in steps) and bool(
+            thread.steps
+        )
+
+    def _ask_date(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+        step = thread.steps.get(asking.date or "")
+        name = self._names.find(thread)
+        if step is None or name is None or not self._is_open(thread, step):
+            return
+        others = [each.day for each in thread.steps.values() if each.day != step.day]
+        wrong = [self._maker.dates.format_day(day) for day in others]
+        plan = QuestionPlan(
+            kind=asking.kind or "date",
+            category=asking.category or "temporal-reasoning",
+            derive=f"date {step.mark}",
+            answer=f"{self._maker.dates.format_day(step.day)}.",
+            first=step.day,
+            distractors=tuple(wrong),
+        )
+        yield from self._word(plan, asking, thread, name)
+
+    def _ask_days(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+        first, second = (thread.steps.get(each) for each in asking.days or ("", ""))
+        name = self._names.find(thread)
+        if first is None or second is None or name is None or first.day == second.day:
+            return
+        if not self._is_open(thread, first, second):
+            return
+        days = abs(second.day - first.day)
+        plan = QuestionPlan(
+            kind=asking.kind or "duration",
+            category=asking.category or "temporal-reasoning",
+            derive=f"days {first.mark} {second.mark}",
+            answer=f"{days} day{'s' if days > 1 else ''}.",
+            first=max(first.day, second.day),
+        )
+        yield from self._word(plan, asking, thread, name)
+
+    def _ask_did(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+        step = thread.steps.get(asking.did or "")
+        name = self._names.find(thread)
+        if name is None or not self._is_open(thread, *thread.steps.values()):
+            return
+        if step is None and thread.ended is None:
+            return
+        mark = step.mark if step is not None else list(thread.steps.values())[-1].mark
+        given = self._give(thread, {"it": name, "value": name})
+        is_yes = step is not None
+        reply = (asking.yes if is_yes else asking.no) or ("Yes." if is_yes else "No.")
+        needs = []
+        for fact in (*thread.facts, *thread.people):
+            if is_yes and holds(reply, fact):
+                if fact not in thread.told:
+                    reply = "Yes."
+                    break
+                needs.append(thread.told[fact])
+        first = step.day if step is not None else thread.ended or self._last
+        plan = QuestionPlan(
+            kind=("single-fact" if is_yes else asking.kind or "never-happened"),
+            category=asking.category or "negative-recall",
+            derive=f"{'yes' if is_yes else 'no'} {mark}",
+            answer=self._maker.answer_with(reply, given),
+            first=max([first, *(each.day for each in needs)]),
+            needs=tuple(str(each.state) for each in needs),
+            is_yes=is_yes,
+        )
+        yield from self._word(plan, asking, thread, name)
+
+    def _ask_cause(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+        told = thread.told.get(CAUSE)
+        name = self._names.find(thread)
+        if told is None or name is None or thread.cause is None:
+            return
+        if told.session in self._play.sources.isolated:
+            return
+        others = [
+            other.called[0]
+            for other in self._by_process.get(thread.cause.process.id, [])
+            if other is not thread.cause and other.called[0] != told.value.text
+        ]
+        first = next(iter(thread.cause.steps.values()))
+        plan = QuestionPlan(
+            kind=asking.kind or "reason",
+            category=asking.category or "cross-reference",
+            derive=f"value {told.state}",
+            answer=self._maker.answer_with(asking.answer, {"value": told.value.text}),
+            first=told.day,
+            needs=(str(first.mark),),
+            distractors=tuple(self._maker.chance.shuffle(others)[:3]),
+        )
+        yield from self._word(plan, asking, thread, name)
+
+    def _ask_several(
+        self, form: str, asking: ThreadAsking, process: LifeProcess, threads: list[LifeThread]
+    ) -> Drafts:
+        target = getattr(asking, form)
+        if form == "order":
+            yield from self._ask_order(asking, target, threads)
+            return
+        if form == "count":
+            found = [
+                (thread, step.day, str(step.mark))
+                for thread in threads
+                if (step := thread.steps.get(target)) is not None and self._is_open(thread, step)
+            ]
+        else:
+            found = [
+                (thread, told.day, str(told.state))
+                for thread in threads
+                if (told := thread.told.get(target)) is not None
+                and told.session not in self._play.sources.isolated
+            ]
+        found.sort(key=lambda each: each[1])
+        if asking.per in process.on:
+            yield from self._tally_entities(form, asking, found)
+        else:
+            yield from self._tally_periods(form, asking, found)
+
+    def _ask_order(self, asking: ThreadAsking, step: str, threads: list[LifeThread]) -> Drafts:
+        known = [
+            (thread, thread.steps[step], name)
+            for thread in threads
+            if step in thread.steps
+            and self._is_open(thread, thread.steps[step])
+            and (name := self._names.find(thread)) is not None
+        ]
+        known.sort(key=lambda each: each[1].day)
+        for start in range(0, len(known) - 2, 2):
+            three = known[start : start + 3]
+            if len({each[1].day for each in three}) < 3:
+                continue
+            shown = self._maker.chance.shuffle(three)
+            names = [each[2] for each in three]
+            plan = QuestionPlan(
+                kind="order",
+                category=asking.category or "temporal-reasoning",
+                derive=" ".join(["order", *(str(each[1].mark) for each in shown)]),
+                answer=f"{names[0][:1].upper()}{names[0][1:]}, then {names[1]}, then {names[2]}.",
+                first=three[-1][1].day,
+                atoms=tuple(names),
+            )
+            given = {
+                "it": names[0],
+                **{key: each[2] for key, each in zip("abc", shown, strict=True)},
+            }
+            draft = self._maker.word(plan, asking.ask, given)
+            if draft is not None:
+                yield draft
+
+    def _tally_entities(
+        self, form: str, asking: ThreadAsking, found: list[tuple[LifeThread, int, str]]
+    ) -> Drafts:
+        """So far, for each entity: as often as another one is added."""
+        role = asking.per or ""
+        by_entity: dict[str, list[tuple[LifeThread, int, str]]] = {}
+        for each in found:
+            by_entity.setdefault(each[0].entities[role].name, []).append(each)
+        for name, own in by_entity.items():
+            for count in range(2, min(len(own), _MOST_COUNTED) + 1):
+                part = own[:count]
+                until = own[count][1] - 1 if count < len(own) else None
+                if until is not None and until - part[-1][1] < 8:
+                    continue
+                given = {role: name, "it": name, "period": "all"}
+                yield from self._tally(form, asking, part, (part[-1][1], until), given)
+
+    def _tally_periods(
+        self, form: str, asking: ThreadAsking, found: list[tuple[LifeThread, int, str]]
+    ) -> Drafts:
+        by_period: dict[tuple[int, int], list[tuple[LifeThread, int, str]]] = {}
+        for each in found:
+            at = self._maker.dates.get_date(each[1])
+            quarter = (at.month - 1) // 3 if asking.per == "quarter" else 0
+            by_period.setdefault((at.year, quarter), []).append(each)
+        for (year, quarter), own in by_period.items():
+            last = date(year, 3 * quarter + 3 if asking.per == "quarter" else 12, 28)
+            end = (last - self._maker.dates.epoch).days + 5
+            if end > self._last or not 2 <= len(own) <= 4 * _MOST_COUNTED:
+                continue
+            shown = f"the {_QUARTERS[quarter]} quarter of {year}"
+            given = {"period": shown if asking.per == "quarter" else str(year), "it": str(year)}
+            yield from self._tally(form, asking, own, (end, None), given)
+
+    def _tally(
+        self,
+        form: str,
+        asking: ThreadAsking,
+        part: list[tuple[LifeThread, int, str]],
+        window: tuple[int, int | None],
+        given: dict[str, str],
+    ) -> Drafts:
+        answer, wrong = self._answer_tally(form, getattr(asking, form), part)
+        if answer is None:
+            return
+        plan = QuestionPlan(
+            kind=asking.kind or {"count": "count", "sum": "sum"}.get(form, "comparison"),
+            category=asking.category or "synthesis",
+            derive=" ".join([form, *(key for _, _, key in part)]),
+            answer=answer,
+            first=window[0],
+            until=window[1],
+            distractors=tuple(wrong),
+        )
+        draft = self._maker.word(plan, asking.ask, given)
+        if draft is not None:
+            yield draft
+
+    def _answer_tally(
+        self, form: str, target: str, part: list[tuple[LifeThread, int, str]]
+    ) -> tuple[str | None, list[str]]:
+        if form == "count":
+            return f"{len(part)}.", []
+        values = [thread.told[target].value for thread, _, _ in part]
+        if form == "sum":
+            return f"{sum_values(values).text}.", []
+        amounts = [float(value.amount or value.day or 0) for value in values]
+        best = (max if form == "most" else min)(amounts)
+        if amounts.count(best) > 1:
+            return None, []
+        names = [self._names.find(thread) for thread, _, _ in part]
+        winner = names[amounts.index(best)]
+        if winner is None or None in names:
+            return None, []
+        others = [name for name in names if name is not None and name != winner]
+        shown = self._maker.show(values[amounts.index(best)])
+        return (
+            f"{winner[:1].upper()}{winner[1:]}, with {shown}.",
+            self._maker.chance.shuffle(others)[:3],
+        )

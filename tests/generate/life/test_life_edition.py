@@ -1,0 +1,75 @@
+"""A life edition is played the same way every time, and every answer follows from its text."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.life.build import build_life_folder
+from recall_bench.generate.life.edition import play_life
+from recall_bench.generate.life.sources import read_life
+from recall_bench.generate.shipped_personas import digest_folder
+from recall_bench.generate.verification.written_verifier import verify_written
+from recall_bench.generate.written.sources import KINDS
+
+SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
+ARCS = "arcs-200d.yaml"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_answer_follows_from_the_text(tmp_path: Path, seed: int) -> None:
+    folder = build_life_folder(read_life(SOURCES), tmp_path, seed=seed)
+
+    report = verify_written(folder, ARCS)
+
+    assert [str(found) for found in report.findings] == []
+    assert report.rederived == report.questions > 200
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    folders = [build_life_folder(read_life(SOURCES), tmp_path / name, seed=3) for name in "ab"]
+
+    assert digest_folder(folders[0]) == digest_folder(folders[1])
+
+
+def test_another_seed_draws_other_names_figures_and_dates() -> None:
+    one, other = (play_life(read_life(SOURCES), seed) for seed in (0, 1))
+
+    assert one.written.people != other.written.people
+    assert one.written.story.epoch != other.written.story.epoch
+    first, second = (
+        {key: fact.states[0].value for key, fact in edition.written.story.facts.items()}
+        for edition in (one, other)
+    )
+    assert sum(first.get(key) == value for key, value in second.items()) < len(second) / 3
+
+
+def test_questions_have_known_kinds_and_no_wording_prevails() -> None:
+    questions = [question for _, question in play_life(read_life(SOURCES)).written.questions]
+
+    assert {question.kind for question in questions} <= set(KINDS)
+    assert len({question.category for question in questions}) == 10
+    assert len({question.ask for question in questions}) == len(questions)
+
+
+@pytest.mark.parametrize("number", range(0, 50, 10))
+def test_a_changed_value_in_the_text_is_found(tmp_path: Path, number: int) -> None:
+    folder = build_life_folder(read_life(SOURCES), tmp_path)
+    entries: Any = load_yaml(folder / "qa-200d" / "questions.yaml")
+    asked = [each["derive"]["states"][0] for each in entries if each["derive"]["form"] == "latest"]
+    lines = (folder / "qa-200d" / "statements.jsonl").read_text(encoding="utf-8").splitlines()
+    told = next(
+        each
+        for each in map(json.loads, lines)
+        if f"{each['fact']}.{each['state']}" == asked[number]
+    )
+    path = folder / "memories-200d" / f"day-{told['day']:04}.md"
+    text = path.read_text(encoding="utf-8")
+    value = text[told["start"] : told["end"]]
+    other = "".join("7" if letter.isdigit() else letter for letter in value)
+    other = other if other != value else value.swapcase()[::-1]
+    path.write_text(text[: told["start"]] + other + text[told["end"] :], encoding="utf-8")
+
+    assert verify_written(folder, ARCS).findings
