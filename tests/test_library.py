@@ -2,6 +2,10 @@
 
 import ast
 import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +72,7 @@ def test_the_public_names() -> None:
         "parse_range",
         "parse_ranges",
         "questions_in_range",
+        "read_result",
         "read_settings",
         "rejudge",
         "report",
@@ -215,6 +220,141 @@ async def test_a_benchmark_inside_a_running_loop(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "heatmap.png").exists()
 
 
+@pytest.mark.anyio
+async def test_a_notebook_calls_run_as_a_script_does(tmp_path: Path) -> None:
+    """Its loop is running already, and it waits for the result."""
+    write_persona(tmp_path / "data")
+    where: dict[str, Any] = {"data": tmp_path / "data", "heatmap_png": False}
+
+    finished = recall_bench.run(adapter=Parrot, ranges="5d", into=tmp_path / "run", **where)
+    again = recall_bench.rejudge(tmp_path / "run", "stub", into=tmp_path / "new", **where)
+    forecast = recall_bench.estimate(data=tmp_path / "data", adapter="none")
+
+    assert finished.exit_code == again.exit_code == 0
+    assert finished.summary.overall.judged == 5
+    assert forecast.outline.personas
+
+
+def test_a_result_is_shown_in_a_line_and_as_html(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    finished = recall_bench.run(
+        adapter="bm25", data=tmp_path / "data", into=tmp_path / "run", heatmap_png=False
+    )
+    line, page = repr(finished), finished._repr_html_()
+
+    for shown in (line, page):
+        for word in ("bm25", "of 100", "silence", "ceiling", "invented"):
+            assert word in shown
+    assert len(line) < 250
+    assert "\n" not in line
+    assert page.count("<tr>") > 3
+    assert "background:#" in page
+    assert "<script" not in page
+    assert repr(recall_bench.read_result(tmp_path / "run")) == line
+    assert "judged" not in repr(finished.summary)
+    assert repr(finished.folder) == f"RunFolder.open({str(tmp_path / 'run')!r})"
+
+
+def test_a_result_is_shown_after_its_folder_is_gone(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    recall_bench.run(
+        adapter="bm25", data=tmp_path / "data", into=tmp_path / "run", heatmap_png=False
+    )
+    found = recall_bench.read_result(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run")
+
+    assert "bm25" in repr(found)
+    assert "bm25" in found._repr_html_()
+
+
+def test_every_trial_is_a_row_of_a_data_frame(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    write_persona(tmp_path / "data")
+    finished = recall_bench.run(
+        adapter=Parrot, data=tmp_path / "data", ranges=("5d", "10d"), into=tmp_path / "run"
+    )
+
+    frame = finished.to_pandas()
+
+    assert len(frame) == finished.summary.overall.owed == 15
+    assert frame["points"].mean() == pytest.approx(finished.summary.overall.mean)
+    assert list(frame["checkpoint"].unique()) == ["5d", "10d"]
+    first = frame.iloc[0]
+    assert first["question"].endswith("?")
+    assert first["answer"]
+    assert first["seconds"] > 0
+    assert str(frame["leaked"].dtype) == "boolean"
+
+
+def test_every_trial_is_a_row_of_a_polars_frame(tmp_path: Path) -> None:
+    pytest.importorskip("polars")
+    write_persona(tmp_path / "data")
+    finished = recall_bench.run(
+        adapter=Parrot, data=tmp_path / "data", ranges=("5d", "10d"), into=tmp_path / "run"
+    )
+
+    frame = finished.to_polars()
+
+    assert frame.shape == (15, 21)
+    assert frame["points"].mean() == pytest.approx(finished.summary.overall.mean)
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_a_missing_library_is_named_with_its_extra(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_persona(tmp_path / "data")
+    finished = recall_bench.run(adapter="none", data=tmp_path / "data", into=tmp_path / "run")
+    monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(recall_bench.UsageError, match=re.escape(f"'.[{name}]'")):
+        getattr(finished, f"to_{name}")()
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"adaptor": "bm25"}, "there is no setting 'adaptor'; did you mean 'adapter'"),
+        ({"parallelism": "2"}, "parallelism: '2' is not a whole number"),
+        ({"parallelism": True}, "parallelism: True is not a whole number"),
+        ({"error_budget": "half"}, "error_budget: 'half' is not a number"),
+        ({"ranges": 30}, "ranges: 30 is not a list of texts"),
+        ({"ranges": ["5d", None]}, "is not a list of texts"),
+        ({"into": 5}, "into: 5 is not a path"),
+        ({"into": ""}, "into: '' is not a path"),
+        ({"config": "k=v"}, "config: 'k=v' is not a mapping"),
+        ({"heatmap_png": "yes"}, "heatmap_png: 'yes' is not True or False"),
+        ({"judge": 5}, "judge: 5 is not a text"),
+        ({"adapter": 3}, "int is neither an adapter nor a factory"),
+    ],
+)
+def test_a_bad_argument_is_named(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(recall_bench.UsageError, match=re.escape(problem)):
+        recall_bench.run(**given)
+
+
+def test_none_leaves_a_setting_as_it_is() -> None:
+    settings = recall_bench.read_settings(given={"top_k": None, "into": None, "ranges": None})
+
+    assert settings == recall_bench.Settings()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: recall_bench.run({"adapter": "bm25"}),  # type: ignore[arg-type]
+        lambda: recall_bench.open_run(3),  # type: ignore[arg-type]
+        lambda: recall_bench.compare(None, None),  # type: ignore[arg-type]
+        lambda: recall_bench.gate("runs/a", min_skore=3),
+        lambda: recall_bench.load_persona("er-physican"),
+        lambda: recall_bench.list_personas(7),  # type: ignore[arg-type]
+    ],
+)
+def test_every_function_refuses_what_it_cannot_use(call: Callable[[], object]) -> None:
+    with pytest.raises(recall_bench.UsageError):
+        call()
+
+
 def test_what_a_run_means_is_a_call_away(tmp_path: Path) -> None:
     write_persona(tmp_path / "data")
     runs = [
@@ -235,6 +375,8 @@ def test_what_a_run_means_is_a_call_away(tmp_path: Path) -> None:
 
     assert [path.name for path in published.files] == ["report.html", "report.json"]
     assert "is worse than" in compared.conclusions[0]
+    for shown in (repr(published), repr(compared), repr(gated)):
+        assert len(shown) < 300
     assert (gated.verdict.value, gated.verdict.exit_code) == ("failed", 11)
     again = recall_bench.summarise(recall_bench.open_run(imported.folder))
     assert again.overall.mean == recall_bench.summarise(recall_bench.open_run(runs[0])).overall.mean

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recall_bench.core.verdict import JudgeCard as JudgeCard
     from recall_bench.core.verdict import Verdict as Verdict
     from recall_bench.generate.persona_list import list_personas as list_personas
+    from recall_bench.library import Finished as Finished
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
     from recall_bench.library import draw_heatmap as draw_heatmap
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from recall_bench.library import merge as merge
     from recall_bench.library import open_run as open_run
     from recall_bench.library import questions_in_range as questions_in_range
+    from recall_bench.library import read_result as read_result
     from recall_bench.library import read_settings as read_settings
     from recall_bench.library import rejudge as rejudge
     from recall_bench.library import report as report
@@ -62,7 +64,6 @@ if TYPE_CHECKING:
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
     from recall_bench.runs.run_folder import RunFolder as RunFolder
-    from recall_bench.runs.run_result import Finished as Finished
     from recall_bench.runs.summary import Summary as Summary
     from recall_bench.runs.summary import heatmap_grid as heatmap_grid
     from recall_bench.runs.summary import summarise as summarise
@@ -72,12 +73,11 @@ _HOMES = {
     "core.plan": "Calendar Checkpoint Lifecycle Plan Trial parse_range parse_ranges",
     "core.scenario": "CATEGORIES Episode Item Question Scenario Truth Turn",
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
-    "runs.run_result": "Finished",
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "arun compare draw_heatmap estimate evaluate export_run gate heatmap_json import_run "
-        "load_persona merge open_run questions_in_range read_settings rejudge report "
-        "result_json run run_matrix text_report verdict_changes"
+        "Finished arun compare draw_heatmap estimate evaluate export_run gate heatmap_json "
+        "import_run load_persona merge open_run questions_in_range read_result read_settings "
+        "rejudge report result_json run run_matrix text_report verdict_changes"
     ),
     "core.settings": "Settings",
     "generate.persona_list": "list_personas",

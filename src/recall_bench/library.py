@@ -2,17 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from html import escape
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_profile
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings, apply_overrides
+from recall_bench.core.suggestion import suggest
+from recall_bench.core.user_code import require_libraries
 from recall_bench.generate.shipped_personas import load_catalogue, materialise
 from recall_bench.reporting.rejudge_report import VerdictChanges
 from recall_bench.running.assembly import assemble
@@ -28,6 +32,9 @@ from recall_bench.runs.run_result import RunResult
 from recall_bench.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
     from recall_bench.reporting.gate.gate_checks import GateReport
     from recall_bench.reporting.plan_report import Forecast
     from recall_bench.reporting.publication import PublishedReport
@@ -36,6 +43,68 @@ if TYPE_CHECKING:
     from recall_bench.running.matrix_run import MatrixResult
     from recall_bench.runs.import_run import ImportResult
     from recall_bench.runs.merge import MergedRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Finished(RunResult):
+    """How a run ended; a notebook shows its headline and its heatmap."""
+
+    def __repr__(self) -> str:
+        from recall_bench.reporting.run_text import format_result
+
+        try:
+            words = format_result(self.folder, self.summary)
+        except (BenchError, OSError):
+            # The folder is gone: what was computed before is all that there is.
+            return RunResult.__repr__(self)
+        return f"<{type(self).__name__} {words} · {str(self.folder.path)!r}>"
+
+    def _repr_html_(self) -> str:
+        from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+        from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table
+
+        try:
+            return render_heatmap_table(build_run_heatmap(self.folder, self.summary))
+        except (BenchError, OSError):
+            return escape(RunResult.__repr__(self))
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Every trial as a row of a pandas data frame: question, answer, marks, time."""
+        require_libraries("to_pandas", "pandas", "pandas")
+        import pandas
+
+        from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
+
+        kinds = {str: "string", int: "Int64", bool: "boolean", float: "Float64"}
+        frame = pandas.DataFrame(list_trial_records(self.folder), columns=list(COLUMNS))
+        return frame.astype({name: kinds[kind] for name, kind in COLUMNS.items()})
+
+    def to_polars(self) -> "polars.DataFrame":
+        """Every trial as a row of a polars data frame: question, answer, marks, time."""
+        require_libraries("to_polars", "polars", "polars")
+        import polars
+
+        from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
+
+        records = list(list_trial_records(self.folder))
+        return polars.DataFrame(records, schema=COLUMNS)
+
+
+def _present(result: RunResult) -> Finished:
+    return Finished(**{each.name: getattr(result, each.name) for each in fields(RunResult)})
+
+
+def _make_path(value: str | PathLike[str], name: str) -> Path:
+    """The path; UsageError if the value is none."""
+    if not isinstance(value, str | PathLike) or not str(value):
+        raise UsageError(f"{name}: {value!r} is not a path; use one")
+    return Path(value)
+
+
+def read_result(path: str | Path) -> Finished:
+    """The result of a run folder, finished or not, as `run` returned it."""
+    folder = open_run(path)
+    return Finished(folder=folder, summary=summarise(folder), warnings=())
 
 
 def load_persona(
@@ -52,8 +121,13 @@ def load_persona(
     from recall_bench.datasets.persona import load_persona
     from recall_bench.generate.shipped_personas import find_story
 
-    is_shipped = str(folder) in load_catalogue() and not Path(folder).is_dir()
-    place = materialise(str(folder), arcs, edition=edition) if is_shipped else Path(folder)
+    place = _make_path(folder, "folder")
+    if not place.is_dir():
+        shipped = load_catalogue()
+        if str(folder) not in shipped:
+            hint = suggest(folder, shipped, f"shipped personas: {', '.join(shipped)}")
+            raise UsageError(f"{folder}: is neither a folder nor a shipped persona; {hint}")
+        place = materialise(str(folder), arcs, edition=edition)
     story = find_story(place, arcs)
     return load_persona(story.folder, arcs=story.arcs, calendar=calendar)
 
@@ -74,26 +148,27 @@ def run(
     settings: Settings | None = None,
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
-) -> RunResult:
+) -> Finished:
     """Run a benchmark and write its files.
 
     Give `Settings`, or their fields by name: `run(adapter="bm25", ranges="30d")`. The adapter
-    may also be your class or object. Inside a running event loop, await `arun` instead.
+    may also be your class or object. In a notebook, or wherever an event loop is running, the run
+    has a thread of its own, which calls `observe`; this one waits. `arun` lets the loop go on.
     """
-    return execute(_assemble_job(settings, given), observe)
+    return _present(execute(_assemble_job(settings, given), observe))
 
 
 async def arun(
     settings: Settings | None = None,
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
-) -> RunResult:
-    """The same as `run`, inside an event loop."""
-    return await execute_async(_assemble_job(settings, given), observe)
+) -> Finished:
+    """The same as `run`, awaited in the running event loop."""
+    return _present(await execute_async(_assemble_job(settings, given), observe))
 
 
 def _assemble_job(settings: Settings | None, given: dict[str, Any]) -> Job:
-    wanted = settings or Settings()
+    wanted = _require_settings(settings)
     adapter = given.get("adapter", wanted.adapter)
     if isinstance(adapter, str):
         return assemble(apply_overrides(wanted, given))
@@ -101,6 +176,12 @@ def _assemble_job(settings: Settings | None, given: dict[str, Any]) -> Job:
 
     system = build_python_system(adapter, given.get("config", wanted.config))
     return assemble(apply_overrides(wanted, given | {"adapter": system.card.name}), system)
+
+
+def _require_settings(settings: Settings | None) -> Settings:
+    if not isinstance(settings, Settings | None):
+        raise UsageError(f"{settings!r} is not Settings; give settings by name: adapter='bm25'")
+    return settings or Settings()
 
 
 def evaluate(
@@ -148,21 +229,22 @@ def rejudge(
     *,
     labels: str | Path | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings that concern judging
-) -> RunResult:
+) -> Finished:
     """Grade the answers of a run folder again, into a new one; the system is not asked.
 
     Give the judge settings by name: `rejudge("runs/a", judge="openai:gpt-5-mini", into="runs/b")`.
     `data` is the folder of the personas, unless they are shipped. Labels of people in `labels`, a
     file or a run folder, win over the judge.
     """
-    people = None if labels is None else Path(labels)
-    job = assemble_rejudge(Path(run_folder), {**given, "judge": judge}, labels=people)
-    return execute(job, observe)
+    place = _make_path(run_folder, "run_folder")
+    people = None if labels is None else _make_path(labels, "labels")
+    job = assemble_rejudge(place, {**given, "judge": judge}, labels=people)
+    return _present(execute(job, observe))
 
 
 def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:
     """Write a run's result files again from its journal; their paths."""
-    folder = RunFolder.open(Path(run_folder))
+    folder = open_run(run_folder)
     target = Path(to or run_folder)
     if not (target / JOURNAL).exists():
         refuse_foreign_files(target, RESULT_FILES)
@@ -250,9 +332,7 @@ def compare(
     """
     from recall_bench.reporting.run_comparison import compare_runs
 
-    return compare_runs(
-        [RunFolder.open(Path(path)) for path in (baseline, *others)], intersect=intersect
-    )
+    return compare_runs([open_run(path) for path in (baseline, *others)], intersect=intersect)
 
 
 def gate(
@@ -267,8 +347,9 @@ def gate(
     from recall_bench.reporting.gate.gate_rules import merge_rules
     from recall_bench.reporting.gate.run_gate import check_run
 
-    against = None if baseline is None else RunFolder.open(Path(baseline))
-    return check_run(RunFolder.open(Path(run_folder)), against, merge_rules(rules))
+    wanted = merge_rules(rules)
+    against = None if baseline is None else open_run(baseline)
+    return check_run(open_run(run_folder), against, wanted)
 
 
 def import_run(
@@ -297,7 +378,7 @@ def estimate(
     from recall_bench.running.forecast import dry_plan
     from recall_bench.running.forecast import estimate_run as estimated
 
-    with dry_plan(apply_overrides(settings or Settings(), given)) as job:
+    with dry_plan(apply_overrides(_require_settings(settings), given)) as job:
         return estimated(job, earlier=[Path(each) for each in earlier])
 
 
@@ -333,4 +414,4 @@ def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
 
 def open_run(path: str | Path) -> RunFolder:
     """Open a run folder, finished or not."""
-    return RunFolder.open(Path(path))
+    return RunFolder.open(_make_path(path, "path"))

@@ -99,20 +99,9 @@ def gate_command(
 def _read_rules(
     path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]
 ) -> "GateRules":
-    from recall_bench.core.yaml12 import read_document
-    from recall_bench.reporting.gate.gate_rules import format_key, merge_rules, read_rules
+    from recall_bench.reporting.gate.gate_rules import merge_rules, read_rules_file
 
-    layers: list[dict[str, object]] = []
-    if path is not None:
-        if not path.is_file():
-            raise UsageError(f"--rules: there is no file {path}")
-        document = read_document(path)
-
-        def name_field(field: str) -> str:
-            key = format_key(field)
-            return f"{document.describe_place(key)}: {key}"
-
-        layers.append(read_rules(document.content, str(path), name_field))
+    layers = [] if path is None else [read_rules_file(path, "--rules")]
     return merge_rules(*layers, flags, {"min_category": _parse_minimums(categories)})
 
 

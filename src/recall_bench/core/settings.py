@@ -4,10 +4,12 @@
 schema (`core/profile.py`) and of the limits of each value.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from math import isfinite
+from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
@@ -365,6 +367,8 @@ class SettingInfo:
     """Its name in options (`judge-budget`) and profiles (`judgeBudget`), without a unit."""
     default: str
     """The default in words; empty if there is nothing to say."""
+    is_optional: bool
+    """Whether it may be None, so that a default rule decides."""
 
     @property
     def flag(self) -> str:
@@ -382,7 +386,12 @@ def describe_settings() -> dict[str, SettingInfo]:
         default = _format_default(each.default, kind) if about.default is None else about.default
         alias = about.alias or each.name
         found[each.name] = SettingInfo(
-            name=each.name, kind=kind, help=about, alias=alias, default=default
+            name=each.name,
+            kind=kind,
+            help=about,
+            alias=alias,
+            default=default,
+            is_optional=each.default is None,
         )
     return found
 
@@ -401,30 +410,58 @@ def _format_default(default: object, kind: type) -> str:
     return str(default) if isinstance(default, str | int | float) else ""
 
 
-def apply_overrides(settings: Settings, given: dict[str, Any]) -> Settings:
+def apply_overrides(settings: Settings, given: Mapping[str, Any]) -> Settings:
     """The settings with the given ones replaced; texts become paths, choices and lists.
 
-    `into` and `resume` both name the run folder, so either one replaces both.
+    None leaves a setting that cannot be None. `into` and `resume` both name the run folder, so
+    either one replaces both. UsageError names a setting that is unknown or of another type.
     """
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
     known = describe_settings()
-    converted = {
-        name: _convert(known[name], value) if name in known and value else value
-        for name, value in given.items()
-    }
+    converted = {}
+    for name, value in given.items():
+        if name not in known:
+            from recall_bench.core.suggestion import suggest
+
+            hint = suggest(name, known, "recall_bench.Settings lists them")
+            raise UsageError(f"there is no setting {name!r}; {hint}")
+        if value is not None or known[name].is_optional:
+            converted[name] = _convert(known[name], value)
     return replace(settings, **converted)
 
 
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    dict: "a mapping",
+    Path: "a path",
+    tuple: "a list of texts",
+}
+_ACCEPTED: dict[type, tuple[type, ...]] = {float: (int, float), dict: (Mapping,)}
+"""The types that are accepted for a setting, where they are others than its own."""
+
+
 def _convert(about: SettingInfo, value: Any) -> Any:  # noqa: ANN401 - of any setting
-    if about.kind is tuple and isinstance(value, str):
-        return (value,)
-    if about.kind is Path:
-        return Path(value)
+    if value is None:
+        return None
     if issubclass(about.kind, StrEnum):
         try:
             return about.kind(value)
         except ValueError as error:
             choices = ", ".join(about.kind)
             raise UsageError(f"{about.flag}: {value!r} is none of {choices}; use one") from error
-    return value
+    if about.kind is tuple:
+        value = (value,) if isinstance(value, str) else value
+        if isinstance(value, Collection) and all(isinstance(each, str | int) for each in value):
+            return tuple(map(str, value))
+    elif about.kind is Path:
+        if isinstance(value, str | PathLike) and str(value):
+            return Path(value)
+    elif isinstance(value, _ACCEPTED.get(about.kind, (about.kind,))) and (
+        about.kind is bool or not isinstance(value, bool)
+    ):
+        return value
+    raise UsageError(f"{about.name}: {value!r} is not {_WORDS[about.kind]}; use one")

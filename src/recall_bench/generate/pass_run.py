@@ -15,6 +15,7 @@ from recall_bench.core.errors import (
     ModelPending,
     UsageError,
 )
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.record import Record
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.usage import Usage
@@ -146,7 +147,7 @@ def run_pass(
     stop a pass in good order: the same command continues it. Other errors are raised.
     """
     try:
-        anyio.run(_run_and_close, work, owned_model)
+        run_to_end(_run_and_close, work, owned_model)
     except KeyboardInterrupt:
         return _make_stop(Interrupted(signal.SIGINT))
     except _STOPPING_ERRORS as end:

@@ -35,6 +35,8 @@ def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     """The personas of a data folder, or those of the package."""
     if data is None:
         return _list_shipped_personas()
+    if not isinstance(data, str | Path):
+        raise UsageError(f"data: {data!r} is not a path; use one")
     root = Path(data)
     if not root.is_dir():
         raise UsageError(f"--data: {root} is not a folder; name the one that holds the personas")

@@ -30,7 +30,7 @@ PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER = "report.html", "report.json", "pictur
 _MAX_NAME_LENGTH = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PublishedReport:
     """A report, and the files it was written to."""
 
@@ -38,6 +38,9 @@ class PublishedReport:
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
     """What the page could not show, and why."""
+
+    def __repr__(self) -> str:
+        return f"<PublishedReport: {', '.join(map(str, self.files))}>"
 
 
 def publish_report(

@@ -153,6 +153,9 @@ class ComparisonReport(Record, frozen=True, kw_only=True):
     """Best first, for three runs or more."""
     seed: int
 
+    def __repr__(self) -> str:
+        return f"<ComparisonReport: {' '.join(self.conclusions)}>"
+
 
 _VIEW_RESAMPLES = 2000
 """Enough for a view without a test."""

@@ -8,10 +8,10 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
-import anyio
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.yaml12 import Document
@@ -207,7 +207,7 @@ def name_folder(variant: str) -> str:
 
 def _resolve_card(settings: Settings, changes: Mapping[str, object]) -> SystemCard:
     system = resolve_system(replace(settings, config={**settings.config, **changes}))
-    anyio.run(system.close)
+    run_to_end(system.close)
     return system.card
 
 

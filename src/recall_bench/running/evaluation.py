@@ -14,7 +14,7 @@ from recall_bench.running.job import Observer
 from recall_bench.runs.run_result import RunResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EvalResult:
     """The result of an evaluation."""
 
@@ -23,6 +23,9 @@ class EvalResult:
     """None if it was stopped before everything was asked; the same command continues."""
     place: Path | None
     """The folder of the report."""
+
+    def __repr__(self) -> str:
+        return f"<EvalResult: {self.finished!r}, report {str(self.place)!r}>"
 
     @property
     def exit_code(self) -> int:

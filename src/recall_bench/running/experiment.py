@@ -17,6 +17,7 @@ import anyio
 
 from recall_bench.core.errors import BenchError, BudgetSpent, Interrupted, ReplyPending
 from recall_bench.core.event import Event
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialStates
@@ -206,7 +207,7 @@ class Experiment:
     def run(self) -> tuple[CellOutcome, ...]:
         """Run the cells; return the outcome of each, also of those that were not begun."""
         try:
-            anyio.run(self._run_cells)
+            run_to_end(self._run_cells)
         except KeyboardInterrupt:
             self._end = Interrupted(signal.SIGINT)
         return self._collect_outcomes()

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import anyio
-
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
 from recall_bench.core.plan import NAMED_RANGES, Plan, SampleMode
 from recall_bench.core.settings import Executor, Settings
@@ -87,7 +86,7 @@ def dry_plan(
     try:
         yield job
     finally:
-        anyio.run(job.components.close)
+        run_to_end(job.components.close)
 
 
 SAMPLES = (100, 50, 25, 10, 0)

@@ -7,9 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
-import anyio
-
 from recall_bench.core.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
@@ -112,7 +111,7 @@ def assemble_cells(
     if problems:
         for each in found:
             if each.job is not None:
-                anyio.run(each.job.components.close)
+                run_to_end(each.job.components.close)
         raise Problems([_make_error(words, each) for words, each in problems.items()])
     return tuple(found)
 

@@ -23,7 +23,7 @@ from recall_bench.running.matrix_file import Matrix, apply_limits, read_matrix
 REPORT, PAGE, PICTURE, DRAWING = "matrix.json", "matrix.md", "matrix.png", "matrix.svg"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MatrixResult:
     """The outcomes of a matrix, and its report."""
 
@@ -31,6 +31,10 @@ class MatrixResult:
     outcomes: tuple[CellOutcome, ...]
     report: MatrixReport
     files: tuple[Path, ...]
+
+    def __repr__(self) -> str:
+        done = sum(each.exit_code == 0 for each in self.outcomes)
+        return f"<MatrixResult: {done} of {len(self.outcomes)} cells done, {self.files!r}>"
 
     @property
     def exit_code(self) -> int:

@@ -163,6 +163,9 @@ class RunFolder:
         self._end = 0
         """Where the next event begins."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.open({str(self.path)!r})"
+
     @classmethod
     def open(cls, path: Path) -> Self:
         """Read the journal of a folder; raises DataError with the line that cannot be read."""

@@ -20,7 +20,7 @@ class ShardProgress:
         return f"part {self.part}: {self.owed - self.open:,} of {self.owed:,} trials"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RunResult:
     """How a run ended."""
 
@@ -54,6 +54,6 @@ class RunResult:
             return 6
         return 4 if self.summary.reviews.open else 0
 
-
-Finished = RunResult
-"""The public name of the class, as `recall_bench` exports it."""
+    def __repr__(self) -> str:
+        status, system = self.summary.validity.status.value, self.folder.plan.system.name
+        return f"<{type(self).__name__}: {system}, {status}, {str(self.folder.path)!r}>"

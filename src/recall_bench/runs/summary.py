@@ -16,6 +16,7 @@ from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import CheckpointTimes, ScenarioStates, TrialStatus
 from recall_bench.core.usage import JudgingCosts
+from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.marks import (
     ReviewCounts,
     TrialTally,
@@ -104,7 +105,7 @@ class PersonaSummary:
     feed_failures: tuple[FeedFailed, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Summary:
     """The summary of a run."""
 
@@ -124,6 +125,11 @@ class Summary:
     """How many trials ended in each kind of fault."""
     reviews: ReviewCounts
     costs: JudgingCosts
+
+    def __repr__(self) -> str:
+        overall, status = self.overall, self.validity.status.value
+        mean = "no score" if overall.mean is None else f"{overall.mean:.2f} of {FULL_MARKS}"
+        return f"<Summary: {mean}, {overall.counted:,} of {overall.owed:,} trials, {status}>"
 
     @property
     def is_stub(self) -> bool:

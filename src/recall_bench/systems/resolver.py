@@ -1,17 +1,15 @@
 """Builds the system that an `--adapter` target names."""
 
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import is_code_target
-
-T = TypeVar("T")
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -76,7 +74,7 @@ def _add_endpoint(settings: Settings) -> MemorySystem:
 def _build_command_system(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.command_system import start_command_system
 
-    return run_in_thread(start_command_system, settings.adapter, settings.config)
+    return run_to_end(start_command_system, settings.adapter, settings.config)
 
 
 def _build_once_system(settings: Settings) -> MemorySystem:
@@ -101,7 +99,7 @@ def _connect_server(settings: Settings) -> MemorySystem:
 def _connect_http(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.http_system import connect_http_system
 
-    return run_in_thread(connect_http_system, settings.adapter)
+    return run_to_end(connect_http_system, settings.adapter)
 
 
 def _connect_grpc(settings: Settings) -> MemorySystem:
@@ -109,7 +107,7 @@ def _connect_grpc(settings: Settings) -> MemorySystem:
 
     timeout_s = settings.grpc_timeout_ms / 1000
     served = build_grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
-    run_in_thread(served.fetch_card)
+    run_to_end(served.fetch_card)
     return served
 
 
@@ -133,13 +131,13 @@ def _load_described_server(settings: Settings) -> MemorySystem:
 def _start_http_server(path: Path) -> MemorySystem:
     from recall_bench.systems.transports.http_system import start_http_system
 
-    return run_in_thread(start_http_system, path)
+    return run_to_end(start_http_system, path)
 
 
 def _start_mcp_server(path: Path) -> MemorySystem:
     from recall_bench.systems.mcp.mcp_system import start_mcp_system
 
-    return run_in_thread(start_mcp_system, path)
+    return run_to_end(start_mcp_system, path)
 
 
 _BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
@@ -166,27 +164,3 @@ def _refuse_settings(settings: Settings) -> None:
             f"the settings {', '.join(settings.config)} cannot be passed to a server; "
             "configure the server itself and leave them out"
         )
-
-
-def run_in_thread(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
-    """The result of an async call, whether or not this thread has an event loop.
-
-    It runs in a thread with a loop of its own, so nothing it leaves open may depend on that loop.
-    """
-    import anyio
-
-    found: list[T] = []
-    raised: list[BaseException] = []
-
-    def run_call() -> None:
-        try:
-            found.append(anyio.run(call, *parameters))
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            raised.append(error)
-
-    thread = threading.Thread(target=run_call, name="connect")
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
-    return found[0]

@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 
-import anyio
-
 from recall_bench.core.errors import SystemFault, SystemGone, UsageError
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem, get_worker_limit
 from recall_bench.testing.check_context import (
     CheckContext,
@@ -185,6 +184,6 @@ def assert_contract(
     timeout_s: float = TIMEOUT_S,
 ) -> ContractReport:
     """Do the same without an event loop."""
-    return anyio.run(
+    return run_to_end(
         partial(assert_contract_async, system, only=only, seed=seed, timeout_s=timeout_s)
     )

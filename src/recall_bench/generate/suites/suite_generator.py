@@ -14,6 +14,7 @@ import anyio
 import anyio.lowlevel
 
 from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone, ModelPending, UsageError
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.datasets.selection.bench_file import BenchTest, Pairs, make_headers
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.generate.suites.batch import (
@@ -92,7 +93,7 @@ def generate_tests(
         finally:
             await writer.close()
 
-    return anyio.run(run)
+    return run_to_end(run)
 
 
 def _open_model(request: SuiteRequest) -> "Model":

@@ -98,6 +98,9 @@ class GateReport(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     seed: int
 
+    def __repr__(self) -> str:
+        return f"<GateReport: {self.verdict.value}, {self.sentence}>"
+
 
 MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE = "margin", "category-margin", "hallucination-margin"
 

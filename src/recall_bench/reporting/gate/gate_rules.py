@@ -1,6 +1,7 @@
 """The rules of a gate, from a file and from flags; in points of 100."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.suggestion import suggest
+from recall_bench.core.yaml12 import read_document
 
 FULL_SCORE: Final = 100.0
 """Scores are in points of 100, the share of full marks; rates are in %."""
@@ -96,6 +98,34 @@ def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, obje
     for field, value in given.items():
         check_rules({field: value}, named)
     return given
+
+
+def read_rules_file(path: Path, flag: str) -> dict[str, object]:
+    """The fields that a YAML file sets; UsageError names the flag, or the key and its line."""
+    if not path.is_file():
+        raise UsageError(f"{flag}: there is no file {path}")
+    document = read_document(path)
+
+    def name_field(field: str) -> str:
+        key = format_key(field)
+        return f"{document.describe_place(key)}: {key}"
+
+    return read_rules(document.content, str(path), name_field)
+
+
+def list_rules(rules: GateRules, *, has_baseline: bool) -> Iterator[tuple[str, str | None]]:
+    """The rules that a run will be checked by, each with its category where it is about one."""
+    yield "run", None
+    for field in ("min_score", "min_category", "max_invented", "max_hallucination", "max_leaks"):
+        rule = format_flag(field).removeprefix("--")
+        if field == "min_category":
+            yield from ((rule, name) for name in rules.min_category)
+        elif getattr(rules, field) is not None:
+            yield rule, None
+    if has_baseline:
+        yield from ((rule, None) for rule in ("baseline", "alike", "margin", "category-margin"))
+        if rules.hallucination_margin is not None:
+            yield "hallucination-margin", None
 
 
 def merge_rules(*layers: Mapping[str, object]) -> GateRules:

@@ -98,7 +98,9 @@ def build_heatmap_spec(data: HeatmapData, scale: ColourScale = ColourScale.STAND
     return _HeatmapPicture(data, scale).build_chart()
 
 
-class _Row(NamedTuple):
+class PictureRow(NamedTuple):
+    """One row of the picture, and its label."""
+
     label: str
     cells: Sequence[PictureCell]
     is_rate: bool = False
@@ -106,7 +108,40 @@ class _Row(NamedTuple):
 
     @property
     def is_measured(self) -> bool:
+        """Whether any of its cells has a value."""
         return any(cell.score is not None for cell in self.cells)
+
+
+class PictureRows(NamedTuple):
+    """The rows of the picture, by part."""
+
+    categories: list[PictureRow]
+    overall: PictureRow
+    rates: list[PictureRow]
+
+
+def list_picture_rows(data: HeatmapData) -> PictureRows:
+    """The rows to show: those in which nothing was measured are left out."""
+    labels = _list_labels(data.categories)
+    every = [
+        PictureRow(label, row, bounds=data.bounds.get(name))
+        for label, name, row in zip(labels, data.categories, data.cells, strict=True)
+    ]
+    rates = [PictureRow(format_slug(name), cells, is_rate=True) for name, cells in data.rates]
+    return PictureRows(
+        [row for row in every if row.is_measured],
+        PictureRow("Overall", data.overall, bounds=data.overall_bounds),
+        [row for row in rates if row.is_measured] or rates[:1],
+    )
+
+
+def choose_fill(
+    score: float | None, *, is_rate: bool, scale: ColourScale = ColourScale.STANDARD
+) -> str | None:
+    """The colour of a cell; None if nothing was measured."""
+    if score is None:
+        return None
+    return colour_rate(score / 100, scale) if is_rate else colour_score(score, _BEST, scale)
 
 
 class _HeatmapPicture:
@@ -114,15 +149,7 @@ class _HeatmapPicture:
         self._data = data
         self._colours = scale
         self._scores, self._rates = build_score_scale(scale, best=_BEST), build_rate_scale(scale)
-        labels = _list_labels(data.categories)
-        every = [
-            _Row(label, row, bounds=data.bounds.get(name))
-            for label, name, row in zip(labels, data.categories, data.cells, strict=True)
-        ]
-        self._rows = [row for row in every if row.is_measured]
-        self._overall = _Row("Overall", data.overall, bounds=data.overall_bounds)
-        rates = [_Row(format_slug(name), cells, is_rate=True) for name, cells in data.rates]
-        self._invented = [row for row in rates if row.is_measured] or rates[:1]
+        self._rows, self._overall, self._invented = list_picture_rows(data)
         columns = max(1, len(data.columns))
         least = min(_NARROWEST, _MOST_WIDTH / columns)
         cell = max(least, min(_WIDEST, _WIDTH / columns))
@@ -137,7 +164,7 @@ class _HeatmapPicture:
         room = max(self._width + side + _LABELS_WIDTH, _LEAST_TEXT_WIDTH)
         notices = [
             build_notice(wrap_lines(text, size=NOTICE_SIZE, width=self._width), colour, self._width)
-            for text, colour in _list_notices(self._data)
+            for text, colour in list_notices(self._data)
         ]
         unit: dict[str, object] = {"labelExpr": "datum.label + ', %'"}
         axis = {
@@ -185,7 +212,7 @@ class _HeatmapPicture:
 
     def _build_view(
         self,
-        rows: Sequence[_Row],
+        rows: Sequence[PictureRow],
         y_axis: dict[str, object] | None = None,
         x_axis: dict[str, object] | None = None,
     ) -> View:
@@ -200,7 +227,7 @@ class _HeatmapPicture:
             side=self._list_side(rows),
         )
 
-    def _list_side(self, rows: Sequence[_Row]) -> list[SideColumn]:
+    def _list_side(self, rows: Sequence[PictureRow]) -> list[SideColumn]:
         """Silence and ceiling of the rows that have them; the first view names them."""
         found = {row.label: row.bounds for row in rows if row.bounds is not None}
         if not found:
@@ -213,7 +240,7 @@ class _HeatmapPicture:
             SideColumn(head="ceiling" if is_first else "", figures=ceiling),
         ]
 
-    def _list_cells(self, row: _Row) -> Iterator[GridCell]:
+    def _list_cells(self, row: PictureRow) -> Iterator[GridCell]:
         scores = [cell.score for cell in row.cells if cell.score is not None]
         is_precise = all(
             estimate_width(f"{score:.1f} %", MEAN_SIZE) < self._style.cell - 4 for score in scores
@@ -226,20 +253,13 @@ class _HeatmapPicture:
                 row=row.label,
                 column=column,
                 value=cell.score,
-                fill=self._choose_fill(cell.score, row.is_rate),
+                fill=choose_fill(cell.score, is_rate=row.is_rate, scale=self._colours),
                 mean=mean,
                 details=self._list_details(cell, row.is_rate),
                 is_small=cell.is_small,
                 is_early=cell.eligible == 0,
-                description=clean_text(_describe_cell(row, column, cell)),
+                description=clean_text(describe_cell(row, column, cell)),
             )
-
-    def _choose_fill(self, score: float | None, is_rate: bool) -> str | None:
-        if score is None:
-            return None
-        if is_rate:
-            return colour_rate(score / 100, self._colours)
-        return colour_score(score, _BEST, self._colours)
 
     def _list_details(self, cell: PictureCell, is_rate: bool) -> list[str]:
         interval, count = _format_interval(cell, is_rate=is_rate), _format_count(cell)
@@ -295,7 +315,8 @@ def _list_labels(categories: Sequence[str]) -> list[str]:
     return labels if len(set(labels)) == len(labels) else list(categories)
 
 
-def _list_notices(data: HeatmapData) -> Iterator[tuple[str, str]]:
+def list_notices(data: HeatmapData) -> Iterator[tuple[str, str]]:
+    """What must be said before the scores, each with its colour."""
     if data.is_stub:
         yield "STUB JUDGE: scores mean nothing", ALARM
     if data.invalid is not None:
@@ -310,13 +331,14 @@ def _describe_heatmap(data: HeatmapData) -> str:
     for label, cell in zip(data.columns, data.overall, strict=True):
         mean = "not measured" if cell.score is None else f"{cell.score:.0f}"
         means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
-    notices = [text for text, _ in _list_notices(data)]
+    notices = [text for text, _ in list_notices(data)]
     said = [data.headline] if data.headline else []
     rest = ". ".join([*said, *data.subtitle, *notices, f"Overall: {', '.join(means)}"])
     return f"{clean_text(data.title)}\n{clean_text(rest)}"
 
 
-def _describe_cell(row: _Row, column: str, cell: PictureCell) -> str:
+def describe_cell(row: PictureRow, column: str, cell: PictureCell) -> str:
+    """A cell in words."""
     place = f"{row.label}, {column}"
     if cell.score is None:
         return f"{place}: {(EARLY_KEY if cell.eligible == 0 else EMPTY_KEY).label}"

@@ -1,0 +1,60 @@
+"""Async code runs to its end from sync code, whether or not an event loop is running."""
+
+import asyncio
+import signal
+import threading
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from recall_bench.core.event_loop import run_to_end
+
+
+async def add(first: int, second: int) -> tuple[int, str]:
+    await anyio.lowlevel.checkpoint()
+    return first + second, threading.current_thread().name
+
+
+def test_without_a_loop_it_runs_in_this_thread() -> None:
+    assert run_to_end(add, 1, 2) == (3, threading.current_thread().name)
+
+
+@pytest.mark.anyio
+async def test_inside_a_loop_it_runs_in_a_thread_of_its_own() -> None:
+    total, thread = run_to_end(add, 1, 2)
+
+    assert total == 3
+    assert thread != threading.current_thread().name
+
+
+@pytest.mark.anyio
+async def test_what_it_raises_is_raised() -> None:
+    async def fail() -> None:
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        run_to_end(fail)
+
+
+def test_an_interruption_cancels_what_runs_in_the_other_thread() -> None:
+    """As in a notebook, whose loop does not handle the signal itself."""
+    ended: list[str] = []
+
+    async def wait_forever() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("cancelled")
+
+    async def use_a_cell() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            run_to_end(wait_forever)
+
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(use_a_cell())
+    finally:
+        loop.close()
+    assert ended == ["cancelled"]

@@ -1,0 +1,167 @@
+"""The plugin for pytest: each check of the contract and each rule of a gate is one test."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import recall_bench
+from recall_bench.testing import CHECKS
+from tests.gardener import ADAPTER, write_persona
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = ("-p", "recall_bench.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _import_everything(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A session inside this one forgets what it imported, and numpy cannot be imported twice."""
+    place = tmp_path_factory.mktemp("imports")
+    write_persona(place / "data")
+    recall_bench.run(
+        adapter="bm25", data=place / "data", ranges="5d", into=place / "run", heatmap_png=False
+    )
+    recall_bench.gate(place / "run", min_score=1)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A folder with an adapter, a persona of ten days and settings that use it."""
+    write_persona(pytester.path / "data")
+    pytester.path.joinpath("my_adapter.py").write_text(ADAPTER)
+    pytester.path.joinpath("recall-bench.yaml").write_text(
+        "run:\n  data: data\n  ranges: [5d, 10d]\n"
+    )
+    return pytester
+
+
+def run(project: pytest.Pytester, *words: str) -> pytest.RunResult:
+    return project.runpytest_inprocess(*PLUGIN, *words)
+
+
+def test_each_check_of_the_contract_is_a_test(project: pytest.Pytester) -> None:
+    found = run(project, "--recall-bench", "recall_bench.testing:Honest", "-v")
+
+    assert found.ret == 0
+    assert found.parseoutcomes() == {"passed": len(CHECKS)}
+    found.stdout.fnmatch_lines(
+        [f"*collected {len(CHECKS)} items", "recall-bench::contract::round-trip PASSED*"]
+    )
+
+
+def test_a_check_that_does_not_apply_is_skipped_with_its_reason(project: pytest.Pytester) -> None:
+    found = run(project, "--recall-bench", "my_adapter.py", "-k", "snapshots", "-rs")
+
+    assert found.parseoutcomes()["skipped"] == 1
+    assert "it offers no copies of a memory" in found.stdout.str()
+
+
+def test_a_broken_check_is_told_without_a_traceback(project: pytest.Pytester) -> None:
+    found = run(project, "--recall-bench", "recall_bench.testing:RemembersQuestions")
+    text = found.stdout.str()
+
+    assert found.ret == 1
+    assert found.parseoutcomes()["failed"] == 1
+    assert "FAILED recall-bench::contract::asking - " in text
+    assert "Traceback" not in text
+    assert "pytest_plugin.py" not in text
+
+
+def test_each_rule_of_a_gate_is_a_test(project: pytest.Pytester) -> None:
+    rules = "minScore: 99\nmaxInvented: 100\nminCategory:\n  factual-recall: 0\n"
+    project.path.joinpath("gate.yaml").write_text(rules)
+
+    words = ("--recall-bench", "bm25", "--recall-bench-gate", "gate.yaml")
+    found = run(project, *words, "-v", "-k", "gate")
+
+    found.stdout.fnmatch_lines(
+        [
+            "recall-bench::gate::run PASSED*",
+            "recall-bench::gate::min-score FAILED*",
+            "recall-bench::gate::min-category factual-recall PASSED*",
+            "recall-bench::gate::max-invented PASSED*",
+            "failed: overall: the score is * must be at least 99",
+            "see recall-bench report *",
+        ]
+    )
+    assert found.ret == 1
+    assert found.parseoutcomes() == {"passed": 3, "failed": 1, "deselected": len(CHECKS)}
+
+
+def test_a_baseline_is_compared_with(project: pytest.Pytester) -> None:
+    settings = recall_bench.read_settings(project.path / "recall-bench.yaml")
+    recall_bench.run(settings, adapter="oracle", into=project.path / "base", heatmap_png=False)
+
+    words = ("--recall-bench", "none", "--recall-bench-baseline", "base")
+    found = run(project, *words, "-v", "-k", "gate")
+
+    found.stdout.fnmatch_lines(
+        [
+            "recall-bench::gate::run PASSED*",
+            "recall-bench::gate::baseline PASSED*",
+            "recall-bench::gate::alike PASSED*",
+            "recall-bench::gate::margin FAILED*",
+            "recall-bench::gate::category-margin *",
+        ]
+    )
+
+
+def test_it_stands_beside_other_tests(project: pytest.Pytester) -> None:
+    project.makepyfile(test_own="def test_own(): pass")
+
+    found = run(project, "--recall-bench", "my_adapter.py", "-k", "own or round-trip", "-v")
+
+    found.stdout.fnmatch_lines(["test_own.py::test_own PASSED*", "*round-trip PASSED*"])
+    assert found.parseoutcomes()["passed"] == 2
+
+
+def test_collecting_measures_nothing(project: pytest.Pytester) -> None:
+    project.path.joinpath("my_adapter.py").write_text("raise RuntimeError('imported')")
+
+    found = run(project, "--recall-bench", "my_adapter.py", "--collect-only", "-q")
+
+    assert found.ret == 0
+    found.stdout.fnmatch_lines(["recall-bench::contract::round-trip"])
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--recall-bench-gate", "gate.yaml"), "needs --recall-bench ADAPTER"),
+        (("--recall-bench", "bm25", "--recall-bench-gate", "no.yaml"), "there is no file no.yaml"),
+        (("--recall-bench", "bm25", "--recall-bench-gate", "bad.yaml"), "unknown key 'minSkore'"),
+    ],
+)
+def test_bad_options_are_named(
+    project: pytest.Pytester, words: tuple[str, ...], problem: str
+) -> None:
+    project.path.joinpath("bad.yaml").write_text("minSkore: 3\n")
+
+    found = run(project, *words)
+
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    assert problem in found.stderr.str()
+
+
+def test_an_adapter_that_cannot_be_loaded_fails_with_its_reason(project: pytest.Pytester) -> None:
+    found = run(project, "--recall-bench", "nowhere.py", "-k", "round-trip")
+
+    assert found.ret == 1
+    assert "nowhere.py" in found.stdout.str()
+    assert "Traceback" not in found.stdout.str()
+
+
+def test_it_imports_nothing_unless_it_is_used(tmp_path: Path) -> None:
+    """Other people's sessions pay for one small module."""
+    tmp_path.joinpath("test_own.py").write_text(
+        "import sys\n"
+        "def test_own():\n"
+        "    ours = {name for name in sys.modules if name.startswith('recall_bench')}\n"
+        "    assert ours == {'recall_bench', 'recall_bench.pytest_plugin'}\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    assert done.returncode == 0, done.stdout
