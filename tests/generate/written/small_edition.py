@@ -136,9 +136,9 @@ QUESTIONS = """
    category: temporal-reasoning, derive: days invoice-due trial, answer: 4 days., difficulty: hard}
 - {ask: When did we learn what the survey cost?, kind: date, category: temporal-reasoning,
    derive: date survey-cost, answer: "On {@2:year}.", difficulty: easy}
-- {ask: "Which came first, the colour of the rails or the paint bill?", kind: order,
-   category: temporal-reasoning, derive: order rail-colour paint-cost, difficulty: medium,
-   answer: The colour came first., atoms: [colour]}
+- {ask: "Which came first, the bill for the primer or the colour of the rails?", kind: order,
+   category: temporal-reasoning, derive: order paint-cost rail-colour, difficulty: medium,
+   answer: "The colour came first, then the primer.", atoms: [colour, primer]}
 - {ask: Whose bid was higher?, kind: comparison, category: cross-reference, difficulty: easy,
    derive: most refit-bid rival-bid, answer: The rival's., atoms: [rival]}
 - {ask: Did Omar get his way about the rails?, kind: implied, category: decision-tracking,
@@ -152,7 +152,8 @@ QUESTIONS = """
 - {ask: Who holds the spare key?, kind: unanswerable, category: factual-recall, from: 3,
    derive: unknown spare key, answer: Nothing in the log says who holds it., difficulty: medium}
 - {ask: Why is the port side done first?, kind: reason, category: decision-tracking,
-   derive: value refit-reason, answer: "Because {refit-reason}.", difficulty: medium}
+   derive: value refit-reason, answer: "Because {refit-reason}.", difficulty: medium,
+   id: ferry-desk-port-side}
 """
 
 

@@ -1,6 +1,7 @@
 """The written editions that ship: large enough, checked, and built to the byte."""
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from recall_bench.generate.shipped_personas import SOURCES, load_catalogue, mate
 from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources, count_sources
+from recall_bench.generate.written.question_entries import EntryBuilder
+from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import KINDS, find_written, read_written
 
 ARCS = "arcs-180d.yaml"
@@ -34,6 +37,30 @@ def test_the_sources_break_no_rule_and_hold_enough(name: str) -> None:
     assert {kind: counts.kinds[kind] for kind in KINDS if counts.kinds[kind] < 12} == {}
     assert {
         name: counts.categories[name] for name in CATEGORIES if counts.categories[name] < 25
+    } == {}
+
+
+@pytest.mark.parametrize("name", PERSONAS)
+def test_no_constant_answer_is_worth_giving(name: str) -> None:
+    sources = read_written(find_written(SOURCES / name)[ARCS])
+    builder = EntryBuilder(render_edition(sources))
+    affirmed: Counter[str] = Counter()
+    denied: Counter[str] = Counter()
+    values: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for number, (_, question) in enumerate(sources.questions, start=1):
+        entry = builder.build(number, question)
+        values[question.category][tuple(map(str.casefold, entry["atoms"] or ()))] += 1
+        first = re.match(r"\w+", question.answer)
+        affirmed[question.category] += first is not None and first[0] == "Yes"
+        is_denied = question.derive.split()[0] in ("no", "absent", "unknown")
+        denied[question.category] += is_denied or question.expects == "refuse"
+
+    assert {each for each in CATEGORIES if affirmed[each] > denied[each]} == set()
+    assert {
+        category: (answer, found[answer])
+        for category, found in values.items()
+        for answer in found
+        if answer not in ((), ("yes",)) and found[answer] > 0.1 * found.total()
     } == {}
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from recall_bench.generate.worlds import build_world
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.derivation import AnswerDeriver, parse_derivation
-from recall_bench.generate.written.rendering import render_edition
+from recall_bench.generate.written.rendering import move_epoch, render_edition
 from recall_bench.generate.written.sources import read_written
 from tests.commands import Invoke
 from tests.generate.written.small_edition import write_small_edition
@@ -66,6 +67,22 @@ def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> 
     secret = next(item for item in scenario.items if item.session == "deck")
     assert secret.truth.withheld == ("£2,400", "£2400")
     assert secret.truth.forbidden_sessions == ("pay",)
+
+
+def test_a_question_keeps_the_id_it_gives_and_others_have_that_of_their_place(built: Path) -> None:
+    ids = [item.id for item in load_persona(built, arcs=ARCS, allow_gaps=True).items]
+    assert ids[0].endswith("ferry-desk-w001")
+    assert ids[-1].endswith("ferry-desk-port-side")
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("epoch", [date(2025, 1, 6), date(2025, 2, 3), date(2025, 3, 3)])
+def test_another_seed_moves_the_calendar_by_years_and_keeps_season_and_weekday(epoch: date) -> None:
+    moved = [move_epoch(epoch, years) for years in range(1, 9)]
+    assert {each.weekday() for each in moved} == {0}
+    drift = [(each - epoch.replace(year=epoch.year + n)).days for n, each in enumerate(moved, 1)]
+    assert max(drift) <= 3
+    assert min(drift) >= -3
 
 
 def test_a_run_tells_the_score_of_each_kind_of_memory_work(
@@ -153,6 +170,25 @@ def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> N
         ("questions/all.yaml", "session: pay", "session: deck", "asked twice"),
         (
             "questions/all.yaml",
+            "atoms: [colour, primer]",
+            "atoms: [primer, colour]",
+            "'primer' does not name rail-colour.1, which is number 1",
+        ),
+        ("questions/all.yaml", "[colour, primer]", "[colour]", "1 atoms for 2 states"),
+        (
+            "questions/all.yaml",
+            "The colour came first, then the primer.",
+            "The primer came after the colour.",
+            "the answer does not name colour, primer in this order",
+        ),
+        (
+            "questions/all.yaml",
+            "id: ferry-desk-port-side",
+            "id: ferry-desk-w001",
+            "the id ferry-desk-w001 is that of questions/all.yaml, line 2 too",
+        ),
+        (
+            "questions/all.yaml",
             "answer: Two.,",
             "answer: Two., distractors: ['2', '5'],",
             "the distractor '2' is right",
@@ -236,6 +272,7 @@ ASKED = "qa-9d/questions.yaml"
         (lambda f: _replace(f / ASKED, "      start: 1", "      start: 8"), "evidence"),
         (lambda f: _replace(f / ASKED, 'atoms: ["16 people', 'atoms: ["18 people'), "atoms"),
         (lambda f: _replace(f / ASKED, 'answer: "4 days', 'answer: "5 days'), "reference"),
+        (lambda f: _replace(f / ASKED, "first, then the primer", "first"), "reference"),
     ],
 )
 def test_each_change_of_a_built_edition_is_found(

@@ -612,8 +612,8 @@ def _derive_order(
 ) -> Derived:
     """The statements in their order.
 
-    Where a writer named them in other words than the facts have, the words need only stand in the
-    answer in the order of the atoms.
+    Where a writer named them in other words than the facts have, the answer holds the atoms in
+    their order.
     """
     ordered = sorted(stated, key=text.get_moment)
     moments = [text.get_moment(each) for each in ordered]
@@ -624,9 +624,7 @@ def _derive_order(
     def is_told(answer: str) -> bool:
         low = fold_text(answer)
         places = [low.find(fold_text(label)) for label in labels]
-        if -1 in places:
-            return not in_own_words
-        return places == sorted(places)
+        return -1 not in places and places == sorted(places)
 
     is_clear = len(set(moments)) == len(moments)
     return [(", ".join(own), is_told if is_clear else lambda _: False)]

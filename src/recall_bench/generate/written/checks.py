@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,6 +29,7 @@ from recall_bench.generate.written.slots import (
 from recall_bench.generate.written.sources import (
     KINDS,
     MANNERS,
+    SourcePlace,
     WrittenDay,
     WrittenQuestion,
     WrittenSources,
@@ -295,12 +296,15 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
         return
     builder = EntryBuilder(edition)
     last = sources.story.days
+    places: dict[str, SourcePlace] = {}
     for number, (place, question) in enumerate(sources.questions, start=1):
         try:
             entry = builder.build(number, question)
         except (UnderivableAnswer, ValueProblem) as problem:
             yield SourceFinding(str(place), str(problem))
             continue
+        if (other := places.setdefault(entry["id"], place)) is not place:
+            yield SourceFinding(str(place), f"the id {entry['id']} is that of {other} too")
         first, until = entry["answerable_from"], entry["irrelevant_after"]
         if first > last:
             yield SourceFinding(str(place), f"answerable only from day {first}")
@@ -308,6 +312,8 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
             yield SourceFinding(str(place), f"answerable from day {first}, but only until {until}")
         for right in set(entry["atoms"] or ()) & set(entry["distractors"] or ()):
             yield SourceFinding(str(place), f"the distractor {right!r} is right")
+        if question.derive.startswith("order ") and question.atoms is not None:
+            yield from _check_order(str(place), builder.list_order_faults(question, entry))
         answer = entry["answer"]
         language = get_language(question.language or sources.story.language)
         for atom in entry["atoms"] or ():
@@ -318,6 +324,13 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
                     f"the answer “{answer}” does not hold {atom!r}, which follows from "
                     f"{question.derive!r}; mend one, or give the atoms",
                 )
+
+
+def _check_order(where: str, problems: Iterable[str]) -> Iterator[SourceFinding]:
+    for problem in problems:
+        yield SourceFinding(
+            where, f"derive order: {problem}; give one atom for each fact, from first to last"
+        )
 
 
 def _holds(answer: str, atom: str, language: Language) -> bool:

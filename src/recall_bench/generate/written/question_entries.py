@@ -54,7 +54,10 @@ class EntryBuilder:
         self._sentences: dict[int, list[tuple[int, int]]] = {}
 
     def build(self, number: int, question: WrittenQuestion) -> dict[str, Any]:
-        """The entry of a question; UnderivableAnswer if it does not follow from the facts."""
+        """The entry of a question; UnderivableAnswer if it does not follow from the facts.
+
+        Its id is the one it gives, else that of its place among all questions.
+        """
         if question.language is not None and question.language != self._language.code:
             return self._get_builder(question.language).build(number, question)
         derivation = parse_derivation(question.derive)
@@ -77,7 +80,7 @@ class EntryBuilder:
         atoms = derived.atoms if question.atoms is None else [fill(a) for a in question.atoms]
         stale = derived.stale if question.stale is None else [fill(s) for s in question.stale]
         return {
-            "id": f"{self._edition.sources.persona.id}-w{number:03}",
+            "id": question.id or f"{self._edition.sources.persona.id}-w{number:03}",
             "question": fill(question.ask),
             "answer": fill(question.answer),
             "category": question.category,
@@ -122,6 +125,46 @@ class EntryBuilder:
         ]
         is_open = question.expects == "answer"
         return list(dict.fromkeys([*derived.states, *named, *(told if is_open else ())]))
+
+    def list_order_faults(self, question: WrittenQuestion, entry: Mapping[str, Any]) -> list[str]:
+        """What is wrong with the atoms that a writer gave for an order.
+
+        There is one for each state, in the order that follows from the facts, in words of the fact
+        or of the paragraph that tells it; and the answer names them in this order.
+        """
+        if question.language is not None and question.language != self._language.code:
+            return self._get_builder(question.language).list_order_faults(question, entry)
+        atoms = entry["atoms"] or []
+        ordered = self._deriver.derive(parse_derivation(question.derive)).states
+        if len(atoms) != len(ordered):
+            return [f"{len(atoms)} atoms for {len(ordered)} states"]
+        faults = [
+            f"{atom!r} does not name {state}, which is number {number} in the order of the facts"
+            for number, (atom, state) in enumerate(zip(atoms, ordered, strict=True), start=1)
+            if not _shares_all_words(atom, self._describe_state(state))
+        ]
+        places = [entry["answer"].casefold().find(atom.casefold()) for atom in atoms]
+        if -1 in places or places != sorted(places):
+            faults.append(f"the answer does not name {', '.join(atoms)} in this order")
+        return faults
+
+    def _describe_state(self, state: FactState) -> str:
+        """The words of a fact: its key, its plan, its value and the paragraph with its heading."""
+        planned = self._edition.sources.story.facts.get(state.key)
+        statement = self._deriver.get_statement(state)
+        text = self._edition.texts[statement.day]
+        start = text.rfind("\n\n", 0, statement.start) + 1
+        end = text.find("\n\n", statement.end)
+        heading = text.rfind("\n#", 0, start + 2) + 1
+        return " ".join(
+            (
+                state.key,
+                f"{planned.about} {planned.what}" if planned else "",
+                self._deriver.format_value(state),
+                text[heading : text.find("\n", heading)],
+                text[start : end if end >= 0 else None],
+            )
+        )
 
     def _find_sentence(self, statement: WrittenStatement) -> EvidenceSpan:
         day = statement.day
@@ -200,6 +243,13 @@ class EntryBuilder:
         if derivation.as_of is not None:
             described["as_of"] = derivation.as_of
         return described
+
+
+def _shares_all_words(atom: str, text: str) -> bool:
+    """Whether all words of an atom are in a text, endings aside."""
+    low = text.casefold()
+    words = re.findall(r"\w+", atom.casefold())
+    return all(word[: max(4, len(word) - 3)] in low for word in words)
 
 
 def find_repeated(wordings: Iterable[str]) -> list[str]:

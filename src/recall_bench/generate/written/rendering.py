@@ -117,6 +117,12 @@ def parse_written_epoch(story: WrittenStory) -> date:
     return epoch
 
 
+def move_epoch(epoch: date, years: int) -> date:
+    """The Monday nearest to the same day of a later year: seasons and weekdays stay."""
+    same_day = epoch.replace(year=epoch.year + years)
+    return same_day - timedelta(days=(same_day.weekday() + 3) % 7 - 3)
+
+
 def rename_sources(sources: WrittenSources, seed: int) -> WrittenSources:
     """The sources with the names and the epoch of a seed; seed 0 is as authored."""
     if seed == 0:
@@ -136,8 +142,7 @@ def rename_sources(sources: WrittenSources, seed: int) -> WrittenSources:
         sources.story.language,
     )
     chance = RandomStream(seed, "epoch", sources.persona.id)
-    weeks = 52 * chance.draw_between(1, 9)
-    epoch = (parse_written_epoch(sources.story) + timedelta(weeks=weeks)).isoformat()
+    epoch = move_epoch(parse_written_epoch(sources.story), chance.draw_between(1, 8)).isoformat()
     raw_persona = rename_texts(sources.persona_file, rename)
     return WrittenSources(
         persona=msgspec.convert(raw_persona, WorldPersona),
