@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from recall_bench.core.event import TrialResult
+from recall_bench.core.verdict import Finding
 from recall_bench.judging.lab.person_labels import LABELS, PersonLabel, append_label, make_label
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
+from recall_bench.runs.trials import read_trials
 from tests.cli.test_rejudge import LENIENT, Run, events, judge, plan
 from tests.commands import Invoke, Shown
 
@@ -78,7 +80,11 @@ def test_people_win_where_they_labelled_and_the_judge_decides_the_rest(
     assert plan("new")["labels"]["answers"] == 2
     result = json.loads(Path("new/result.json").read_text())
     assert result["metadata"]["labels"]["people"] == ["ann", "ben"]
-    assert summarise(RunFolder.open(Path("new"))).overall.owed == 15
+    folder = RunFolder.open(Path("new"))
+    assert summarise(folder).overall.owed == 15
+    findings = {row.trial: row.findings for row in read_trials(folder).rows}
+    assert findings[second.trial] == (Finding.FABRICATION,)
+    assert findings[first.trial] is None
 
 
 def test_a_bad_question_is_left_out_at_every_checkpoint_and_named(old: Path, again: Run) -> None:

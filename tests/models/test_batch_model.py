@@ -236,6 +236,22 @@ async def test_why_a_reply_ended_is_kept(
     assert reply.usage.unpriced == 1, "no tokens are counted"
 
 
+async def test_a_file_that_was_cut_off_is_named_while_a_request_waits(folder: Path) -> None:
+    spec = f"openai:gpt-4o;batch={folder}"
+    await ask_all(spec, 2)
+    serve_batch(folder, lambda _, user: user)
+    output = folder / "batch_1_output.jsonl"
+    whole = output.read_bytes()
+    output.write_bytes(whole[:-20])
+
+    [_, cut] = await ask_all(spec, 2)
+    output.write_bytes(whole)
+
+    assert isinstance(cut, str)
+    assert "; batch_1_output.jsonl in it ends within a line: fetch it again if it" in cut
+    assert all(isinstance(each, Reply) for each in await ask_all(spec, 2))
+
+
 async def test_a_file_that_is_still_coming_is_read_as_far_as_it_is(folder: Path) -> None:
     spec = f"openai:gpt-4o;batch={folder}"
     await ask_all(spec, 2)

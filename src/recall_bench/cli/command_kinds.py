@@ -27,12 +27,12 @@ class HelpContext(click.Context):
     formatter_class = ColourFormatter
 
 
-def adopt(command: click.Command) -> click.Command:
+def colour_help(command: click.Command) -> click.Command:
     """The command with help in colour, and so its subcommands."""
     command.context_class = HelpContext
     if isinstance(command, click.Group):
         for each in command.commands.values():
-            adopt(each)
+            colour_help(each)
     return command
 
 

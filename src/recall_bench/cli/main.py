@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, adopt
+from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
 from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
 from recall_bench.core.errors import BenchError
@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"recall_bench.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return adopt(command) if isinstance(command, click.Command) else None
+        return colour_help(command) if isinstance(command, click.Command) else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -36,8 +36,11 @@ def view_command(
     if export is not None:
         from recall_bench.reporting.explorer.explorer_files import export_explorer
 
-        for path in export_explorer(views, folder.resolve().name, export):
+        written = export_explorer(views, folder.resolve().name, export)
+        for path in written.files:
             click.echo(str(path))
+        for note in written.notes:
+            click.echo(f"note: {note}", err=True)
         return
     require_libraries("the explorer", "view", "starlette", "uvicorn")
     import anyio

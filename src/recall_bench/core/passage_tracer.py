@@ -25,7 +25,7 @@ SHORT_SHINGLE = 4
 """The same for passages shorter than three shingles, so that a date in front does not hide them."""
 PROBES = 64
 """How many shingles of a long passage are looked up, evenly spread."""
-REMEMBERED = 100_000
+CACHE_SIZE = 100_000
 """How many traced passages are cached; tens of megabytes."""
 
 _WORD = re.compile(r"\w+")
@@ -83,7 +83,7 @@ class PassageTracer:
             return None
         key = passage.text, place
         if key not in self._spans:
-            if len(self._spans) >= REMEMBERED:
+            if len(self._spans) >= CACHE_SIZE:
                 self._spans.clear()
             self._spans[key] = find_range(passage.text, self._episodes[place])
         return self._spans[key]
@@ -123,7 +123,7 @@ class PassageTracer:
         if sure is None:
             alike = self._find_similar(text, fed)
             return claim if alike is None else alike
-        if len(self._sure) >= REMEMBERED:
+        if len(self._sure) >= CACHE_SIZE:
             self._sure.clear()
         self._sure[key] = sure
         return sure

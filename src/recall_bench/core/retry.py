@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import anyio
 
@@ -86,9 +86,23 @@ WAIT_MARGIN_S = 30.0
 """Added to the time that a callee waits, so that it ends its waiting itself."""
 
 
+@runtime_checkable
+class WaitingCallee(Protocol):
+    """A model, judge or reader whose reply may come later, as a file."""
+
+    @property
+    def wait_s(self) -> float:
+        """How long a call may wait for its reply; 0 if it does not wait."""
+
+
+def get_wait_s(callee: object) -> float:
+    """How long the callee may wait for a reply that comes as a file."""
+    return callee.wait_s if isinstance(callee, WaitingCallee) else 0.0
+
+
 def extend_limit(seconds: float, callee: object) -> float:
-    """Return a time limit in which the callee can wait for its reply, if its `wait_s` says so."""
-    wait_s: float = getattr(callee, "wait_s", 0.0)
+    """Return a time limit in which the callee can wait for its reply, if it does."""
+    wait_s = get_wait_s(callee)
     return max(seconds, wait_s + WAIT_MARGIN_S) if wait_s else seconds
 
 

@@ -56,6 +56,8 @@ class BatchFiles:
         self._results: set[tuple[str, str]] = set()
         self.bodies: dict[str, Mapping[str, Any]] = {}
         """Completions by the key of their request."""
+        self.torn: set[str] = set()
+        """Files that end within a line: they are still being written, or were cut off."""
         self.failures: defaultdict[str, list[BatchFailure]] = defaultdict(list)
 
     def is_awaited(self, key: str) -> bool:
@@ -130,11 +132,13 @@ class BatchFiles:
 
     def _read_requests(self, path: Path) -> None:
         self._requests.subtract(self._keys.pop(path.name, ()))
-        self._keys[path.name] = [key for _, line in _read_objects(path) for key in _find_key(line)]
+        self._keys[path.name] = [
+            key for _, line in self._read_objects(path) for key in _find_key(line)
+        ]
         self._requests.update(self._keys[path.name])
 
     def _read_results(self, path: Path) -> None:
-        for number, line in _read_objects(path):
+        for number, line in self._read_objects(path):
             for key in _find_key(line):
                 result = (key, str(line.get("id") or path.name))
                 if result not in self._results:
@@ -154,6 +158,26 @@ class BatchFiles:
                 raise ModelGone(
                     f"{where}: is no result of a batch; remove the file from the folder"
                 )
+
+    def _read_objects(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects of a file with their line numbers, and whether its last line is whole."""
+        lines = path.read_bytes().split(b"\n")
+        self.torn.discard(path.name)
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError):
+                if number == len(lines):
+                    self.torn.add(path.name)
+                    return
+                found = None
+            if not isinstance(found, dict):
+                raise ModelGone(
+                    f"{path}, line {number}: is no JSON object; put the file right or remove it"
+                )
+            yield number, found
 
 
 def _identify(path: Path) -> tuple[int, int]:
@@ -175,22 +199,3 @@ def _find_error(body: object) -> tuple[str, str]:
         case dict():
             return str(body.get("code") or "error"), str(body.get("message") or "no reason given")
     return "error", "no reason given"
-
-
-def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file with their line numbers; a growing last line is skipped."""
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            if number == len(lines):
-                return
-            found = None
-        if not isinstance(found, dict):
-            raise ModelGone(
-                f"{path}, line {number}: is no JSON object; put the file right or remove it"
-            )
-        yield number, found

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.errors import ModelFault, ModelPending
+from recall_bench.core.plain_text import join_words
 from recall_bench.models.batch_files import BatchFiles
 from recall_bench.models.folder_model import ReplyWait, open_folder
 from recall_bench.models.model import Finish, Prompt, Reply, make_request_key
@@ -46,7 +47,7 @@ class DirectModel(Protocol):
     def build_parameters(self, prompt: Prompt) -> "ModelRequestParameters":
         """The parameters of the next call."""
 
-    def concede(self, refusal: str, sent: set[str]) -> str | None:
+    def drop_setting(self, refusal: str, sent: set[str]) -> str | None:
         """Leave out the setting that the refusal names, if it was a default."""
 
     async def close(self) -> None:
@@ -108,10 +109,14 @@ class BatchModel:
     def _describe_waiting(self) -> str:
         count = len(self._waiting)
         wait = "1 request waits" if count == 1 else f"{count:,} requests wait"
-        return (
+        words = (
             f"{wait} in {self._path}/batch-*.jsonl; send these files to the batch service, put its "
             f"output and error files into {self._path} and run the same command again"
         )
+        if self._files.torn:
+            torn = join_words(sorted(self._files.torn))
+            words += f"; {torn} in it ends within a line: fetch it again if it is not still growing"
+        return words
 
     def _find_reply(self, key: str, prompt: Prompt) -> Reply | None:
         """Return the reply; without one, collect the request unless it is with the service."""
@@ -124,7 +129,7 @@ class BatchModel:
         for failure in real:
             if failure.status in _REFUSALS:
                 # The next request leaves out the setting that is refused, if it was a default.
-                self._direct.concede(failure.message, {"schema", "temperature", "max_tokens"})
+                self._direct.drop_setting(failure.message, {"schema", "temperature", "max_tokens"})
         if len(real) >= MAX_FAILURES:
             raise ModelFault(f"{self.name}: {real[-1]} (given up after {len(real)} failures)")
         line = {"custom_id": key, "method": "POST", "url": _URL, "body": self._build_body(prompt)}

@@ -53,20 +53,20 @@ _REFUSABLE = {
 }
 
 
-class Concessions:
+class RefusedSettings:
     """The default settings that one server refuses."""
 
     def __init__(self) -> None:
-        self._made: set[str] = set()
+        self._names: set[str] = set()
 
     def __contains__(self, what: str) -> bool:
-        return what in self._made
+        return what in self._names
 
-    def yield_to(self, refusal: str, sent: set[str]) -> str | None:
+    def add(self, refusal: str, sent: set[str]) -> str | None:
         """Return the setting of those sent that the refusal names; it is left out from now on."""
         for what, words in _REFUSABLE.items():
             if what in sent and words.search(refusal):
-                self._made.add(what)
+                self._names.add(what)
                 return what.replace("_", " ")
         return None
 
@@ -100,7 +100,7 @@ class ProviderModel:
         self._redact = redact
         self._redact_reply = redact_reply
         self._headers = headers
-        self._concessions = Concessions()
+        self._refused = RefusedSettings()
         self._open_in: object | None = None
 
     @property
@@ -165,16 +165,16 @@ class ProviderModel:
 
     def build_settings(self) -> "ModelSettings":
         """The settings of the next call."""
-        spec, conceded = self._spec, self._concessions
+        spec, refused = self._spec, self._refused
         wanted: dict[str, object] = {
-            "max_tokens": spec.max_tokens or (None if "max_tokens" in conceded else MAX_TOKENS),
+            "max_tokens": spec.max_tokens or (None if "max_tokens" in refused else MAX_TOKENS),
             "temperature": spec.temperature,
             "max_retries": 0,
             "extra_headers": self._headers or None,
             # OpenAI's Responses API stores requests by default.
             "openai_store": False if self._is_foreign_kind("OpenAIResponsesModel") else None,
         }
-        if spec.temperature is None and "temperature" not in conceded:
+        if spec.temperature is None and "temperature" not in refused:
             wanted["temperature"] = self._usual_temperature if self._takes_temperature() else None
         unknown = self._foreign.unsupported_settings
         chosen = {
@@ -197,7 +197,7 @@ class ProviderModel:
         from pydantic_ai.output import OutputObjectDefinition
 
         can = self._foreign.profile.get("supports_json_schema_output", False)
-        if prompt.schema is None or not can or "schema" in self._concessions:
+        if prompt.schema is None or not can or "schema" in self._refused:
             return ModelRequestParameters()
         return ModelRequestParameters(
             output_mode="native",
@@ -206,14 +206,14 @@ class ProviderModel:
             ),
         )
 
-    def concede(self, refusal: str, sent: set[str]) -> str | None:
+    def drop_setting(self, refusal: str, sent: set[str]) -> str | None:
         """Return the setting of those sent that the refusal names, to be left out from now on.
 
         Settings of the user stay.
         """
         asked_for = {"temperature": self._spec.temperature, "max_tokens": self._spec.max_tokens}
         ours = sent - {name for name, value in asked_for.items() if value is not None}
-        return self._concessions.yield_to(refusal, ours)
+        return self._refused.add(refusal, ours)
 
     def _read_reply(self, response: "ModelResponse") -> Reply | ModelFault:
         if response.finish_reason == "error":
@@ -228,7 +228,7 @@ class ProviderModel:
         if is_filtered(error):
             return Reply(text="", usage=Usage(calls=1), finish=Finish.FILTERED)
         refusal = read_refusal(error)
-        if refusal and (left_out := self.concede(refusal, sent)):
+        if refusal and (left_out := self.drop_setting(refusal, sent)):
             message = truncate_line(self._redact(refusal))
             return ModelBusy(
                 f"{self.name}: it takes no {left_out}; the next call has none: {message}"

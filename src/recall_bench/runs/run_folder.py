@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 import msgspec
 
@@ -249,14 +250,17 @@ class RunFolder:
     ) -> Iterator[TrialResult]:
         standing, index = self.states.scenarios[scenario], self._index[scenario]
         label = standing.checkpoint_plans[row].checkpoint.label
-        with (self.path / JOURNAL).open("rb") as file:
+        with (
+            (self.path / JOURNAL).open("rb") as file,
+            mmap(file.fileno(), 0, access=ACCESS_READ) as content,
+        ):
             for repeat, number in standing.list_owed_trials(row):
                 if wanted is not None and number not in wanted:
                     continue
                 slot = standing.compute_slot(row, repeat, number)
                 item = standing.items[number]
-                answered = self._read_event(file, index.answered[slot])
-                outcome = self._read_event(file, index.outcome[slot])
+                answered = self._read_event(content, index.answered[slot])
+                outcome = self._read_event(content, index.outcome[slot])
                 yield TrialResult(
                     trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
                     item=item,
@@ -299,11 +303,19 @@ class RunFolder:
 
     def get_findings(self, judged: Judged) -> tuple[Finding, ...] | None:
         """Return the findings of the final verdict; None if its judge reports none."""
-        if judged.judge == PEOPLE:
+        return self.select_findings(
+            judged.verdict.findings, judge=judged.judge, is_reviewed=judged.primary is not None
+        )
+
+    def select_findings(
+        self, findings: tuple[Finding, ...], *, judge: str | None, is_reviewed: bool
+    ) -> tuple[Finding, ...] | None:
+        """Return these findings; None if the judge they come from reports none."""
+        if judge == PEOPLE:
             # A person says whether an answer leaks, and nothing about refusals.
-            return judged.verdict.findings or None
-        card = self.plan.judge if judged.primary is None else self.plan.appellate
-        return judged.verdict.findings if card in self.judges_with_findings else None
+            return findings or None
+        card = self.plan.appellate if is_reviewed else self.plan.judge
+        return findings if card in self.judges_with_findings else None
 
     def is_checkpoint_ready(self, scenario: str, label: str) -> bool:
         """Whether the system has ingested everything up to this checkpoint."""
@@ -327,12 +339,11 @@ class RunFolder:
             if any(standing.list_open_items(row, repeat) for repeat in range(standing.repeats))
         )
 
-    def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
+    def _read_event(self, content: mmap, offset: int) -> Event | None:
         if offset == _NOWHERE:
             return None
         try:
-            file.seek(offset)
-            return decode_event(file.readline())
+            return decode_event(content[offset : content.find(b"\n", offset)])
         except (msgspec.DecodeError, ValueError, OSError) as error:
             raise DataError(
                 f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"

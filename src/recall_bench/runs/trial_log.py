@@ -50,6 +50,7 @@ class _LogLine(msgspec.Struct, gc=False):
     delivery: Delivery | None = None
     verdict: _VerdictLine | None = None
     primary: _VerdictLine | None = None
+    judge: str | None = None
     fault: str | None = None
     scenario: str | None = None
     checkpoint: str | None = None
@@ -193,10 +194,8 @@ class TrialLog:
         heard.fault = line.fault
         heard.score = heard.findings = None
         if line.verdict is not None:
-            plan = self._folder.plan
-            judge = plan.judge if line.primary is None else plan.appellate
-            heard.findings = (
-                line.verdict.findings if judge in self._folder.judges_with_findings else None
+            heard.findings = self._folder.select_findings(
+                line.verdict.findings, judge=line.judge, is_reviewed=line.primary is not None
             )
             heard.score = line.verdict.score
 

@@ -26,6 +26,7 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.memory import Answer, Passage, Reader, ReaderCard, SystemCard
+from recall_bench.core.retry import get_wait_s
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.settings import Settings
 from recall_bench.models.model import Finish, Model, Prompt, Reply
@@ -228,7 +229,7 @@ class ModelReader:
     @property
     def wait_s(self) -> float:
         """How long the model waits for a reply that comes as a file."""
-        return float(getattr(self._model, "wait_s", 0.0))
+        return get_wait_s(self._model)
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
         """The model's answer and its cost; without passages there is no record and no call.

@@ -1,15 +1,22 @@
 """The same explorer as files: it opens from disk, loads nothing, and shows the same."""
 
+import gzip
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import DataError, UsageError
 from recall_bench.generate.shipped_personas import StoryTexts
+from recall_bench.reporting.explorer import explorer_files, explorer_views
 from recall_bench.reporting.explorer.explorer_files import export_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
+from recall_bench.reporting.pages.markup import PageBlock
 from tests.reporting.explorer.conftest import wait_until_ready
 from tests.reporting.explorer.sample_runs import write_runs
 from tests.reporting.explorer.test_story_view import write_ledger
@@ -85,3 +92,79 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         export_explorer(views, "runs", tmp_path / "pages")
 
     assert [each.name for each in (tmp_path / "pages").iterdir()] == ["thesis.txt"]
+
+
+def test_a_run_that_cannot_be_read_or_has_no_report_is_shown_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_runs(tmp_path / "runs")
+    journal = root / "hostile" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes() + b"{broken}\n")
+    views = ExplorerViews(RunCatalogue(root))
+    ids = {run.name: run.id for run in views.catalogue.scan()}
+    read, write = views.list_blocks, views.write_report
+
+    def fail_to_read(run: str) -> Iterator[PageBlock]:
+        if run == ids["c"]:
+            raise DataError(f"{root / 'c'}: changed while it was read")
+        return read(run)
+
+    def fail_to_report(run: str, output: Path) -> None:
+        if run == ids["a"]:
+            raise UsageError(f"{root / 'a'}: measured by <script>, which gives no marks")
+        write(run, output)
+
+    monkeypatch.setattr(views, "list_blocks", fail_to_read)
+    monkeypatch.setattr(views, "write_report", fail_to_report)
+
+    written = export_explorer(views, "runs", tmp_path / "pages")
+
+    assert written.notes == (
+        "c cannot be read: c: changed while it was read",
+        "a has no report: a: measured by <script>, which gives no marks",
+    )
+    page = (tmp_path / "pages" / "run" / ids["a"] / "report.html").read_text("utf-8")
+    assert "There is no report: a: measured by &lt;script&gt;, which gives no marks" in page
+    assert {path.parent.name for path in written.files[1:]} == {
+        ids[name] for name in ("a", "c", "nested/b")
+    }
+    index = (tmp_path / "pages" / "index.html").read_text("utf-8")
+    rows = {row["name"]: row for row in read_block(index, "runs")}
+    assert rows["c"]["state"] == rows["hostile"]["state"] == "unreadable"
+    assert rows["c"]["problem"] == "c: changed while it was read"
+    assert rows["hostile"]["problem"].startswith("hostile/journal.jsonl, line ")
+
+
+def read_block(page: str, name: str) -> list[dict[str, str]]:
+    found = re.search(rf'data-block="{name}"[^>]*>([^<]*)<', page)
+    assert found is not None
+    rows: list[dict[str, str]] = json.loads(gzip.decompress(b64decode(found[1])))
+    return rows
+
+
+def test_of_many_runs_the_first_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer_files, "MOST_COMPARED", 2)
+    views = ExplorerViews(RunCatalogue(write_runs(tmp_path / "runs")))
+
+    written = export_explorer(views, "runs", tmp_path / "pages")
+
+    assert written.notes == (
+        "of 4 runs the first 2 by name are compared; without --export any can be",
+    )
+    page = (tmp_path / "pages" / "index.html").read_text("utf-8")
+    assert page.count('data-block="compare/') == 1
+
+
+def test_only_the_last_comparisons_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer_views, "_KEPT_COMPARISONS", 2)
+    views = ExplorerViews(RunCatalogue(write_runs(tmp_path / "runs")))
+    first, *others = [run.id for run in views.catalogue.scan()]
+
+    for other in others:
+        views.build(f"pairs/{first}.{other}")
+
+    assert len(views._compared) == 2

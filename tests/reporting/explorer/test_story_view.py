@@ -83,3 +83,20 @@ def test_days_and_marks_are_those_of_the_story(tmp_path: Path) -> None:
     assert known["ada/cat@2d#0"] == 1
     assert known["ada/cat@4d#0"] == 0
     assert known["ada/fox@4d#0"] == -1
+
+
+def test_facts_that_cannot_be_read_say_why_and_the_days_are_shown(tmp_path: Path) -> None:
+    folder = ada_run(tmp_path / "run").open()
+    table = read_trials(folder)
+    story = StoryTexts(write_ledger(tmp_path / "ada"), {1: DAY})
+    with (tmp_path / "ada" / "qa" / "ledger.jsonl").open("a") as file:
+        file.write('{"name": 1}\n')
+
+    found = {
+        block.name: msgspec.json.decode(block.content)
+        for block in build_story_blocks(folder, table, collect_questions(table, ()), {"ada": story})
+    }
+
+    assert found["story-0"]["facts"] == []
+    assert "ledger.jsonl, line 4: " in found["story-0"]["problem"]
+    assert found["days-0-0"] == [DAY]

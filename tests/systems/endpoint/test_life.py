@@ -92,7 +92,7 @@ def test_a_port_that_is_taken_is_refused_in_one_sentence(threads: set[threading.
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 cannot be had"):
+        with pytest.raises(UsageError, match=f"cannot serve at 127.0.0.1:{port} "):
             ModelEndpoint(port=port).start()
 
 

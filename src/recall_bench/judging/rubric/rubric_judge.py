@@ -12,6 +12,7 @@ from hashlib import sha256
 from anyio import Lock
 
 from recall_bench.core.errors import UnreadableVerdict
+from recall_bench.core.retry import get_wait_s
 from recall_bench.core.scenario import Disclosure, Scenario
 from recall_bench.core.text import normalise
 from recall_bench.core.usage import Usage
@@ -77,7 +78,7 @@ class RubricJudge:
     @property
     def wait_s(self) -> float:
         """How long the model waits for a reply that comes as a file."""
-        return float(getattr(self._model, "wait_s", 0.0))
+        return get_wait_s(self._model)
 
     def study(self, scenario: Scenario) -> None:
         """Index the scenario's secrets, if it has any."""

@@ -48,6 +48,25 @@ def render_explorer(
     )
 
 
+def render_reason(name: str, reason: str) -> Iterable[Markup]:
+    """A document in place of the report of a run, which says why there is none."""
+    body = make_element(
+        "main",
+        make_element("p", make_element("a", "All runs", href=f"../../{INDEX}#runs")),
+        make_element("h1", name, class_="untrusted-text"),
+        make_element("p", f"There is no report: {reason}", class_="notice loud untrusted-text"),
+    )
+    styles = EXPLORER_ASSETS.styles
+    return render_document(
+        f"{name} · Recall Bench",
+        body,
+        first=Markup(""),
+        rest=(),
+        assets=PageAssets(styles=styles, scripts=()),
+        is_served=False,
+    )
+
+
 def _render_body(title: str, sections: Sequence[tuple[str, str]], *, is_served: bool) -> Markup:
     source = (
         "Served on this machine alone; nothing is loaded from elsewhere."

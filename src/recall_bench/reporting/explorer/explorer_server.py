@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recall_bench.core.errors import BenchError
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
-from recall_bench.reporting.explorer.explorer_views import ExplorerViews, GivenLabel, UnknownView
+from recall_bench.reporting.explorer.explorer_views import ExplorerViews, LabelRequest, UnknownView
 from recall_bench.systems.servers.web_server import bind_socket, serve_application
 
 LOOPBACK: Final = "127.0.0.1"
@@ -143,12 +143,12 @@ class _ExplorerHandlers:
             if len(body) > _MAX_BODY:
                 return _make_text("the label is too long", 413)
         try:
-            given = msgspec.json.decode(bytes(body), type=GivenLabel)
+            given = msgspec.json.decode(bytes(body), type=LabelRequest)
         except msgspec.DecodeError as error:
             return _make_text(f"this is no label ({error})", 400)
         return await self._answer(partial(self._add_label, request.path_params["run"], given))
 
-    def _add_label(self, run: str, given: GivenLabel) -> Response:
+    def _add_label(self, run: str, given: LabelRequest) -> Response:
         content = self.views.add_label(run, given)
         return Response(content, media_type="application/json", headers=_HEADERS)
 

@@ -28,7 +28,7 @@ from recall_bench.judging.lab.person_labels import (
 )
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.explorer.comparison_view import pair_rows, view_comparison
-from recall_bench.reporting.explorer.run_catalogue import FoundRun, RunCatalogue, Stamp
+from recall_bench.reporting.explorer.run_catalogue import CatalogueRun, RunCatalogue, Stamp
 from recall_bench.reporting.explorer.story_view import build_story_blocks
 from recall_bench.reporting.groups import order_categories
 from recall_bench.reporting.pages.markup import PageBlock
@@ -44,12 +44,14 @@ COMPARE, COMMON, PAIRS = "compare", "common", "pairs"
 
 _KEPT_RUNS = 4
 """Runs whose texts are kept in memory."""
+_KEPT_COMPARISONS = 32
+"""Comparisons that are kept in memory, the last ones."""
 
 
 LABELS_BLOCK = "labels"
 
 
-class GivenLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LabelRequest(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A label as the page sends it."""
 
     trial: str
@@ -66,7 +68,7 @@ class UnknownView(LookupError):
 class OpenRun:
     """A run, read for its views; everything is read when it is first needed."""
 
-    found: FoundRun
+    found: CatalogueRun
     stamp: Stamp
     data: Path | None
     folder: RunFolder = field(init=False)
@@ -139,7 +141,7 @@ class OpenRun:
         ]
         return msgspec.json.encode({"labels": shown, "agreement": compare_people(labels)})
 
-    def add_label(self, given: GivenLabel) -> None:
+    def add_label(self, given: LabelRequest) -> None:
         """Append a label; UnknownView if there is no such answer."""
         row = next((row for row in self.table.rows if str(row.trial) == given.trial), None)
         if row is None:
@@ -185,7 +187,7 @@ class ExplorerViews:
         self.catalogue = catalogue
         self._data = data
         self._opened: OrderedDict[str, OpenRun] = OrderedDict()
-        self._compared: dict[tuple[str, tuple[Stamp, ...]], bytes] = {}
+        self._compared: OrderedDict[tuple[str, tuple[Stamp, ...]], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
     def build(self, name: str) -> bytes:
@@ -217,7 +219,11 @@ class ExplorerViews:
         """The stamp of a run's journal now."""
         return self._find_run(run).read_stamp()
 
-    def _find_run(self, run: str) -> FoundRun:
+    def describe_error(self, run: str, error: Exception) -> str:
+        """The message of an error without the place of the run on this machine."""
+        return self._find_run(run).describe_error(error)
+
+    def _find_run(self, run: str) -> CatalogueRun:
         found = self.catalogue.find(run)
         if found is None:
             raise UnknownView(run)
@@ -234,7 +240,7 @@ class ExplorerViews:
         ):
             yield PageBlock(f"{run}/{name}", content)
 
-    def add_label(self, run: str, given: GivenLabel) -> bytes:
+    def add_label(self, run: str, given: LabelRequest) -> bytes:
         """Append a label to a run, and return all labels of it."""
         with self._lock:
             opened = self.open_run(run)
@@ -262,4 +268,7 @@ class ExplorerViews:
                 )
             )
             self._compared[key] = msgspec.json.encode(view)
+        self._compared.move_to_end(key)
+        while len(self._compared) > _KEPT_COMPARISONS:
+            self._compared.popitem(last=False)
         return self._compared[key]

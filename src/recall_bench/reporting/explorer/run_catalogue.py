@@ -102,7 +102,7 @@ Stamp = tuple[int, int]
 
 
 @dataclass(slots=True)
-class FoundRun:
+class CatalogueRun:
     """A run folder, and what is known of it so far."""
 
     id: str
@@ -114,6 +114,10 @@ class FoundRun:
     """Computed for the journal of this stamp."""
     live: RunFolder | None = None
     samples: "deque[tuple[float, int]]" = field(default_factory=deque)
+
+    def describe_error(self, error: Exception) -> str:
+        """The message without the place of the run on this machine."""
+        return str(error).replace(str(self.path), self.name)
 
     def read_stamp(self) -> Stamp:
         """The stamp of the journal now."""
@@ -133,22 +137,22 @@ class RunCatalogue:
         if not root.is_dir():
             raise UsageError(f"{root}: is not a folder; name one that holds runs")
         self.root = root.resolve()
-        self._runs: dict[str, FoundRun] = {}
+        self._runs: dict[str, CatalogueRun] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="figures")
 
-    def find(self, run: str) -> FoundRun | None:
+    def find(self, run: str) -> CatalogueRun | None:
         """The run with this id; None if there is none."""
         if run not in self._runs:
             self.scan()
         return self._runs.get(run)
 
-    def scan(self) -> list[FoundRun]:
+    def scan(self) -> list[CatalogueRun]:
         """All runs that are there now, by name."""
         found = {}
         for path in _walk_runs(self.root):
             name = path.relative_to(self.root).as_posix() if path != self.root else path.name
             key = sha256(name.encode()).hexdigest()[:_ID_LENGTH]
-            found[key] = self._runs.get(key) or FoundRun(key, name, path)
+            found[key] = self._runs.get(key) or CatalogueRun(key, name, path)
         self._runs = dict(sorted(found.items(), key=lambda each: each[1].name))
         return list(self._runs.values())
 
@@ -164,7 +168,7 @@ class RunCatalogue:
         """Stop reading."""
         self._worker.shutdown(wait=False, cancel_futures=True)
 
-    def _build_row(self, run: FoundRun, *, wait: bool) -> RunRow:
+    def _build_row(self, run: CatalogueRun, *, wait: bool) -> RunRow:
         try:
             stamp = run.read_stamp()
             if run.first is None:
@@ -189,7 +193,7 @@ class RunCatalogue:
                 dataset=NO_DATA,
                 started=None,
                 state=UNREADABLE,
-                problem=str(error),
+                problem=run.describe_error(error),
             )
 
 
@@ -235,7 +239,7 @@ def _read_start(path: Path) -> RunStarted:
     return first
 
 
-def _describe_start(run: FoundRun, first: RunStarted) -> RunRow:
+def _describe_start(run: CatalogueRun, first: RunStarted) -> RunRow:
     plan = first.plan
     return RunRow(
         id=run.id,
@@ -255,7 +259,7 @@ def _describe_dataset(plan: Plan) -> str:
     return f"{plan.dataset.name} ({plan.dataset.protocol})"
 
 
-def _follow_run(run: FoundRun) -> LiveProgress:
+def _follow_run(run: CatalogueRun) -> LiveProgress:
     """Read what was written since the last time, and count."""
     if run.live is None:
         run.live = RunFolder.open(run.path)
@@ -276,7 +280,7 @@ def _follow_run(run: FoundRun) -> LiveProgress:
     )
 
 
-def _measure_rate(run: FoundRun, done: int) -> float | None:
+def _measure_rate(run: CatalogueRun, done: int) -> float | None:
     """Trials a second in the last minute, or since the start at first."""
     now = time.monotonic()
     run.samples.append((now, done))

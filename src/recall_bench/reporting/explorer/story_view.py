@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.errors import DataError
 from recall_bench.core.event import Inspected
 from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.record import ComputedRecord
@@ -55,6 +56,8 @@ class StoryIndex(ComputedRecord, frozen=True, kw_only=True):
     """By day: start and end of a sentence that tells an answer, and the index of its question;
     both ends are -1 where the sentence is not known."""
     facts: tuple[TimelineFact, ...]
+    problem: str | None
+    """Why the facts cannot be read; None if they can, or if there are none."""
     holdings: Mapping[str, MemoryReport]
     """By checkpoint."""
 
@@ -98,12 +101,14 @@ def build_story_blocks(
         for number, part in enumerate(parts):
             yield encode_block(f"days-{place}-{number}", [texts[day] for day in days[part]])
         epoch = cards[persona].epoch
+        facts, problem = _try_facts(found)
         index = StoryIndex(
             days=tuple(days),
             dates=tuple(f"{compute_story_date(epoch, day):%a %d %b %Y}" for day in days),
             starts=tuple(part.start for part in parts),
             marks=_mark_days(persona, table.items[persona], questions, texts),
-            facts=() if found is None else tuple(read_facts(found.story, texts)),
+            facts=facts,
+            problem=problem,
             holdings=holdings.get(persona, {}),
         )
         yield encode_block(f"story-{place}", index)
@@ -136,6 +141,16 @@ def _mark_days(
                 span = count_utf16(text[: cited.start]), count_utf16(text[: cited.end])
             found.setdefault(cited.day, []).append((*span, place))
     return {day: tuple(sorted(marks)) for day, marks in found.items()}
+
+
+def _try_facts(found: StoryTexts | None) -> tuple[tuple[TimelineFact, ...], str | None]:
+    """The facts behind a story, or why they cannot be read."""
+    if found is None:
+        return (), None
+    try:
+        return tuple(read_facts(found.story, found.texts)), None
+    except DataError as error:
+        return (), str(error)
 
 
 def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[TimelineFact]:

@@ -8,7 +8,6 @@ pieces waits up to 40 ms for the first acknowledgement), and a reply is sent in 
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import threading
 from base64 import b64encode
@@ -37,6 +36,7 @@ from recall_bench.systems.endpoint.chat_completions import (
     format_stream,
     translate_fault,
 )
+from recall_bench.systems.servers.web_server import bind_socket, build_config
 
 if TYPE_CHECKING:
     import numpy as np
@@ -319,20 +319,15 @@ class ServerThread:
     """Serves the app on loopback from `start` until `stop`."""
 
     def __init__(self, app: Starlette, *, port: int, hang_up: Callable[[], None]) -> None:
-        self._socket = _open_listener(port)
+        self._socket = bind_socket(f"{LOOPBACK}:{port}")
         self.port: int = self._socket.getsockname()[1]
         self._hang_up = hang_up
         self.server = _EndpointServer(
-            uvicorn.Config(
+            build_config(
                 app,
                 http=BufferedProtocol,
-                ws="none",
                 loop="asyncio",
                 lifespan="on",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=False,
                 timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
             )
         )
@@ -384,23 +379,6 @@ class _EndpointServer(uvicorn.Server):
 
     async def main_loop(self) -> None:
         await self.is_over.wait()
-
-
-def _open_listener(port: int) -> socket.socket:
-    # asyncio switches Nagle's delay off only where the protocol is spelled out.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if os.name == "posix":
-            # Elsewhere it would let two programs share a port; here, one follow another at once.
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
-    except OSError as error:
-        listener.close()
-        raise UsageError(
-            f"port {port} of {LOOPBACK} cannot be had ({error.strerror}); name another, or none"
-        ) from error
-    return listener
 
 
 class BufferedProtocol(H11Protocol):

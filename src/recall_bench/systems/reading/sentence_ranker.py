@@ -46,7 +46,7 @@ _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|your|you're|you've|yours|yourself|u)\b", re.IGNORECASE)
 
 
-REMEMBERED = 20_000
+CACHE_SIZE = 20_000
 """The number of measured passages, and of vectors, that are kept."""
 
 
@@ -99,7 +99,7 @@ class SentenceRanker:
         for place, each in enumerate(sentences):
             places.setdefault(each.source, []).append(place)
         found = {source: rows[numbers] for source, numbers in places.items()}
-        if len(self._measured) >= REMEMBERED:
+        if len(self._measured) >= CACHE_SIZE:
             self._measured.clear()
         self._measured.update({(asked, source): each for source, each in found.items()})
         return found
@@ -127,7 +127,7 @@ class SentenceRanker:
     def _embed(self, words: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        if len(self._vectors) >= REMEMBERED:
+        if len(self._vectors) >= CACHE_SIZE:
             self._vectors.clear()
         fresh = [word for word in words if word not in self._vectors]
         if fresh:

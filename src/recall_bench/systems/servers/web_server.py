@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -119,18 +119,28 @@ def _build_server(
             await self.on_tick(0)
             await ended.wait()
 
-    config = uvicorn.Config(
+    config = build_config(
         application,
         http="h11",
-        ws="none",
         lifespan="off",
         interface="asgi3",
+        timeout_keep_alive=_KEEPALIVE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
+    )
+    return _EventServer(config), started, ended
+
+
+def build_config(application: "ASGIApp", **settings: Any) -> "uvicorn.Config":  # noqa: ANN401
+    """The settings of a server that logs nothing and adds no headers of its own."""
+    import uvicorn
+
+    return uvicorn.Config(
+        application,
+        ws="none",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_keep_alive=_KEEPALIVE_S,
-        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
+        **settings,
     )
-    return _EventServer(config), started, ended

@@ -177,6 +177,7 @@ const travel = (() => {
 
   const facts = (day) => {
     const { story, days } = loaded;
+    if (story.problem) return make("p", { class: "notice loud untrusted-text" }, `The facts cannot be read: ${story.problem}`);
     if (!story.facts.length) return null;
     const last = days.at(-1);
     const words = (address.state.fact ?? "").toLowerCase().split(/\s+/).filter(Boolean);

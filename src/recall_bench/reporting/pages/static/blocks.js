@@ -10,7 +10,7 @@ const blocks = (() => {
   const packed = async (name) => {
     const find = () => document.querySelector(`script[data-block="${name}"]`);
     const found = find() ?? (await all, find());
-    if (found === null) throw new Error("this is not among the files that were written");
+    if (found === null) throw new Error("this is not among the files that were written; recall-bench view shows all");
     return found.textContent;
   };
 
