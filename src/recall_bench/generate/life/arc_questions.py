@@ -7,7 +7,7 @@ from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.drafts import (
     DraftMaker,
     QuestionDraft,
-    QuestionPlan,
+    QuestionOutline,
     QuestionScope,
 )
 from recall_bench.generate.life.facts import ToldFact, ToldState
@@ -55,7 +55,7 @@ class ArcQuestions:
 
     def _word(
         self,
-        plan: QuestionPlan,
+        plan: QuestionOutline,
         arc: ArcTold,
         wordings: list[str],
         more: dict[str, str] | None = None,
@@ -76,7 +76,7 @@ class ArcQuestions:
         if is_revised:
             category = "contradiction-resolution"
         rivals = [FactValue("phrase", each) for each in told.value.others]
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="current-value" if is_revised else _find_kind(name, slot),
             category=category,
             derive=f"latest {told.state}" if is_revised else f"value {told.state}",
@@ -99,7 +99,7 @@ class ArcQuestions:
         if end - state.day < 4:
             return
         day = self._maker.chance.draw_between(state.day + 1, end - 1)
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="value-as-of",
             category="recency-bias-resistance",
             derive=f"as-of {fact.key} @{day}",
@@ -131,7 +131,7 @@ class ArcQuestions:
         until = fact.states[1].day - 1 if is_changed else None
         ends = [day - 1 for day in (forgotten, opened) if day is not None]
         last = min([*ends, *([until] if until is not None else [])], default=None)
-        inside = QuestionPlan(
+        inside = QuestionOutline(
             kind=_find_kind(name, slot),
             category=BOUNDARY,
             derive=f"value {told.state}",
@@ -159,7 +159,7 @@ class ArcQuestions:
     ) -> Drafts:
         if until is not None and until <= told.day:
             return
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
             derive=f"secret {told.state}",
@@ -179,7 +179,7 @@ class ArcQuestions:
         if day - 1 > told.day:
             yield from self._refuse(arc, slot, told, session, day - 1)
         revoked = arc.revoked.get((name, session))
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=_find_kind(name, slot),
             category=BOUNDARY,
             derive=f"value {told.state}",
@@ -191,7 +191,7 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_forgotten(self, arc: ArcTold, slot: FactSlot, told: ToldState, day: int) -> Drafts:
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="forgotten",
             category=BOUNDARY,
             derive=f"secret {told.state}",
@@ -216,7 +216,7 @@ class ArcQuestions:
         first = max(told.day, other.day)
         if until is not None and until <= first:
             return
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
             derive=f"secret {told.state}",
@@ -238,7 +238,7 @@ class ArcQuestions:
                 continue
             others = [each.day for each in arc.events.values() if each.day != told.day]
             wrong = [self._maker.dates.format_day(day) for day in others]
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="date",
                 category="temporal-reasoning",
                 derive=f"date {told.state}",
@@ -252,7 +252,7 @@ class ArcQuestions:
                 continue
             days = told.day - first.day
             if days > 1:
-                plan = QuestionPlan(
+                plan = QuestionOutline(
                     kind="duration",
                     category="temporal-reasoning",
                     derive=f"days {first.state} {told.state}",
@@ -279,7 +279,7 @@ class ArcQuestions:
             for told, phrase in (one, other):
                 self._play.lives.book.facts[told.state.key].about = phrase
             shown = self._maker.chance.shuffle([one, other])
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="order",
                 category="temporal-reasoning",
                 derive=f"order {shown[0][0].state} {shown[1][0].state}",

@@ -72,7 +72,7 @@ class QuestionDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionPlan:
+class QuestionOutline:
     """What a question is about, before its wording is chosen."""
 
     kind: str
@@ -101,7 +101,7 @@ class DraftMaker:
         self._turns: dict[str, int] = {}
 
     def word(
-        self, plan: QuestionPlan, wordings: Sequence[str], given: Mapping[str, str]
+        self, plan: QuestionOutline, wordings: Sequence[str], given: Mapping[str, str]
     ) -> QuestionDraft | None:
         """The draft of a plan in the next of the wordings; None if there is none."""
         if not wordings:
@@ -113,7 +113,7 @@ class DraftMaker:
         ask = self.play.writer.fill(template, QuestionScope(self.cast, given))
         return self.make(plan, template, capitalise(ask))
 
-    def make(self, plan: QuestionPlan, template: str, ask: str) -> QuestionDraft:
+    def make(self, plan: QuestionOutline, template: str, ask: str) -> QuestionDraft:
         """The draft of a plan in these words."""
         wrong = [each for each in dict.fromkeys(plan.distractors) if each]
         question = WrittenQuestion(

@@ -8,7 +8,7 @@ from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.life.arc_questions import ArcQuestions
 from recall_bench.generate.life.checks import flatten
-from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionPlan
+from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import UntoldMatter
@@ -83,7 +83,7 @@ class UntoldQuestions:
         subjects: list[Entity | None] = [*self._maker.chance.shuffle(known)[:_ASKED_OF]]
         for entity in subjects or [None]:
             given = {"it": entity.name} if entity is not None else {}
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind=kind,
                 category=_NEGATIVE,
                 derive=" ".join([form, *words]),

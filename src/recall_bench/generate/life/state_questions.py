@@ -7,7 +7,7 @@ from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
 from recall_bench.generate.life.drafts import (
     DraftMaker,
     QuestionDraft,
-    QuestionPlan,
+    QuestionOutline,
     find_siblings,
     name_latest,
 )
@@ -67,7 +67,7 @@ class StateQuestions:
             if about.session in self._maker.list_shared():
                 yield from self._word(about, self._plan_for_group(about, told), ask)
 
-    def _plan_now(self, about: "_Subject", told: ToldState) -> QuestionPlan:
+    def _plan_now(self, about: "_Subject", told: ToldState) -> QuestionOutline:
         is_revised = told.state.number > 1
         kind = about.definition.kind or ("current-value" if is_revised else "single-fact")
         category = "contradiction-resolution" if is_revised else "factual-recall"
@@ -78,14 +78,14 @@ class StateQuestions:
 
     def _plan_value(
         self, about: "_Subject", told: ToldState, *, kind: str, category: str, session: str
-    ) -> QuestionPlan:
+    ) -> QuestionOutline:
         others = [
             each.value
             for sibling in find_siblings(self._play, about.entity, about.attribute)
             if (each := sibling.find_at(told.day)) is not None
         ]
         had = {self._maker.show(each.value) for each in about.fact.states}
-        return QuestionPlan(
+        return QuestionOutline(
             kind=kind,
             category=category,
             derive=name_latest(about.fact, told),
@@ -96,7 +96,7 @@ class StateQuestions:
             session=session,
         )
 
-    def _plan_long_ago(self, about: "_Subject", told: ToldState) -> QuestionPlan | None:
+    def _plan_long_ago(self, about: "_Subject", told: ToldState) -> QuestionOutline | None:
         """The value still holds after months, while siblings got newer ones."""
         first = told.day + _LONG_AGO
         newer = [
@@ -108,7 +108,7 @@ class StateQuestions:
         ]
         if not newer or about.session in self._play.sources.isolated:
             return None
-        return QuestionPlan(
+        return QuestionOutline(
             kind=about.definition.kind or "current-value",
             category="recency-bias-resistance",
             derive=name_latest(about.fact, told),
@@ -118,7 +118,7 @@ class StateQuestions:
             distractors=self._maker.list_wrong(told.value, newer),
         )
 
-    def _plan_for_group(self, about: "_Subject", told: ToldState) -> QuestionPlan:
+    def _plan_for_group(self, about: "_Subject", told: ToldState) -> QuestionOutline:
         """What is told in an open room may be told there again, unlike a secret."""
         return self._plan_value(
             about,
@@ -144,7 +144,7 @@ class StateQuestions:
                 if self._maker.chance.is_hit(0.6)
                 else "contradiction-resolution"
             )
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="value-as-of",
                 category=category,
                 derive=f"as-of {about.fact.key} @{day}",
@@ -171,7 +171,7 @@ class StateQuestions:
         thread, name = self._maker.chance.choose(near or known)
         mark = next(iter(thread.steps.values())).mark
         number = about.fact.states.index(told)
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="two-hop",
             category="cross-reference",
             derive=f"as-of {about.fact.key} @{thread.began}",
@@ -197,7 +197,7 @@ class StateQuestions:
                 + (" (a wrong report)" if each.manner == "misreported" else "")
                 for each in states
             ]
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="history",
                 category="synthesis",
                 derive=f"history {about.fact.key} @{told.day}",
@@ -211,7 +211,7 @@ class StateQuestions:
         states = about.fact.states
         if len(states) < 2 or about.session in self._play.sources.isolated:
             return
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="value-as-of",
             category="recency-bias-resistance",
             derive=f"value {states[0].state}",
@@ -233,7 +233,7 @@ class StateQuestions:
                 return
             if (end or self._last) - told.day < _SHORTEST:
                 continue
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="count",
                 category="synthesis",
                 derive=" ".join(["count", *(str(each.state) for each in states)]),
@@ -253,7 +253,7 @@ class StateQuestions:
                 continue
             states = about.fact.states[: number + 1]
             for asker in self._maker.chance.shuffle(outsiders)[:2]:
-                plan = QuestionPlan(
+                plan = QuestionOutline(
                     kind="secret",
                     category=BOUNDARY,
                     derive=" ".join(["secret", *(str(each.state) for each in states)]),
@@ -268,7 +268,7 @@ class StateQuestions:
     def _word(
         self,
         about: "_Subject",
-        plan: QuestionPlan,
+        plan: QuestionOutline,
         wordings: list[str],
         given: dict[str, str] | None = None,
     ) -> Drafts:
@@ -299,7 +299,7 @@ class StateQuestions:
         if not is_why and is_group:
             category = "group-session-attribution"
         others = [each for each in reason.told.value.others if each != reason.told.value.text]
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="reason" if is_why else "said-by",
             category=category,
             derive=f"value {reason.told.state}",
@@ -355,7 +355,7 @@ class StateQuestions:
             return
         best = keys.index((max if form == "most" else min)(keys))
         end = self._find_end(facts, states)
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind="comparison",
             category="synthesis",
             derive=f"{form} {states[0].state} {states[1].state}",
@@ -406,7 +406,7 @@ class StateQuestions:
             attribute = join.path[-1]
             owner = by_name[states[-2].value.text]
             rivals += [each.now.value for each in find_siblings(self._play, owner, attribute)]
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="two-hop" if len(join.path) == 2 else "three-hop",
                 category="cross-reference",
                 derive=name_latest(facts[-1], states[-1]),
@@ -466,7 +466,7 @@ class StateQuestions:
                     continue
                 names = [fact.about for fact, _ in found]
                 others = [fact.about for fact in facts if fact.about not in names]
-                plan = QuestionPlan(
+                plan = QuestionOutline(
                     kind="list",
                     category="synthesis",
                     derive=f"same {found[0][1].state} @{day}",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from recall_bench.core.scenario import BOUNDARY
-from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionPlan
+from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.facts import ToldState
 from recall_bench.generate.life.names import CAUSE, holds
 from recall_bench.generate.life.simulation import LifePlay
@@ -60,7 +60,7 @@ class ThreadQuestions:
 
     def _word(
         self,
-        plan: QuestionPlan,
+        plan: QuestionOutline,
         asking: ThreadAsking,
         thread: LifeThread,
         name: str,
@@ -109,7 +109,7 @@ class ThreadQuestions:
         isolated = self._play.sources.isolated
         if told.session in isolated:
             category = BOUNDARY
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=asking.kind or ("said-by" if told.value.kind == "person" else "single-fact"),
             category=category,
             derive=f"value {told.state}",
@@ -139,7 +139,7 @@ class ThreadQuestions:
         self, asking: ThreadAsking, thread: LifeThread, told: ToldState, name: str
     ) -> Drafts:
         for asker in self._maker.chance.shuffle(self._maker.list_outsiders(told.session))[:1]:
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="secret",
                 category=BOUNDARY,
                 derive=f"secret {told.state}",
@@ -162,7 +162,7 @@ class ThreadQuestions:
             return
         others = [each.day for each in thread.steps.values() if each.day != step.day]
         wrong = [self._maker.dates.format_day(day) for day in others]
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=asking.kind or "date",
             category=asking.category or "temporal-reasoning",
             derive=f"date {step.mark}",
@@ -180,7 +180,7 @@ class ThreadQuestions:
         if not self._is_open(thread, first, second):
             return
         days = abs(second.day - first.day)
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=asking.kind or "duration",
             category=asking.category or "temporal-reasoning",
             derive=f"days {first.mark} {second.mark}",
@@ -208,7 +208,7 @@ class ThreadQuestions:
                     break
                 needs.append(thread.told[fact])
         first = step.day if step is not None else thread.ended or self._last
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=("single-fact" if is_yes else asking.kind or "never-happened"),
             category=asking.category or "negative-recall",
             derive=f"{'yes' if is_yes else 'no'} {mark}",
@@ -232,7 +232,7 @@ class ThreadQuestions:
             if other is not thread.cause and other.called[0] != told.value.text
         ]
         first = next(iter(thread.cause.steps.values()))
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=asking.kind or "reason",
             category=asking.category or "cross-reference",
             derive=f"value {told.state}",
@@ -284,7 +284,7 @@ class ThreadQuestions:
                 continue
             shown = self._maker.chance.shuffle(three)
             names = [each[2] for each in three]
-            plan = QuestionPlan(
+            plan = QuestionOutline(
                 kind="order",
                 category=asking.category or "temporal-reasoning",
                 derive=" ".join(["order", *(str(each[1].mark) for each in shown)]),
@@ -345,7 +345,7 @@ class ThreadQuestions:
         answer, wrong = self._answer_tally(form, getattr(asking, form), part)
         if answer is None:
             return
-        plan = QuestionPlan(
+        plan = QuestionOutline(
             kind=asking.kind or {"count": "count", "sum": "sum"}.get(form, "comparison"),
             category=asking.category or "synthesis",
             derive=" ".join([form, *(key for _, _, key in part)]),

@@ -88,7 +88,7 @@ class ThreadTopic:
     thread: LifeThread
 
 
-class ThreadScope(LifeScope):
+class StepScope(LifeScope):
     """What placeholders mean in the text of a thread."""
 
     def __init__(self, threads: "ThreadPlay", thread: LifeThread, names: TopicNames) -> None:
@@ -220,7 +220,7 @@ class ThreadPlay:
         """How people call the thread."""
         found = []
         for way in thread.process.called:
-            scope = PlainThreadScope(thread, self._sources)
+            scope = CalledScope(thread, self._sources)
             found.append(self._writer.fill(way, scope))
         return found
 
@@ -275,7 +275,7 @@ class ThreadPlay:
             self._plan_next(thread, day)
             return None
         names = TopicNames(self._sources.cast)
-        scope = ThreadScope(self, thread, names)
+        scope = StepScope(self, thread, names)
         heading = self._write_heading(thread, step, scope)
         parts = []
         for part in step.text:
@@ -290,7 +290,7 @@ class ThreadPlay:
         self._plan_next(thread, day)
         return ThreadTopic(session, heading, text, thread)
 
-    def _write_heading(self, thread: LifeThread, step: LifeStep, scope: ThreadScope) -> str:
+    def _write_heading(self, thread: LifeThread, step: LifeStep, scope: StepScope) -> str:
         variants = [
             each for each in flatten(step.heading) if thread.cause or not holds(each, CAUSE)
         ]
@@ -420,7 +420,7 @@ class ThreadPlay:
         return self._chance.is_hit(step.chance)
 
 
-class PlainThreadScope(LifeScope):
+class CalledScope(LifeScope):
     """What placeholders mean in a question: full names, no slots."""
 
     def __init__(
