@@ -244,7 +244,7 @@ async def test_a_file_that_was_cut_off_is_named_while_a_request_waits(folder: Pa
     whole = output.read_bytes()
     output.write_bytes(whole[:-20])
 
-    [_, cut] = await ask_all(spec, 2)
+    cut, _ = await ask_all(spec, 2)
     output.write_bytes(whole)
 
     assert isinstance(cut, str)
