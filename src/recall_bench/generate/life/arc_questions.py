@@ -118,8 +118,8 @@ class ArcQuestions:
         shown = self._maker.show(told.value)
         if slot.answer is None:
             return self._maker.answer_with(None, {"value": shown})
-        name = told.state.key.removeprefix(arc.name_fact(""))
-        given = self._give(arc) | {name: shown, "value": shown}
+        names = {arc.name_fact(each): each for each in arc.active.arc.facts}
+        given = self._give(arc) | {names[told.state.key]: shown, "value": shown}
         return self._maker.answer_with(slot.answer, given)
 
     def _ask_secret(self, arc: ArcTold, name: str, slot: FactSlot, fact: ToldFact) -> Drafts:

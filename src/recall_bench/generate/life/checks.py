@@ -356,9 +356,8 @@ class FaultChecker:
                 message = f"{form}: {name} is none of {', '.join(sorted(known)) or 'nothing'}"
                 yield self._find(file, message, *place)
         if form == "did":
-            for step in process.steps:
-                if step.id == asking.did and step.chance == 1 and not (step.if_ or step.unless):
-                    yield self._find(file, f"{step.id} always happens: give it a chance", *place)
+            if _is_certain(process, asking.did):
+                yield self._find(file, f"{asking.did} always happens: give it a chance", *place)
             if not (asking.yes or "").startswith("Yes") or not (asking.no or "").startswith("No"):
                 yield self._find(file, "give yes: “Yes, …” and no: “No, …”", *place)
         if form in ("sum", "most", "least") and asking.per is None:
@@ -395,6 +394,16 @@ class FaultChecker:
                 if re.search(r"\d", entry):
                     message = f"“{entry}” holds a digit; spell it"
                     yield self._find("talk.yaml", message, "words", name, index)
+
+
+def _is_certain(process: LifeProcess, wanted: str | None) -> bool:
+    """Whether every thread has the step: nothing leaves it out or ends the thread before it."""
+    for step in process.steps:
+        if step.id == wanted:
+            return step.chance == 1 and not (step.if_ or step.unless)
+        if step.ends:
+            return False
+    return False
 
 
 def _tells(text: str, role: str, attribute: str) -> bool:

@@ -39,7 +39,7 @@ class ArcTold:
 
     def name_fact(self, name: str) -> str:
         """The key of one of its facts."""
-        return f"arc-{self.active.arc.id}-{name}"
+        return f"arc-{self.active.arc.id}-{name}".replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
