@@ -84,6 +84,11 @@ def locate_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _locate_sentence(sentence: Sentence, text: str, start: int) -> tuple[int, int]:
+    # Most sentences follow the one before them directly: no pattern needs to be compiled for those.
+    at = text.find(sentence.text, start)
+    gap = text[start:at].lstrip() if at >= 0 else "?"
+    if not gap or _ENTRY.fullmatch(gap):
+        return at - len(gap), at + len(sentence.text)
     words = r"\s+".join(map(re.escape, sentence.text.split()))
     place = re.compile(f"(?:{_ENTRY.pattern})?{words}").search(text, start)
     if place is None:

@@ -139,8 +139,12 @@ class DraftMaker:
         return session if session in self.play.sources.isolated else PRINCIPAL
 
     def list_outsiders(self, session: str) -> list[str]:
-        """The sessions that must not learn what is told in an isolated one."""
-        return [each.id for each in self.play.sources.persona.sessions if each.id != session]
+        """The sessions with somebody who must not learn what is told in an isolated one."""
+        sessions = self.play.sources.persona.sessions
+        inside = {name for each in sessions if each.id == session for name in each.participants}
+        return [
+            each.id for each in sessions if each.id != session and set(each.participants) - inside
+        ]
 
     def list_shared(self) -> list[str]:
         """The open sessions of several people."""

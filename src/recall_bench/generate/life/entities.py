@@ -434,8 +434,9 @@ class EntityLives:
     ) -> PlaceholderValue:
         """A value; the place of a person's full name, and of any other value, is a slot."""
         if value.kind == "person":
-            is_new = state is not None and not self.book.is_told(state)
+            is_new = state is not None and not (self.book.is_told(state) or str(state) in names.met)
             is_met = value.text in names.met
+            names.met.add(str(state))
             return names.fill_person(value.text, form, state if is_new or not is_met else None)
         text = value.text
         if value.day is not None and abs(value.day - self.today) < _SAME_YEAR:

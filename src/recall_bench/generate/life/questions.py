@@ -108,12 +108,17 @@ class QuestionChoice:
     def __init__(self, drafts: list[QuestionDraft], days: int) -> None:
         self._wanted = round(days * _A_DAY)
         self._cap = max(2, int(self._wanted * _SHARE))
+        self._days = days
         self._used: Counter[str] = Counter()
         self._asked: set[str] = set()
-        self._waiting: dict[str, list[QuestionDraft]] = {name: [] for name in CATEGORIES}
-        for draft in drafts:
-            self._waiting[draft.question.category].append(draft)
         self._answers: Counter[tuple[str, object]] = Counter()
+        self._thirds: Counter[tuple[str, int]] = Counter()
+        self._waiting: dict[str, dict[tuple[object, str], list[QuestionDraft]]] = {
+            name: {} for name in CATEGORIES
+        }
+        for draft in drafts:
+            groups = self._waiting[draft.question.category]
+            groups.setdefault((_find_side(draft), draft.template), []).append(draft)
 
     def choose(self) -> list[WrittenQuestion]:
         """The chosen questions."""
@@ -130,26 +135,33 @@ class QuestionChoice:
         return chosen
 
     def _take(self, category: str) -> list[WrittenQuestion]:
-        """The next question of a category: the wording that was used least."""
-        waiting = self._waiting[category]
-        best: QuestionDraft | None = None
-        for draft in waiting:
-            if self._used[draft.template] >= self._cap or draft.question.ask in self._asked:
+        """The next question of a category, in the wording that was used least."""
+        groups = self._waiting[category]
+        while groups:
+            side, template = min(
+                groups,
+                key=lambda group: (self._answers[category, group[0]], self._used[group[1]]),
+            )
+            waiting = groups[side, template]
+            waiting[:] = [each for each in waiting if each.question.ask not in self._asked]
+            if not waiting or self._used[template] >= self._cap:
+                del groups[side, template]
                 continue
-            if best is None or self._rank(draft) < self._rank(best):
-                best = draft
-        if best is None:
-            waiting.clear()
-            return []
-        waiting.remove(best)
-        self._used[best.template] += 1
-        self._asked.add(best.question.ask)
-        self._answers[category, _find_side(best)] += 1
-        return [best.question]
+            best = min(waiting, key=self._rank)
+            self._used[template] += 1
+            self._asked.add(best.question.ask)
+            self._answers[category, side] += 1
+            self._thirds[category, self._find_third(best)] += 1
+            return [best.question]
+        return []
 
-    def _rank(self, draft: QuestionDraft) -> tuple[int, int, bool]:
-        side = self._answers[draft.question.category, _find_side(draft)]
-        return side, self._used[draft.template], draft.question.until is not None
+    def _find_third(self, draft: QuestionDraft) -> int:
+        return ((draft.question.from_ or 1) - 1) * 3 // self._days
+
+    def _rank(self, draft: QuestionDraft) -> tuple[int, bool]:
+        """Where fewer questions were taken from this part of the story; lasting ones first."""
+        third = self._thirds[draft.question.category, self._find_third(draft)]
+        return third, draft.question.until is not None
 
 
 def _find_side(draft: QuestionDraft) -> object:

@@ -1,7 +1,7 @@
 """Plays a life edition: every day's topics are drawn and written, and its facts entered."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.sentences import split_sentences
@@ -22,12 +22,15 @@ from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.templates import Placeholder, PlaceholderValue
 from recall_bench.generate.written.sources import WrittenDay
 
-_SENTENCES = {"quiet": (3, 5), "normal": (12, 16), "busy": (17, 24)}
-_MOST_STEPS = {"normal": 5, "busy": 8}
+_SENTENCES = {"quiet": (3, 6), "normal": (15, 21), "busy": (22, 30)}
+_MOST_STEPS = {"normal": 7, "busy": 11}
 _MOST_TALK = 4
+_PASSING = 0.75
 _LEAST_WORDS = 44
 """A day has at least 40 words."""
 _RECALLED = 0.3
+_NOTED = 0.4
+"""Share of small topics that stand among the notes of the day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ class LifePlay:
         for _ in range(_MOST_TALK):
             if _count_sentences(topics) >= target - 1 and _count_words(topics) >= _LEAST_WORDS:
                 break
-            topics.append(self._write_talk("talk"))
+            topic = self._write_talk("talk")
+            is_note = self._chance.is_hit(_NOTED)
+            topics.append(replace(topic, heading="") if is_note else topic)
         return topics
 
     def _write_quiet_day(self, day: int) -> list[DayTopic]:
@@ -162,8 +167,8 @@ class LifePlay:
                     yield DayTopic(change.definition.session, "", text)
 
     def _head_change(self, change: StateChange) -> str:
-        """The heading of a change; none for most that are told in passing."""
-        if change.manner == "passing" and self._chance.is_hit(0.6):
+        """The heading of a change; none for those that stand among the notes of the day."""
+        if self._chance.is_hit(_PASSING if change.manner == "passing" else _NOTED):
             return ""
         kind = change.entity.kind
         variants = change.definition.heading or kind.heading or ["{it}"]

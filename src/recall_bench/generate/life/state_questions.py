@@ -115,7 +115,9 @@ class StateQuestions:
             answer=self._answer(about, told),
             first=first,
             until=about.fact.find_end(told),
-            distractors=self._maker.list_wrong(told.value, newer),
+            distractors=self._maker.list_wrong(
+                told.value, newer, {self._maker.show(each.value) for each in about.fact.states}
+            ),
         )
 
     def _plan_for_group(self, about: "_Subject", told: ToldState) -> QuestionOutline:

@@ -1,5 +1,6 @@
 """How questions call a thread, so that no other one is meant."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 
 from recall_bench.generate.life.names import holds
@@ -20,7 +21,11 @@ class ThreadNames:
             self._names[thread.key] = [
                 self._choose(name, thread, plain, dated) for name in thread.called
             ]
-        self._told = sorted(told, key=lambda each: each.began)
+        named = [(each.began, each, self.find(each)) for each in told]
+        self._told = sorted(
+            ((began, each, name) for began, each, name in named if name is not None),
+            key=lambda entry: entry[0],
+        )
 
     def _add_month(self, name: str, thread: LifeThread) -> str:
         return f"{name} in {format_month(self._dates.get_month(thread.began))}"
@@ -43,8 +48,6 @@ class ThreadNames:
 
     def list_between(self, first: int, last: int) -> list[tuple[LifeThread, str]]:
         """The threads that began in these days, with their names."""
-        return [
-            (each, name)
-            for each in self._told
-            if first <= each.began <= last and (name := self.find(each)) is not None
-        ]
+        start = bisect_left(self._told, first, key=lambda entry: entry[0])
+        end = bisect_right(self._told, last, key=lambda entry: entry[0])
+        return [(thread, name) for _, thread, name in self._told[start:end]]
