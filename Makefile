@@ -14,13 +14,14 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
 	&& echo $$python && break; done)
 
-.PHONY: help demo test browser lint format benchmarks product products test-products clean
+.PHONY: help demo test browser lint format benchmarks package product products test-products clean
 
 help:
 	@echo "make demo        run the benchmark on half a year of two personas"
 	@echo "make test        lint, types and every test: what CI runs"
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
+	@echo "make package     build what people install, and run it from an empty environment"
 	@echo "make benchmarks  what the engine costs, measured here"
 	@echo "make product NAME=chroma"
 	@echo "                 a product in an environment of its own, below .products"
@@ -56,6 +57,16 @@ format: $(VENV)/.dev
 benchmarks: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/transports.py
+
+# As people get it: nothing of the checkout is in reach.
+package: $(VENV)/.dev
+	rm -rf dist build/package
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(PYTHON) -m venv build/package
+	build/package/bin/python -m pip --disable-pip-version-check --quiet install \
+	  --constraint constraints.txt dist/*.whl
+	build/package/bin/recall-bench init build/package/first
+	cd build/package/first && ../bin/recall-bench run
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -93,4 +104,4 @@ test-products: $(VENV)/.dev products
 	touch $@
 
 clean:
-	rm -rf $(VENV) .products .mypy_cache .pytest_cache .ruff_cache recall-runs
+	rm -rf $(VENV) .products .mypy_cache .pytest_cache .ruff_cache build dist recall-runs
