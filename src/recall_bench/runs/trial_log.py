@@ -96,6 +96,10 @@ class TrialLog:
         self._entries: dict[str, list[TrialEntry | None]] = {
             name: [None] * len(standing.grid) for name, standing in self._standings.items()
         }
+        self._confidential = {
+            name: [is_confidential(item.truth) for item in standing.items]
+            for name, standing in self._standings.items()
+        }
         self.has_passages = False
         """Whether the system ever returned a passage."""
         self.lost: dict[tuple[str, str], frozenset[int]] = {}
@@ -166,11 +170,13 @@ class TrialLog:
         truth = standing.items[number].truth
         final = standing.get_status(standing.row[trial.checkpoint], trial.repeat, number)
         # Searching takes time, and matters only for wrong answers.
-        wrong = "" if _has_full_marks(final) else answer.text
+        is_wrong = not _has_full_marks(final)
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
         self.has_passages = self.has_passages or bool(answer.passages)
         spans = () if line.delivery is None else line.delivery.spans
-        found = FoundPassages.from_passages(answer.passages, spans)
+        found = (
+            FoundPassages.from_passages(answer.passages, spans) if answer.passages else NO_PASSAGES
+        )
         return TrialEntry(
             is_answered=True,
             offset=offset,
@@ -180,10 +186,11 @@ class TrialLog:
             delivery=line.delivery,
             found=found,
             is_traced=bool(found.days) or not answer.passages,
-            text=answer.text if is_confidential(truth) else None,
+            text=answer.text if self._confidential[trial.scenario][number] else None,
             is_silent=not answer.text or answer.text.isspace(),
-            tells_stale=is_told_instead(truth, truth.stale, wrong),
-            tells_others=is_told_instead(truth, list_others_values(truth), wrong),
+            tells_stale=is_wrong and is_told_instead(truth, truth.stale, answer.text),
+            tells_others=is_wrong
+            and is_told_instead(truth, list_others_values(truth), answer.text),
         )
 
     def _note_verdict(self, trial: Trial, line: _LogLine) -> None:

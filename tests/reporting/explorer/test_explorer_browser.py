@@ -48,7 +48,7 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     )
     rows = seen.page.locator(".pair-row")
     seen.shows(".count", "2 trials")
-    assert rows.count() == 2
+    seen.page.wait_for_function("document.querySelectorAll('.pair-row').length === 2")
 
     for filtered, count in (("worse", 0), ("both-wrong", 0), ("only-second", 1), ("different", 2)):
         seen.page.locator("#pair-show").select_option(filtered)
@@ -57,7 +57,10 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
 
     seen.page.locator("#pair-show").select_option("better")
     seen.shows(".count", "2 trials")
-    rows.nth(1).focus()
+    seen.page.locator("#view").focus()
+    seen.press("j", "j")
+    assert seen.value("document.activeElement.id") == "pairs"
+    seen.page.wait_for_selector("#pairs-1.is-active[aria-selected=true]")
     seen.press("Enter")
     seen.open_trial()
     sides = seen.page.locator(".side")
@@ -72,6 +75,9 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     seen.press("Escape")
     seen.page.wait_for_selector("dialog:not([open])", state="attached")
     assert "open=" not in seen.page.url
+    assert seen.value("document.activeElement.id") == "pairs"
+    rows.nth(1).click()
+    seen.open_trial()
     assert list_foreign(seen, explorer) == []
 
 
@@ -140,15 +146,18 @@ def test_it_is_readable_on_a_phone_in_the_dark(explorer: Explorer, browser: "Bro
 def test_the_life_of_a_question_is_a_strip(explorer: Explorer, browser: "Browser") -> None:
     """The cat was known at two days and lost at four."""
     seen = explorer.open(browser, f"travel?run={explorer.ids['a']}&day=1")
-    cat = seen.page.locator(".asked-here li").filter(has_text="cat")
+    cat = seen.page.locator(".asked-here .pair-row").filter(has_text="cat")
     assert cat.locator(".beat").all_inner_texts() == ["●", "✕"]
 
     seen.press("ArrowRight", "ArrowRight", "ArrowRight")
     seen.shows(".asked-here h3", "Asked at 4d, after 4 days")
     assert "day=4" in seen.page.url
     seen.page.locator("#life").select_option("lost")
-    seen.page.wait_for_function("document.querySelectorAll('.asked-here li').length === 1")
-    seen.shows(".asked-here li", "cat")
+    seen.page.wait_for_function("document.querySelectorAll('.asked-here .pair-row').length === 1")
+    seen.shows(".asked-here .pair-row", "cat")
+    seen.press("j", "Enter")
+    seen.open_trial()
+    seen.shows("#detail-title", "cat")
     assert list_foreign(seen, explorer) == []
 
 

@@ -1,5 +1,6 @@
 """Two runs of fifty thousand trials are interactive within two seconds, once they are read."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,26 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     pieces = render_explorer("many", is_served=False, blocks=[block.render() for block in blocks])
     (folder / "index.html").write_text("".join(pieces), encoding="utf-8")
     return folder / "index.html", runs
+
+
+def test_the_first_read_of_a_run_takes_two_seconds_and_reads_no_answers(
+    written: tuple[Path, list[str]],
+) -> None:
+    """Processor time from the table of runs, which reads the journals, to the first section."""
+    path, (run, _) = written
+    times = []
+    for _ in range(3):
+        catalogue = RunCatalogue(path.parent)
+        views = ExplorerViews(catalogue)
+        found = next(each for each in catalogue.scan() if each.id == run)
+        catalogue.open_folder(found, found.read_stamp())
+        start = time.process_time()
+        for name in ("index", "questions", "trials"):
+            views.build(f"{run}/{name}")
+        times.append(time.process_time() - start)
+        assert "text_blocks" not in vars(views.open_run(run))
+
+    assert min(times) * 1000 < MOST_MS
 
 
 @pytest.mark.parametrize(

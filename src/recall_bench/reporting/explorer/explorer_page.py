@@ -17,7 +17,8 @@ _SECTIONS = (
 )
 
 _OWN = tuple(
-    (__package__, name) for name in ("runs", "panel", "compare", "travel", "label", "explorer")
+    (__package__, name)
+    for name in ("runs", "panel", "question_list", "compare", "travel", "label", "explorer")
 )
 
 EXPLORER_ASSETS: Final = PageAssets(
@@ -27,7 +28,8 @@ EXPLORER_ASSETS: Final = PageAssets(
     ),
     scripts=(
         *list_page_assets(
-            "dom", "blocks", "settings", "trials", "address", "tooltip", "passages", "trial_parts"
+            *("dom", "blocks", "settings", "trials", "address", "tooltip", "passages"),
+            *("trial_parts", "virtual_list"),
         ),
         *_OWN,
     ),

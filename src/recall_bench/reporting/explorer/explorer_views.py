@@ -9,7 +9,7 @@ run, `RUN/story-…`, `RUN/days-…` and `RUN/known` its story, `RUN/labels` its
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -48,7 +48,8 @@ _KEPT_COMPARISONS = 32
 """Comparisons that are kept in memory, the last ones."""
 
 
-LABELS_BLOCK = "labels"
+LABELS_BLOCK, INDEX_BLOCK = "labels", "index"
+FIRST_BLOCKS = frozenset({INDEX_BLOCK, "questions", "trials"})
 
 
 class LabelRequest(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,13 +71,10 @@ class OpenRun:
 
     found: CatalogueRun
     stamp: Stamp
-    data: Path | None
-    folder: RunFolder = field(init=False)
+    folder: RunFolder
+    data: Path | None = None
     missing: str | None = None
     """Why the days cannot be shown."""
-
-    def __post_init__(self) -> None:
-        self.folder = RunFolder.open(self.found.path)
 
     @cached_property
     def table(self) -> TrialTable:
@@ -107,17 +105,24 @@ class OpenRun:
         return collect_questions(self.table, categories)
 
     @cached_property
-    def blocks(self) -> Mapping[str, bytes]:
-        """The blocks of questions and trials."""
+    def first_blocks(self) -> Mapping[str, bytes]:
+        """The blocks that a section needs to start: no text of an answer is read for them."""
         blocks = TrialBlocks(self.folder, self.table, self.questions, self.texts)
-        texts = {block.name: block.content for block in blocks.write_texts()}
         about = {
             "prefix": f"{self.found.id}/",
             "name": self.found.name,
             "missing": self.missing,
         }
-        index = blocks.build_index("index", about, find_leaves(self.table))
-        return texts | {block.name: block.content for block in index}
+        first = blocks.build_first(INDEX_BLOCK, about, find_leaves(self.table))
+        return {block.name: block.content for block in first}
+
+    @cached_property
+    def text_blocks(self) -> Mapping[str, bytes]:
+        """The blocks of answers, passages and details, and their places."""
+        blocks = TrialBlocks(self.folder, self.table, self.questions, self.texts)
+        texts = {block.name: block.content for block in blocks.write_texts()}
+        places = blocks.build_places()
+        return texts | {places.name: places.content}
 
     @cached_property
     def story_blocks(self) -> Mapping[str, bytes]:
@@ -129,8 +134,10 @@ class OpenRun:
         """One block; None if there is none of this name."""
         if name == LABELS_BLOCK:
             return self.build_labels()
+        if name in FIRST_BLOCKS:
+            return self.first_blocks[name]
         is_story = name == "known" or name.startswith(("story-", "days-"))
-        return (self.story_blocks if is_story else self.blocks).get(name)
+        return (self.story_blocks if is_story else self.text_blocks).get(name)
 
     def build_labels(self) -> bytes:
         """The labels of people, and how well they agree."""
@@ -209,7 +216,8 @@ class ExplorerViews:
         stamp = found.read_stamp()
         opened = self._opened.get(run)
         if opened is None or opened.stamp != stamp:
-            opened = self._opened[run] = OpenRun(found, stamp, self._data)
+            folder = self.catalogue.open_folder(found, stamp)
+            opened = self._opened[run] = OpenRun(found, stamp, folder, self._data)
         self._opened.move_to_end(run)
         while len(self._opened) > _KEPT_RUNS:
             self._opened.popitem(last=False)
@@ -234,7 +242,8 @@ class ExplorerViews:
         opened = self.open_run(run)
         labels = {LABELS_BLOCK: opened.build_labels()}
         for name, content in (
-            *opened.blocks.items(),
+            *opened.first_blocks.items(),
+            *opened.text_blocks.items(),
             *opened.story_blocks.items(),
             *labels.items(),
         ):

@@ -1,8 +1,9 @@
 """The runs below a folder: found, summarised in the background, followed while they go on."""
 
 import os
+import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ RUNNING, READING, UNREADABLE = "running", "reading", "unreadable"
 """States of a run besides those of its scores."""
 
 _ID_LENGTH = 10
+_KEPT_FOLDERS = 8
+"""Runs whose journal need not be read again for the first section that is opened."""
 _RATE_WINDOW_S = 60.0
 _SHOWN_PERSONAS = 2
 _SHOWN_ELSEWHERE = frozenset({"judge", "personas"})
@@ -113,6 +116,9 @@ class CatalogueRun:
     figures: "Future[RunFigures] | None" = None
     """Computed for the journal of this stamp."""
     live: RunFolder | None = None
+    opened: tuple[Stamp, RunFolder] | None = None
+    """The folder as it was last read, while it is kept."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
     samples: "deque[tuple[float, int]]" = field(default_factory=deque)
 
     def describe_error(self, error: Exception) -> str:
@@ -138,6 +144,8 @@ class RunCatalogue:
             raise UsageError(f"{root}: is not a folder; name one that holds runs")
         self.root = root.resolve()
         self._runs: dict[str, CatalogueRun] = {}
+        self._kept: OrderedDict[str, CatalogueRun] = OrderedDict()
+        self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="figures")
 
     def find(self, run: str) -> CatalogueRun | None:
@@ -164,6 +172,23 @@ class RunCatalogue:
         settings = _list_differing(plans)
         return [row.replace(settings=settings.get(row.id, {})) for row in rows]
 
+    def open_folder(self, run: CatalogueRun, stamp: Stamp) -> RunFolder:
+        """The folder of a run, read once for each stamp; the last ones are kept."""
+        with run.lock:
+            if run.opened is None or run.opened[0] != stamp:
+                run.opened = stamp, RunFolder.open(run.path)
+            folder = run.opened[1]
+        with self._lock:
+            self._kept[run.id] = run
+            self._kept.move_to_end(run.id)
+            while len(self._kept) > _KEPT_FOLDERS:
+                _, oldest = self._kept.popitem(last=False)
+                oldest.opened = None
+        return folder
+
+    def _compute_figures(self, run: CatalogueRun, stamp: Stamp) -> RunFigures:
+        return _compute_figures(self.open_folder(run, stamp))
+
     def close(self) -> None:
         """Stop reading."""
         self._worker.shutdown(wait=False, cancel_futures=True)
@@ -179,7 +204,7 @@ class RunCatalogue:
             run.live = None
             if run.figures is None or run.stamp != stamp:
                 run.stamp = stamp
-                run.figures = self._worker.submit(_compute_figures, run.path)
+                run.figures = self._worker.submit(self._compute_figures, run, stamp)
             if not wait and not run.figures.done():
                 return row
             figures = run.figures.result()
@@ -293,8 +318,7 @@ def _measure_rate(run: CatalogueRun, done: int) -> float | None:
     return done / seconds if seconds else None
 
 
-def _compute_figures(path: Path) -> RunFigures:
-    folder = RunFolder.open(path)
+def _compute_figures(folder: RunFolder) -> RunFigures:
     summary, means = summarise(folder), RunEstimates.get(folder)
     score, bounds = means.estimate_overall(), means.estimate_range()
     invented, leaked = means.estimate_invented(), means.estimate_leaked()

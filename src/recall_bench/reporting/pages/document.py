@@ -113,6 +113,7 @@ REPORT_ASSETS: Final = PageAssets(
         "heatmap",
         "charts",
         "filters",
+        "virtual_list",
         "table",
         "passages",
         "trial_parts",

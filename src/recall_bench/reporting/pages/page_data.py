@@ -35,8 +35,8 @@ class PageQuestions:
     """With the index of the persona."""
     places: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def build_columns(self, blocks: Sequence[int]) -> dict[str, object]:
-        """The columns for the page; `blocks` are the blocks of their details."""
+    def build_columns(self) -> dict[str, object]:
+        """The columns for the page."""
         named = {name: place for place, name in enumerate(self.categories)}
         return {
             "persona": [persona for persona, _ in self.items],
@@ -46,7 +46,6 @@ class PageQuestions:
             "category": [named[item.truth.category] for _, item in self.items],
             "difficulty": [item.truth.difficulty for _, item in self.items],
             "kind": [item.kind for _, item in self.items],
-            "block": blocks,
         }
 
 
@@ -72,12 +71,8 @@ def build_trial_columns(
     table: TrialTable,
     questions: PageQuestions,
     leaves: Mapping[Trial, FailureLeaf],
-    answers: Sequence[int],
 ) -> dict[str, object]:
-    """One entry a trial in each column, in the order of the table.
-
-    `answers` are the indices of their answers.
-    """
+    """One entry a trial in each column, in the order of the table."""
     labels = {each.label: place for place, each in enumerate(table.plan.checkpoints)}
     found = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
     rows = table.rows
@@ -95,7 +90,6 @@ def build_trial_columns(
         "score": [row.score for row in rows]
         if any(row.score is not None for row in rows)
         else None,
-        "answer": answers,
     }
 
 

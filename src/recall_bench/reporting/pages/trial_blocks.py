@@ -22,6 +22,8 @@ from recall_bench.reporting.pages.page_data import (
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable
 
+PLACES_BLOCK = "places"
+
 
 @dataclass(slots=True)
 class TrialBlocks:
@@ -53,18 +55,49 @@ class TrialBlocks:
         self, name: str, page: Mapping[str, object], leaves: Mapping[Trial, FailureLeaf]
     ) -> tuple[PageBlock, ...]:
         """The first blocks, with the positions of all others; the one of the page has this name."""
-        counted = {
-            "hasDays": any(self.stories.values()),
-            "answers": self.answer_count,
-            "answerBlocks": self.answer_blocks,
-            "textBlocks": self.text_blocks,
-        }
-        trials = build_trial_columns(self.table, self.questions, leaves, self.answers)
+        index, questions, trials = self._build_first(page, leaves)
+        places = self._list_places()
         return (
-            encode_block(name, {**page, **self._describe_trials(), **counted}),
-            encode_block("questions", self.questions.build_columns(self.block_of)),
+            encode_block(name, {**index, **places["page"]}),
+            encode_block("questions", {**questions, **places["questions"]}),
+            encode_block("trials", {**trials, **places["trials"]}),
+        )
+
+    def build_first(
+        self, name: str, page: Mapping[str, object], leaves: Mapping[Trial, FailureLeaf]
+    ) -> tuple[PageBlock, ...]:
+        """The first blocks without the positions of texts, which need not be read for them."""
+        index, questions, trials = self._build_first(page, leaves)
+        return (
+            encode_block(name, index),
+            encode_block("questions", questions),
             encode_block("trials", trials),
         )
+
+    def build_places(self) -> PageBlock:
+        """The positions of all texts, once they are written."""
+        return encode_block(PLACES_BLOCK, self._list_places())
+
+    def _build_first(
+        self, page: Mapping[str, object], leaves: Mapping[Trial, FailureLeaf]
+    ) -> tuple[dict[str, object], ...]:
+        return (
+            {**page, **self._describe_trials(), "hasDays": any(self.stories.values())},
+            self.questions.build_columns(),
+            build_trial_columns(self.table, self.questions, leaves),
+        )
+
+    def _list_places(self) -> dict[str, dict[str, object]]:
+        """What belongs to the index, the questions and the trials."""
+        return {
+            "page": {
+                "answers": self.answer_count,
+                "answerBlocks": self.answer_blocks,
+                "textBlocks": self.text_blocks,
+            },
+            "questions": {"block": self.block_of},
+            "trials": {"answer": self.answers},
+        }
 
     def _describe_trials(self) -> dict[str, object]:
         plan = self.table.plan

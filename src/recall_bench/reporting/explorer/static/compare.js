@@ -1,7 +1,6 @@
 // Two runs or more, side by side: differences with intervals, and every question that both were asked.
 
 const compare = (() => {
-  const PAGE = 50;
   const FILTERS = [
     ["", "All questions"],
     ["better", "Better in B"],
@@ -19,6 +18,7 @@ const compare = (() => {
   let shownList = "";
   let both = null; // The trials of A and of the other, and the rows that pair.
   let found = []; // The pairs that match.
+  let questions = null; // The list of them.
 
   const ids = () => {
     const all = (address.state.runs ?? "").split(",").filter((id) => runs.find(id));
@@ -34,7 +34,7 @@ const compare = (() => {
     const all = ids();
     if (id) all[place] = id;
     else all.splice(place, 1);
-    address.go({ runs: [...new Set(all)].join(","), part: "", open: "" });
+    address.go({ runs: [...new Set(all)].join(","), open: "" });
   };
 
   const pickers = () => {
@@ -83,7 +83,7 @@ const compare = (() => {
   const contrast = (each) => {
     const id = ids()[each.letter.charCodeAt(0) - 65];
     const look = (changes) => () => {
-      address.go({ with: id, part: "", ...changes }, { isStep: true });
+      address.go({ with: id, ...changes }, { isStep: true });
       list.scrollIntoView({ behavior: motion() });
     };
     return make(
@@ -125,18 +125,19 @@ const compare = (() => {
     return score?.[row] ?? null;
   };
   const isWrong = (trials, row) => ["wrong", "unanswered"].includes(RESULTS[trials.results[row]][0]);
-  const isAnswered = (trials, row) => trials.columns.answer[row] >= 0;
-
   const TESTS = {
     better: (a, b, one, two) => value(a, one) !== null && value(b, two) > value(a, one),
     worse: (a, b, one, two) => value(b, two) !== null && value(b, two) < value(a, one),
     "both-wrong": (a, b, one, two) => isWrong(a, one) && isWrong(b, two),
-    "only-first": (a, b, one, two) => isAnswered(a, one) && !isAnswered(b, two),
-    "only-second": (a, b, one, two) => !isAnswered(a, one) && isAnswered(b, two),
-    different: (a, b, one, two) => isAnswered(a, one) && isAnswered(b, two) && a.answerNow(one) !== b.answerNow(two),
+    "only-first": (a, b, one, two) => a.isAnswered(one) && !b.isAnswered(two),
+    "only-second": (a, b, one, two) => !a.isAnswered(one) && b.isAnswered(two),
+    different: (a, b, one, two) => a.isAnswered(one) && b.isAnswered(two) && a.answerNow(one) !== b.answerNow(two),
   };
 
-  const readAll = (trials) => Promise.all(trials.page.answerBlocks.map((_, number) => trials.loadAnswers(number)));
+  const readAll = async (trials) => {
+    await trials.locate();
+    await Promise.all(trials.page.answerBlocks.map((_, number) => trials.loadAnswers(number)));
+  };
 
   const select = async () => {
     const { a, b, pairs } = both;
@@ -166,12 +167,9 @@ const compare = (() => {
   };
 
   const said = (trials, row, node) => {
-    const put = (answer) => {
-      node.textContent = answer === null ? "(no answer)" : answer.slice(0, 300) || "(an empty answer)";
-    };
     const now = trials.answerNow(row);
-    if (now === undefined) trials.answer(row).then(put);
-    else put(now);
+    if (now === undefined) trials.answer(row).then(questions.paint);
+    node.textContent = now === undefined ? "…" : now === null ? "(no answer)" : now.slice(0, 300) || "(an empty answer)";
     return node;
   };
 
@@ -183,16 +181,12 @@ const compare = (() => {
     if (a.page.repeats > 1) facts.push(`#${a.columns.repeat[one] + 1}`);
     const line = (trials, row, letters) => make("div", { class: "said-line" }, make("b", {}, letters), parts.chip(trials, row), said(trials, row, make("span", { class: "said" })));
     return make(
-      "li",
-      {},
-      make(
-        "button",
-        { type: "button", class: "pair-row", "data-trial": a.name(one), onclick: () => address.go({ open: a.name(one) }, { isStep: true }) },
-        make("span", { class: "asked" }, a.questions.text[place]),
-        make("small", { class: "quiet untrusted-text" }, facts.join(" · ")),
-        line(a, one, "A"),
-        line(b, two, name),
-      ),
+      "div",
+      { class: "pair-row", "data-trial": a.name(one) },
+      make("span", { class: "asked" }, a.questions.text[place]),
+      make("small", { class: "quiet untrusted-text" }, facts.join(" · ")),
+      line(a, one, "A"),
+      line(b, two, name),
     );
   };
 
@@ -202,7 +196,7 @@ const compare = (() => {
       const box = make("select", { "aria-label": label, id: `pair-${key}` });
       for (const [each, words] of options) box.append(make("option", { value: each, selected: (address.state[key] ?? "") === each }, words));
       box.classList.toggle("is-set", Boolean(address.state[key]));
-      box.addEventListener("change", () => address.go({ [key]: box.value, part: "" }));
+      box.addEventListener("change", () => address.go({ [key]: box.value }));
       return box;
     };
     const count = (key) => {
@@ -217,7 +211,7 @@ const compare = (() => {
       return [key, words.replace(/\bB\b/, name) + (many === null ? "" : ` (${many})`)];
     });
     const search = make("input", { type: "search", id: "pair-q", placeholder: "Search questions, references, answers", "aria-label": "Search questions, references and answers", value: address.state.q ?? "" });
-    search.addEventListener("change", () => address.go({ q: search.value, part: "" }));
+    search.addEventListener("change", () => address.go({ q: search.value }));
     const all = (label, names) => [["", `${label}: all`], ...names.map((each) => [each, spelled(each)])];
     return make(
       "div",
@@ -233,20 +227,26 @@ const compare = (() => {
 
   const showList = async () => {
     found = await select();
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
-    const part = Math.min(pages, Math.max(1, Number(address.state.part) || 1));
-    const step = (by, label) => make("button", { type: "button", class: "action", disabled: part + by < 1 || part + by > pages, onclick: () => address.go({ part: String(part + by) }) }, label);
     const { pairs, name } = both;
     const left = [];
     if (pairs.only_first) left.push(`${whole(pairs.only_first)} trials of A`);
     if (pairs.only_second) left.push(`${whole(pairs.only_second)} of ${name}`);
+    // An earlier list may still be painted while the next one is selected.
+    const rows = found;
+    questions = questionList({
+      id: "pairs",
+      label: "Questions",
+      name: "pairs",
+      row: (position) => item(rows[position]),
+      open: (position) => address.go({ open: both.a.name(pairs.first[rows[position]]) }, { isStep: true }),
+    });
     list.replaceChildren(
       make("h2", {}, "Questions"),
       filterBar(),
       make("p", { class: "count", "aria-live": "polite" }, `${counted(found.length, "trial")}${left.length ? ` · left out, as the other run has no such trial: ${left.join(" and ")}` : ""}`),
-      make("ol", { class: "pairs", start: String((part - 1) * PAGE + 1) }, ...found.slice((part - 1) * PAGE, part * PAGE).map(item)),
-      pages > 1 ? make("p", { class: "pager" }, step(-1, "Previous page"), ` ${part} of ${pages} `, step(1, "Next page")) : "",
+      questions.box,
     );
+    questions.show(rows.length);
   };
 
   const side = (trials, row, known, letters) =>
@@ -263,7 +263,9 @@ const compare = (() => {
     const { a, pairs } = both;
     const now = found.findIndex((number) => a.name(pairs.first[number]) === address.state.open);
     const next = found[now + step];
-    if (next !== undefined) address.go({ open: a.name(pairs.first[next]) });
+    if (next === undefined) return;
+    questions.move(now + step);
+    address.go({ open: a.name(pairs.first[next]) });
   };
 
   const openPair = async () => {
@@ -307,15 +309,15 @@ const compare = (() => {
     if (isNew) {
       shownRuns = key;
       head.replaceChildren(make("h2", {}, "Compare"), pickers());
-      both = null;
+      [both, questions] = [null, null];
       shownList = "";
       list.replaceChildren();
       const words = all.length < 2 ? "Choose two runs or more; the first is the baseline." : "Comparing…";
       differences.replaceChildren(make("p", { class: "missing" }, words));
     }
     if (all.length < 2 || !(await readPair(all))) return;
-    const { show, category, at, persona, q, part } = address.state;
-    const wanted = JSON.stringify([both.key, show, category, at, persona, q, part]);
+    const { show, category, at, persona, q } = address.state;
+    const wanted = JSON.stringify([both.key, show, category, at, persona, q]);
     if (wanted !== shownList) {
       shownList = wanted;
       await showList();
@@ -327,12 +329,8 @@ const compare = (() => {
   };
 
   const onKey = (event) => {
-    const rows = [...root.querySelectorAll(".pair-row")];
-    const at = rows.indexOf(document.activeElement);
-    const steps = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
-    if (event.key in steps && rows.length && (at >= 0 || event.key.length === 1)) {
-      rows[Math.max(0, Math.min(rows.length - 1, at + steps[event.key]))].focus();
-    } else if (event.key === "/" && byId("pair-q")) byId("pair-q").focus();
+    if (questions && moveBy(event, questions)) return true;
+    if (event.key === "/" && byId("pair-q")) byId("pair-q").focus();
     else return false;
     return true;
   };
@@ -343,7 +341,7 @@ const compare = (() => {
     root.replaceChildren(head, differences, list);
     shownRuns = "";
     shownList = "";
-    both = null;
+    [both, questions] = [null, null];
     if (!runs.known.length) await runs.load();
     await follow();
   };

@@ -40,7 +40,7 @@ const label = (() => {
     const any = new Set(loaded.given.labels.map((each) => each.trial));
     const found = [];
     for (let row = 0; row < trials.count; row += 1) {
-      if (trials.columns.answer[row] < 0) continue;
+      if (!trials.isAnswered(row)) continue;
       if (category && trials.page.categories[trials.questions.category[trials.columns.question[row]]] !== category) continue;
       const trial = trials.name(row);
       if (show === "mine" && !done.has(trial)) continue;

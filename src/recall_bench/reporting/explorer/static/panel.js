@@ -44,7 +44,8 @@ const panel = (() => {
     const name = dialog.dataset.row;
     delete dialog.dataset.row;
     if (address.state.open) address.go({ open: "" });
-    document.querySelector(`[data-trial="${CSS.escape(name ?? "")}"]`)?.focus();
+    const node = document.querySelector(`[data-trial="${CSS.escape(name ?? "")}"]`);
+    (node?.closest("[role=listbox]") ?? node)?.focus({ preventScroll: true });
   });
 
   return { show, close, get isOpen() { return dialog.open; } };

@@ -7,6 +7,7 @@ const travel = (() => {
   let shown;
   let loaded = null; // The trials of the run, which of them were known, and the story of one persona.
   let drawn = "";
+  let listed = null; // What was asked at the checkpoint, as rows and as a list.
 
   const run = () => (runs.find(address.state.run) ? address.state.run : runs.known.find((each) => each.state !== "unreadable")?.id);
 
@@ -36,7 +37,7 @@ const travel = (() => {
     return Math.max(0, place);
   };
   const today = () => loaded.days[placeOf(Number(address.state.day) || 1)];
-  const goDay = (day) => address.go({ day: String(day), part: "" });
+  const goDay = (day) => address.go({ day: String(day) });
   const step = (by) => {
     const place = placeOf(today()) + by;
     if (place >= 0 && place < loaded.days.length) goDay(loaded.days[place]);
@@ -92,17 +93,12 @@ const travel = (() => {
   const question = (place, row) => {
     const { trials } = loaded;
     const rows = trials.siblings(row);
-    return make(
-      "li",
-      {},
-      make(
-        "button",
-        { type: "button", class: "pair-row", "data-trial": trials.name(row), onclick: () => address.go({ open: trials.name(row) }, { isStep: true }) },
-        make("span", { class: "line-one" }, parts.chip(trials, row), make("span", { class: "asked" }, trials.questions.text[place])),
-        make("span", { class: "line-two" }, make("small", { class: "quiet" }, spelled(trials.page.categories[trials.questions.category[place]])), strip(rows, row)),
-      ),
-    );
+    return [
+      make("span", { class: "line-one" }, parts.chip(trials, row), make("span", { class: "asked" }, trials.questions.text[place])),
+      make("span", { class: "line-two" }, make("small", { class: "quiet" }, spelled(trials.page.categories[trials.questions.category[place]])), strip(rows, row)),
+    ];
   };
+  const go = (row) => address.go({ open: loaded.trials.name(row) }, { isStep: true });
 
   const rowsOf = (place) => {
     const { trials } = loaded;
@@ -127,7 +123,7 @@ const travel = (() => {
       title,
       body,
       asked.length ? make("h4", {}, `Asked about this day (${whole(asked.length)})`) : make("p", { class: "quiet" }, "No question is about this day."),
-      asked.length ? make("ol", { class: "pairs" }, ...asked.slice(0, PAGE).map(([each, row]) => question(each, row))) : null,
+      asked.length ? make("ol", { class: "pairs" }, ...asked.slice(0, PAGE).map(([each, row]) => make("li", {}, make("button", { type: "button", class: "pair-row", "data-trial": trials.name(row), onclick: () => go(row) }, ...question(each, row))))) : null,
     );
   };
 
@@ -159,10 +155,9 @@ const travel = (() => {
     for (const [key, word] of Object.entries(LIFE)) {
       if (counts[key]) pick.append(make("option", { value: key, selected: key === wanted }, `${word} (${whole(counts[key])})`));
     }
-    pick.addEventListener("change", () => address.go({ show: pick.value, part: "" }));
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
-    const part = Math.min(pages, Math.max(1, Number(address.state.part) || 1));
-    const turn = (by, title) => make("button", { type: "button", class: "action", disabled: part + by < 1 || part + by > pages, onclick: () => address.go({ part: String(part + by) }) }, title);
+    pick.addEventListener("change", () => address.go({ show: pick.value }));
+    const row = (position) => make("div", { class: "pair-row", "data-trial": trials.name(found[position]) }, ...question(trials.columns.question[found[position]], found[position]));
+    listed = { rows: found, list: questionList({ id: "asked", label: "Questions", name: "lives", row, open: (position) => go(found[position]) }) };
     return make(
       "section",
       { class: "asked-here" },
@@ -170,8 +165,7 @@ const travel = (() => {
       holds(label),
       make("div", { class: "filters" }, pick),
       make("p", { class: "quiet legend" }, "● known  ✕ lost  ◐ regained  ○ not known  – no verdict, at each checkpoint"),
-      make("ol", { class: "pairs" }, ...found.slice((part - 1) * PAGE, part * PAGE).map((row) => question(trials.columns.question[row], row))),
-      pages > 1 ? make("p", { class: "pager" }, turn(-1, "Previous page"), ` ${part} of ${pages} `, turn(1, "Next page")) : null,
+      listed.list.box,
     );
   };
 
@@ -246,10 +240,11 @@ const travel = (() => {
     const row = trials.find(address.state.open);
     if (row < 0) return;
     const known = await parts.read(trials, row);
-    const rows = [...root.querySelectorAll(".asked-here [data-trial]")].map((each) => each.dataset.trial);
     const beside = (by) => {
-      const next = rows[rows.indexOf(address.state.open) + by];
-      if (next) address.go({ open: next });
+      const position = listed.rows.indexOf(row) + by;
+      if (listed.rows[position] === undefined) return;
+      listed.list.move(position);
+      address.go({ open: trials.name(listed.rows[position]) });
     };
     panel.show(
       trials.name(row),
@@ -278,7 +273,7 @@ const travel = (() => {
       const day = today();
       const personas = now.trials.page.personas;
       const whose = make("select", { "aria-label": "Persona" }, ...personas.map((name, place) => make("option", { value: name, selected: place === now.persona }, name)));
-      whose.addEventListener("change", () => address.go({ whose: whose.value, day: "", part: "" }));
+      whose.addEventListener("change", () => address.go({ whose: whose.value, day: "" }));
       const text = await told(day);
       if (drawn !== wanted) return;
       // A slider that was replaced while it is dragged would let go.
@@ -286,12 +281,13 @@ const travel = (() => {
         controls.dataset.key = now.key;
         controls.replaceChildren(
           make("h2", {}, "Time travel"),
-          make("div", { class: "pickers" }, make("div", { class: "picked" }, runs.choose("Run", now.id, (id) => address.go({ run: id, whose: "", day: "", part: "" })), make("a", { href: `run/${now.id}/report.html` }, "Report")), personas.length > 1 ? whose : null),
+          make("div", { class: "pickers" }, make("div", { class: "picked" }, runs.choose("Run", now.id, (id) => address.go({ run: id, whose: "", day: "" })), make("a", { href: `run/${now.id}/report.html` }, "Report")), personas.length > 1 ? whose : null),
           slider(),
         );
       }
       moveSlider(day);
       shown.replaceChildren(make("div", { class: "travel" }, text, make("div", {}, ...[asked(day), facts(day)].filter(Boolean))));
+      listed.list.show(listed.rows.length);
       sources.settle(shown);
     }
     if (open) await openTrial();
@@ -301,6 +297,7 @@ const travel = (() => {
   const onKey = (event) => {
     // The slider moves by the arrow keys itself.
     if (event.target.id === "day") return false;
+    if (listed && moveBy(event, listed.list)) return true;
     if (event.key === "ArrowLeft") step(-1);
     else if (event.key === "ArrowRight") step(1);
     else if (event.key === "/" && byId("fact")) byId("fact").focus();

@@ -4,6 +4,7 @@ const sources = (() => {
   const LONG = 420;
 
   const textOf = async (trials, persona, place) => {
+    await trials.locate();
     const starts = trials.page.textBlocks[persona];
     const number = blocks.holding(starts, place);
     const part = await trials.block(`texts-${persona}-${number}`);

@@ -2,7 +2,6 @@
 
 const table = (() => {
   const HEIGHT = 62;
-  const TALLEST = 8_000_000; // Browsers cut off what is taller than some multiple of this.
   const COLUMNS = [
     ["points", "Of 6"],
     ["question", "Question and answer"],
@@ -12,15 +11,12 @@ const table = (() => {
   ];
   let trials;
   let rows = new Uint32Array(0);
-  let active = 0;
+  let list;
   let grid;
   let body;
   let head;
   let status;
-  let pending = false;
   let selected = null;
-
-  const scale = () => Math.max(1, (rows.length * HEIGHT) / TALLEST);
 
   const chip = (row) => {
     const { state, points, score } = trials.columns;
@@ -38,7 +34,7 @@ const table = (() => {
   const said = (row) => {
     const answer = trials.answerNow(row);
     if (answer === undefined) {
-      trials.answer(row).then(paint);
+      trials.answer(row).then(list.paint);
       return "…";
     }
     if (answer !== null) return answer.slice(0, 400);
@@ -56,10 +52,8 @@ const table = (() => {
       "div",
       {
         role: "row",
-        id: `trial-${position}`,
-        class: position === active ? "trial is-active" : "trial",
+        class: "trial",
         "aria-rowindex": String(position + 2),
-        "aria-selected": String(position === active),
       },
       cell("points", chip(row)),
       cell("text", make("div", { class: "asked" }, questions.text[question]), make("div", { class: "said" }, said(row))),
@@ -73,64 +67,7 @@ const table = (() => {
           .map((name) => make("span", { class: `tag ${name}` }, name)),
       ),
     );
-    node.dataset.position = String(position);
     return node;
-  };
-
-  const paint = () => {
-    if (pending) return;
-    pending = true;
-    requestAnimationFrame(() => {
-      pending = false;
-      const view = grid.clientHeight;
-      const first = Math.max(0, Math.floor((grid.scrollTop * scale()) / HEIGHT) - 4);
-      const last = Math.min(rows.length, first + Math.ceil(view / HEIGHT) + 9);
-      const nodes = [];
-      for (let position = first; position < last; position += 1) nodes.push(rowNode(position));
-      const shift = first * HEIGHT - grid.scrollTop * (scale() - 1);
-      body.replaceChildren(make("div", { class: "window", role: "presentation" }, ...nodes));
-      body.firstChild.style.transform = `translateY(${shift}px)`;
-      const isShown = active >= first && active < last;
-      if (isShown) grid.setAttribute("aria-activedescendant", `trial-${active}`);
-      else grid.removeAttribute("aria-activedescendant");
-    });
-  };
-
-  const reveal = () => {
-    const top = active * HEIGHT;
-    const room = grid.clientHeight - head.offsetHeight - HEIGHT;
-    const now = grid.scrollTop * scale();
-    if (top < now) grid.scrollTop = top / scale();
-    else if (top > now + room) grid.scrollTop = (top - room) / scale();
-    paint();
-  };
-
-  const move = (to) => {
-    active = Math.max(0, Math.min(rows.length - 1, to));
-    reveal();
-  };
-
-  const open = (position) => {
-    if (!rows.length) return;
-    move(position);
-    address.go({ open: trials.name(rows[active]) }, { at: "questions", isStep: true });
-  };
-
-  const onKey = (event) => {
-    if (event.target !== grid) return;
-    const jump = Math.max(1, Math.floor(grid.clientHeight / HEIGHT) - 1);
-    const moves = {
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + jump,
-      PageUp: active - jump,
-      Home: 0,
-      End: rows.length - 1,
-    };
-    if (event.key in moves) move(moves[event.key]);
-    else if (event.key === "Enter" || event.key === " ") open(active);
-    else return;
-    event.preventDefault();
   };
 
   const sortBy = (key) => {
@@ -175,18 +112,14 @@ const table = (() => {
     if (wanted === selected) return;
     selected = wanted;
     rows = trials.select(state);
-    active = 0;
-    grid.scrollTop = 0;
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
-    body.style.height = `${Math.min(rows.length * HEIGHT, TALLEST)}px`;
     for (const node of head.children) {
       const [key, direction] = (sort ?? "").split(".");
       const way = direction === "down" ? "descending" : "ascending";
       node.setAttribute("aria-sort", node.dataset.sort === key ? way : "none");
     }
-    grid.classList.toggle("is-empty", rows.length === 0);
     count(state);
-    paint();
+    list.show(rows.length);
     if (q && !trials.isLoaded) loadAll();
   };
 
@@ -209,27 +142,29 @@ const table = (() => {
       body,
       make("p", { class: "none" }, "No trial matches."),
     );
-    grid.addEventListener("scroll", paint, { passive: true });
-    grid.addEventListener("keydown", onKey);
-    body.addEventListener("click", (event) => {
-      const node = event.target.closest(".trial");
-      if (node) open(Number(node.dataset.position));
+    list = virtualList({
+      box: grid,
+      body,
+      height: () => HEIGHT,
+      headHeight: () => head.offsetHeight,
+      prefix: "trial",
+      row: rowNode,
+      open: (position) => address.go({ open: trials.name(rows[position]) }, { at: "questions", isStep: true }),
     });
     root.append(status, grid, make("p", { class: "keys quiet" }, "Keys: / searches, arrows move, Enter opens, Escape closes."));
-    new ResizeObserver(paint).observe(grid);
     address.onChange(show);
     show(address.state);
   };
 
   // The trial before or after a row in the table as it is shown; -1 where there is none.
   const beside = (row, step) => {
-    let position = rows[active] === row ? active : rows.indexOf(row);
+    let position = rows[list.active] === row ? list.active : rows.indexOf(row);
     if (position < 0) return -1;
     position += step;
     if (position < 0 || position >= rows.length) return -1;
-    move(position);
+    list.move(position);
     return rows[position];
   };
 
-  return { start, beside, focus: () => grid.focus({ preventScroll: true }) };
+  return { start, beside, focus: () => list.focus() };
 })();

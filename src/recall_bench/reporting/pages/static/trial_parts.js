@@ -142,6 +142,7 @@ const parts = (() => {
   const read = async (trials, row) => {
     const place = trials.columns.question[row];
     const persona = trials.questions.persona[place];
+    await trials.locate();
     const block = await trials.block(`details-${trials.questions.block[place]}`);
     const about = block[place];
     const told = about.trials[row];

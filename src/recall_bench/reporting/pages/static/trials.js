@@ -17,9 +17,9 @@ class Trials {
     this.questions = questions;
     this.columns = columns;
     this.count = columns.question.length;
-    // Of its full size from the start: one that grows out of order is slow.
-    this.answers = new Array(page.answers).fill(undefined);
+    this.answers = [];
     this.loaded = 0;
+    this.located = page.answerBlocks ? this.#place({}) : null;
     this.results = Uint8Array.from({ length: this.count }, (_, row) => this.#result(row));
     this.lower = null;
     this.lowerAnswers = [];
@@ -41,6 +41,25 @@ class Trials {
       return given > 0 ? "part" : "wrong";
     })();
     return RESULTS.findIndex(([key]) => key === name);
+  }
+
+  // Where the texts are: a run that is served tells it in a block of its own, as reading them takes longer.
+  locate() {
+    this.located ??= this.block("places").then((found) => this.#place(found));
+    return this.located;
+  }
+
+  #place({ page = {}, questions = {}, trials = {} }) {
+    Object.assign(this.page, page);
+    Object.assign(this.questions, questions);
+    Object.assign(this.columns, trials);
+    // Of its full size from the start: one that grows out of order is slow.
+    this.answers = new Array(this.page.answers).fill(undefined);
+    return Promise.resolve();
+  }
+
+  isAnswered(row) {
+    return ![STATES.open, STATES.unanswered].includes(this.columns.state[row]);
   }
 
   // A block of this run: a page with several runs names each after its run.
@@ -92,11 +111,12 @@ class Trials {
 
   // The answer where it is unpacked already, null where there is none, undefined where not yet.
   answerNow(row) {
-    const place = this.columns.answer[row];
-    return place < 0 ? null : this.answers[place];
+    if (!this.isAnswered(row)) return null;
+    return this.columns.answer === undefined ? undefined : this.answers[this.columns.answer[row]];
   }
 
   async answer(row) {
+    await this.locate();
     const place = this.columns.answer[row];
     if (place < 0) return null;
     if (this.answers[place] === undefined) {
@@ -116,7 +136,7 @@ class Trials {
   }
 
   get isLoaded() {
-    return this.loaded === this.page.answerBlocks.length;
+    return this.loaded === this.page.answerBlocks?.length;
   }
 
   // Rows that match, in the order asked for.
@@ -186,7 +206,7 @@ class Trials {
       Uint8Array.from(this.lower, (each) => (each.includes(word) ? 1 : 0)),
       Uint8Array.from(this.lowerAnswers, (each) => (each.includes(word) ? 1 : 0)),
     ]);
-    const { question, answer } = this.columns;
+    const { question, answer = [] } = this.columns;
     return (row) => hits.every(([asked, said]) => asked[question[row]] || said[answer[row]]);
   }
 
