@@ -36,6 +36,10 @@ def imported_by(statement: str) -> set[str]:
         ("import recall_bench.cli.main", set()),
         ("import recall_bench.cli.run", {"msgspec"}),
         ("import recall_bench.generate.persona_list", {"msgspec", "filelock"}),
+        (
+            "from recall_bench.generate.persona_list import list_personas; list_personas()",
+            {"msgspec", "filelock", "yaml"},
+        ),
         ("import recall_bench.running.executor", {"anyio", "filelock", "msgspec"}),
     ],
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 
 from tests.dockerfile import ScratchBuild, list_context, read_dockerfile
 
@@ -151,3 +152,16 @@ def test_the_source_distribution_holds_what_a_build_needs(tmp_path: Path) -> Non
     wanted |= {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "Makefile"}
     assert wanted - packed == set()
     assert f"src/{COMPILED}" not in packed
+
+
+def test_the_workflow_tests_and_builds_by_targets_that_exist() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    makefile = (ROOT / "Makefile").read_text()
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    commands = [step["run"] for step in steps if "run" in step]
+    targets = [words.split()[1] for words in commands if words.startswith("make ")]
+
+    assert targets == ["test", "package"]
+    assert all(f"\n{target}:" in makefile for target in targets)
+    assert "-m build " in makefile
+    assert "recall-bench run" in makefile.partition("\npackage:")[2].partition("\n\n")[0]

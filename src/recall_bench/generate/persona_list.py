@@ -4,10 +4,15 @@ from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
-from recall_bench.datasets.persona import inspect_persona
 from recall_bench.datasets.persona_files import list_persona_ids, list_stories
 from recall_bench.datasets.persona_story import read_persona
-from recall_bench.generate.shipped_personas import SAMPLE, SOURCES, load_catalogue
+from recall_bench.generate.shipped_personas import (
+    SAMPLE,
+    SAMPLE_DAYS,
+    SAMPLE_QUESTIONS,
+    SOURCES,
+    load_catalogue,
+)
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -62,7 +67,10 @@ def _list_shipped_personas() -> list[PersonaEntry]:
         for name, told in load_catalogue().items()
     ]
     sample = SOURCES / SAMPLE
-    told = tuple(_make_story_entry(sample, arcs) for arcs in list_stories(sample))
+    told = tuple(
+        StoryEntry(arcs=arcs, days=SAMPLE_DAYS, questions=SAMPLE_QUESTIONS, problems=0)
+        for arcs in list_stories(sample)
+    )
     return [*played, _make_persona_entry(sample, told)]
 
 
@@ -78,6 +86,8 @@ def _make_persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEn
 
 
 def _make_story_entry(folder: Path, arcs: str) -> StoryEntry:
+    from recall_bench.datasets.persona import inspect_persona
+
     found = inspect_persona(folder, arcs=arcs)
     return StoryEntry(
         arcs=arcs,

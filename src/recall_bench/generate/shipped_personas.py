@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -26,8 +26,11 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest
-from recall_bench.datasets.persona import Inspection, inspect_persona, read_story_days
 from recall_bench.datasets.persona_files import choose_story, list_stories
+
+if TYPE_CHECKING:
+    # Loading stories takes modules that `list` can do without.
+    from recall_bench.datasets.persona import Inspection
 
 SOURCES = Path(__file__).parent / "persona_sources"
 """The sources of the shipped personas, and the sample persona, which needs no simulation."""
@@ -217,6 +220,8 @@ def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[
 
 
 SAMPLE = "harbour-office"
+SAMPLE_DAYS, SAMPLE_QUESTIONS = 30, 91
+"""The size of its only story, so that `list` need not read it."""
 """The sample persona of thirty days: hand-written, ships as it is."""
 
 DEMO: tuple[str, ...] = ("executive-assistant", "er-physician")
@@ -331,6 +336,8 @@ def find_stories(
 def _find_story(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
 ) -> FoundStory:
+    from recall_bench.datasets.persona import inspect_persona
+
     seen: list[Inspection] = []
     for story in list_candidates(card, data, building):
         found = inspect_persona(
@@ -386,7 +393,7 @@ def _list_shipped_stories(
                 yield StoryFolder(folder=folder, arcs=arcs)
 
 
-def _explain_difference(card: ScenarioCard, seen: Sequence[Inspection], where: str) -> str:
+def _explain_difference(card: ScenarioCard, seen: "Sequence[Inspection]", where: str) -> str:
     cards = [found.card for found in seen if found.card is not None]
     advice = "restore it, or name its folder with --data"
     if any(other.history_digest == card.history_digest for other in cards):
@@ -417,6 +424,8 @@ def find_story_days(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
 ) -> StoryTexts:
     """The days that the run fed of one scenario; errors as of `load_day_texts`."""
+    from recall_bench.datasets.persona import read_story_days
+
     if plan.imported is not None:
         raise UsageError(f"{card.id}: the run was imported, and its files do not hold its days")
     for story in list_candidates(card, data, building):
