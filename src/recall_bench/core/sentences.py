@@ -21,9 +21,11 @@ _QUOTE = re.compile(r"(?:>\s?)+")
 _FENCE = ("```", "~~~")
 
 _STOP = re.compile(
-    r"[.!?…؟][\"'”’“»)\]*_`]*\s+"
+    r"[.!?…؟。！？](?:"
+    r"(?<![。！？])[\"'”’“»)\]*_`]*\s+"
     r"(?=[\"'“‘„«¿¡「『(\[*_`$€£@#]*[A-Z0-9À-ÖØ-Þ\u0621-\u064a\u0660-\u0669\u3040-\u30ff\u3400-\u9fff])"
-    r"|[。！？][」』）)]*(?![」』）)。！？])"
+    r"|(?<=[。！？])[」』）)]*(?![」』）)。！？])"
+    r")"
 )
 """The end of a sentence; 。 needs no blank after it, and Arabic has no capitals."""
 _GERMAN_DATE = re.compile(rf"\d\.\s(?:{'|'.join(get_language('de').months)})\b")
@@ -32,6 +34,8 @@ _ABBREVIATION = re.compile(
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|e\.g|i\.e)"
     r"|(?<![\w-])[A-Z])\.\Z"
 )
+_LONGEST_ABBREVIATION = len(" approx.")
+"""With the character before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +107,7 @@ def split_sentences(prose: str) -> list[str]:
     for stop in _STOP.finditer(prose):
         mark = stop.start() + 1
         if prose[stop.start()] == "." and (
-            _ABBREVIATION.search(prose[start:mark])
+            _ABBREVIATION.search(prose[max(start, mark - _LONGEST_ABBREVIATION) : mark])
             or _GERMAN_DATE.match(prose, max(start, stop.start() - 1))
         ):
             continue

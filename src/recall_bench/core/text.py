@@ -31,6 +31,8 @@ _SENTENCE_END = re.compile(r'(?<=[.!?])["\')\]]*\s+(?=["\'(\[]*[A-Z0-9$])|\n+')
 _ABBREVIATION = re.compile(
     r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Inc|Ltd|Corp|Co|Mr|Ms|Mrs|Dr|St|vs|No|e\.g|i\.e|a\.m|p\.m|[A-Z])\.$"
 )
+_LONGEST_END = len(" Corp.")
+"""The longest abbreviation, with the character before it."""
 
 FUNCTION_WORDS = frozenset(
     """
@@ -71,7 +73,7 @@ def split_sentences(text: str) -> list[str]:
     found: list[str] = []
     for part in _SENTENCE_END.split(text):
         stripped = part.strip()
-        if found and _ABBREVIATION.search(found[-1]):
+        if found and found[-1][-1] == "." and _ABBREVIATION.search(found[-1][-_LONGEST_END:]):
             found[-1] = f"{found[-1]} {stripped}"
         elif stripped:
             found.append(stripped)

@@ -39,13 +39,14 @@ def hedge(joint: str, opening: str = "") -> Contestant:
 
 
 def quote(days: int) -> Contestant:
-    def answer(scenario: Scenario, _item: Item) -> str:
-        shown = [episode for episode in scenario.episodes if episode.day <= DAYS][-days:]
+    @cache
+    def recite() -> str:
+        shown = [each for each in load_trials()[1].episodes if each.day <= DAYS][-days:]
         return "\n".join(
             f"On {day.at:%Y-%m-%d}: {line}" for day in shown for line in day.text.splitlines()
         )
 
-    return answer
+    return lambda _scenario, _item: recite()
 
 
 def echo(before: str = "", after: str = "") -> Contestant:
