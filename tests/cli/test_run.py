@@ -32,7 +32,9 @@ def count(folder: Path, kind: str) -> int:
 def test_with_no_arguments_it_runs_the_written_editions(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A profile keeps it short: the answers are not read."""
     monkeypatch.setattr(shipped_personas, "DEMO", ("executive-assistant", "er-physician"))
+    (tmp_path / "recall-bench.yaml").write_text("models: {judge: stub}\n")
 
     shown = invoke("run", "-v")
 

@@ -27,9 +27,18 @@ RANGES = ("3d", "5d", "8d", "10d")
 TRIALS = 26
 
 
+MARKS = """
+async def judge(exhibit):
+    number = sum(map(ord, exhibit.item.id + exhibit.answer.text[:100]))
+    return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
+"""
+"""A judge that starts at once: the judge that ships takes half a second in each process."""
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     write_persona(tmp_path / "data")
+    (tmp_path / "marks.py").write_text(MARKS)
     return tmp_path / "data"
 
 
@@ -41,6 +50,7 @@ def run(
         *("run", "--adapter", tmp_path / "system" / "system.py", "--data", tmp_path / "data"),
         *("--ranges", ",".join(RANGES), "--lifecycle", lifecycle, "--no-heatmap-png"),
         *("--executor", executor or "processes", "--workers", 2, "--into", tmp_path / into),
+        *("--judge", tmp_path / "marks.py", "--no-page"),
         *words,
     )
 
@@ -54,6 +64,7 @@ def expected(tmp_path: Path, before: str = "", lifecycle: str = "fresh") -> dict
         data=tmp_path / "data",
         ranges=RANGES,
         lifecycle=lifecycle,
+        judge=str(tmp_path / "marks.py"),
     )
     for log in ("asked", "pids", "opened", "closed"):
         (tmp_path / "system" / log).unlink()

@@ -37,6 +37,7 @@ from recall_bench.systems.reading.sentence_ranker import (
     fits_noun,
     is_on_day,
     is_other_speaker,
+    share_ranker,
     speaks_of_self,
 )
 
@@ -72,7 +73,7 @@ class AnswerWriter:
     """Answers questions from passages. The same passages give the same answer."""
 
     def __init__(self) -> None:
-        self._ranker = SentenceRanker()
+        self._ranker = share_ranker()
 
     def write(self, question: Question, passages: Sequence[Passage]) -> str:
         """The answer, or that there is no record, or that it belongs to another session."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
@@ -127,12 +127,21 @@ class SentenceRanker:
     def _embed(self, words: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        if len(self._vectors) >= CACHE_SIZE:
-            self._vectors.clear()
-        fresh = [word for word in words if word not in self._vectors]
+        known = {word: self._vectors.get(word) for word in words}
+        fresh = [word for word, vector in known.items() if vector is None]
         if fresh:
-            self._vectors.update(zip(fresh, embed(fresh), strict=True))
-        return np.stack([self._vectors[word] for word in words])
+            found = dict(zip(fresh, embed(fresh), strict=True))
+            if len(self._vectors) >= CACHE_SIZE:
+                self._vectors.clear()
+            self._vectors.update(found)
+            known |= found
+        return np.stack([each for word in words if (each := known[word]) is not None])
+
+
+@cache
+def share_ranker() -> SentenceRanker:
+    """The ranker of all readers of this process: a score depends on question and passage alone."""
+    return SentenceRanker()
 
 
 @lru_cache(maxsize=20_000)
