@@ -17,6 +17,8 @@ from tests.gardener import write_persona
 
 WriteAdapter = Callable[..., Path]
 
+NO_PICTURES = ("--no-heatmap-png", "--no-page")
+
 
 @pytest.fixture
 def run(invoke: Invoke, data: Path) -> Callable[..., Shown]:
@@ -293,7 +295,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     path = adapter(query=slow, teardown="open('torn-down', 'w').close()")
     words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
     child = subprocess.Popen(
-        [sys.executable, "-m", "recall_bench", *map(str, words), "--no-heatmap-png"],
+        [sys.executable, "-m", "recall_bench", *map(str, words), *NO_PICTURES],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
@@ -313,7 +315,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
 
 
 def background(words: list[object], cwd: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "recall_bench", *map(str, words), "--no-heatmap-png"]
+    command = [sys.executable, "-m", "recall_bench", *map(str, words), *NO_PICTURES]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=cwd)
 
 

@@ -165,7 +165,12 @@ def by_the_answer(asked: dict[str, Any]) -> Response:
 
 
 @pytest.mark.slow
-def test_a_language_model_is_measured_over_http(tmp_path: Path, data: Path) -> None:
+def test_a_language_model_is_measured_over_http(
+    tmp_path: Path, data: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First as people start it, then in this process, from the same cache."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-in-the-lab")
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     wrong = {"correctness": 0, "completeness": 0, "hallucination": 0}
     answers = [RECORD | {"question": f"Which tree in year {year}?"} for year in range(6)]
     answers += [answer | wrong | {"answer": "The pear."} for answer in answers]
@@ -177,7 +182,7 @@ def test_a_language_model_is_measured_over_http(tmp_path: Path, data: Path) -> N
         words += ["--corpus", data / "gardener", "--judge-shows", "full"]
         shown = in_a_process(tmp_path, *words, "--json")
         paid = len(server.requests)
-        again = in_a_process(tmp_path, *words)
+        again = invoke("judge-lab", *words)
 
     assert shown.code == 0, shown.err
     found = json.loads(shown.out)
@@ -196,14 +201,14 @@ def test_a_language_model_is_measured_over_http(tmp_path: Path, data: Path) -> N
 
 
 def in_a_process(folder: Path, *words: object) -> Shown:
-    """The lab as people start it, with a key and a cache of its own."""
+    """The lab as people start it."""
     done = subprocess.run(
         [sys.executable, "-m", "recall_bench", "judge-lab", *map(str, words)],
         cwd=folder,
         env={
-            **{name: value for name, value in os.environ.items() if not name.startswith("OPENAI")},
-            "OPENAI_API_KEY": "sk-planted-in-the-lab",
-            "RECALL_BENCH_CACHE": str(folder / "cache"),
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("OPENAI") or name == "OPENAI_API_KEY"
         },
         capture_output=True,
         text=True,

@@ -121,9 +121,7 @@ def once(first: Response, then: Response) -> Reply:
 
 
 @pytest.mark.slow
-def test_a_model_judges_every_answer(run_apart: Bench) -> None:
-    run = run_apart
-
+def test_a_model_judges_every_answer(run: Bench) -> None:
     shown = run()
 
     assert shown.code == 0, shown.err
@@ -398,10 +396,9 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is(
 
 @pytest.mark.slow
 def test_a_key_that_is_refused_ends_the_run_with_a_sentence_and_without_the_key(
-    run_apart: Bench,
+    run: Bench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The server repeats the key in a header and in the body of its refusal."""
-    run = run_apart
     run.reply = lambda _: echo(401)
 
     shown = run()
@@ -409,6 +406,7 @@ def test_a_key_that_is_refused_ends_the_run_with_a_sentence_and_without_the_key(
     assert shown.code == 6, shown.err
     assert run.asked == 1
     assert_no_key(run, shown)
+    assert KEY not in "".join(capfd.readouterr())
 
 
 @pytest.mark.slow

@@ -168,7 +168,7 @@ def test_a_killed_process_leaves_all_it_has_written(tmp_path: Path, data: Path) 
     run_script(f"""
         base = Path({str(tmp_path)!r})
         command = ["run", "--data", {str(data)!r}, "--ranges", "5d,10d", "--adapter", "bm25",
-                   "--no-heatmap-png", "--into"]
+                   "--no-heatmap-png", "--no-page", "--into"]
         warm_up(base / "warm", data={str(data)!r}, ranges="5d", adapter="bm25")
         assert in_child([*command, str(base / "whole")]) == 0
         expected = views(base / "whole")
@@ -199,7 +199,7 @@ def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, dea
         base = Path({str(tmp_path)!r})
         command = ["run", "--personas", "harbour-office", "--adapter", "bm25",
                    "--ranges", "every:10", "--groups-enabled",
-                   "--judge", {named!r}, "--parallelism", "4", "--no-heatmap-png", "--into"]
+                   "--judge", {named!r}, "--parallelism", "4", "--no-heatmap-png", "--no-page", "--into"]
         warm_up(base / "warm", personas="harbour-office", adapter="bm25", ranges="every:10",
                 judge={named!r})
         started = time.perf_counter()

@@ -93,7 +93,7 @@ def whole(tmp_path: Path) -> dict[str, bytes]:
 def run(tmp_path: Path, *words: object) -> Command:
     return Command(
         *("run", "--adapter", tmp_path / "system" / "system.py", "--data", tmp_path / "data"),
-        *("--ranges", ",".join(RANGES), "--lifecycle", "fresh", "--no-heatmap-png"),
+        *("--ranges", ",".join(RANGES), "--lifecycle", "fresh", "--no-heatmap-png", "--no-page"),
         *("--into", tmp_path / "run", "--executor", "ray", *words),
         **LOOPBACK,
     )
