@@ -10,6 +10,8 @@ import pytest
 from recall_bench.core.event import TrialResult
 from recall_bench.core.verdict import Finding
 from recall_bench.judging.lab.person_labels import LABELS, PersonLabel, append_label, make_label
+from recall_bench.reporting.explorer.explorer_views import ExplorerViews
+from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trials import read_trials
@@ -85,6 +87,11 @@ def test_people_win_where_they_labelled_and_the_judge_decides_the_rest(
     findings = {row.trial: row.findings for row in read_trials(folder).rows}
     assert findings[second.trial] == (Finding.FABRICATION,)
     assert findings[first.trial] is None
+    views = ExplorerViews(RunCatalogue(Path()))
+    row = next(each for each in views.catalogue.list_rows(wait=True) if each.name == "new")
+    assert row.judge.endswith(", 2 by people")
+    texts = b"".join(views.open_run(row.id).text_blocks.values())
+    assert texts.count(b'"judge":"people"') == 2
 
 
 def test_a_bad_question_is_left_out_at_every_checkpoint_and_named(old: Path, again: Run) -> None:

@@ -270,11 +270,16 @@ def _describe_start(run: CatalogueRun, first: RunStarted) -> RunRow:
         id=run.id,
         name=run.name,
         system=format_card(plan.system),
-        judge=format_card(plan.judge),
+        judge=_describe_judge(plan),
         dataset=_describe_dataset(plan),
         started=first.at,
         state=READING,
     )
+
+
+def _describe_judge(plan: Plan) -> str:
+    people = "" if plan.labels is None else f", {plan.labels.answers:,} by people"
+    return format_card(plan.judge) + people
 
 
 def _describe_dataset(plan: Plan) -> str:

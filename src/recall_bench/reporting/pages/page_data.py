@@ -269,7 +269,9 @@ def _describe_trial(
     match result.outcome:
         case Judged() as judged:
             details["verdict"] = _describe_verdict(
-                judged.verdict, tells=folder.get_findings(judged) is not None
+                judged.verdict,
+                tells=folder.get_findings(judged) is not None,
+                judge=judged.judge,
             )
             if judged.primary is not None:
                 details["primary"] = _describe_verdict(
@@ -286,8 +288,12 @@ def _describe_trial(
     return details
 
 
-def _describe_verdict(verdict: Verdict, *, tells: bool) -> dict[str, object]:
+def _describe_verdict(
+    verdict: Verdict, *, tells: bool, judge: str | None = None
+) -> dict[str, object]:
+    named = {} if judge is None else {"judge": judge}
     return {
+        **named,
         "marks": verdict.marks or None,
         "score": verdict.score,
         "reason": truncate_text(verdict.reason),

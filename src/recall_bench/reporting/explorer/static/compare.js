@@ -66,7 +66,7 @@ const compare = (() => {
     if (!rows.length) return null;
     const widest = Math.max(1, ...rows.flatMap((row) => [row.value, row.low ?? 0, row.high ?? 0].map(Math.abs)));
     const hasTest = rows.some((row) => row.p);
-    const heads = [title, "questions", "A", name, `${name} − A`, "", "95 % interval", ...(hasTest ? ["p"] : [])];
+    const heads = [title, "questions", "A", name, `${name} − A`, "", "95 % interval", hasTest ? "p" : ""];
     const line = (row) =>
       make(
         "tr",
@@ -75,7 +75,7 @@ const compare = (() => {
         ...[row.questions, row.first, row.second, row.difference].map((text) => make("td", { class: "number" }, text)),
         make("td", { class: "line" }, forest(row, widest)),
         make("td", {}, row.interval || "–"),
-        hasTest ? make("td", { class: "number" }, row.p) : null,
+        make("td", { class: "number" }, row.p),
       );
     return make("div", { class: "scrolls" }, make("table", { class: "plain differences" }, make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, ...rows.map(line))));
   };

@@ -22,12 +22,12 @@ const runs = (() => {
     return opened.get(id);
   };
 
-  const title = (run) => `${run.system} · ${run.name}`;
+  const title = (run) => (run.state === "unreadable" ? `${run.name} (cannot be read)` : `${run.system} · ${run.name}`);
 
   // A choice of one run; `change` gets its id.
   const choose = (label, chosen, change) => {
     const select = make("select", { "aria-label": label }, make("option", { value: "" }, `${label}: none`));
-    for (const run of known) select.append(make("option", { value: run.id, selected: run.id === chosen }, title(run)));
+    for (const run of known) select.append(make("option", { value: run.id, selected: run.id === chosen, disabled: run.state === "unreadable" }, title(run)));
     select.addEventListener("change", () => change(select.value));
     return select;
   };
@@ -112,8 +112,8 @@ const runsTable = (() => {
     box.addEventListener("change", () => toggle(run.id));
     const link = isRead
       ? make("a", { href: `run/${run.id}/report.html`, class: "untrusted-text" }, run.system)
-      : make("span", { class: "untrusted-text" }, run.system);
-    const who = make("div", { class: "who" }, link, make("small", { class: "quiet untrusted-text" }, run.name), settingsOf(run));
+      : make("b", { class: "untrusted-text" }, run.name);
+    const who = make("div", { class: "who" }, link, isRead ? make("small", { class: "quiet untrusted-text" }, run.name) : null, settingsOf(run));
     return [make("div", { class: "named" }, make("label", { class: "pick" }, box), who)];
   };
 
@@ -121,28 +121,30 @@ const runsTable = (() => {
     const isLoud = ["invalid", "unreadable"].includes(run.state);
     const shown = [make("span", { class: isLoud ? "tag finding" : "tag" }, run.state)];
     if (run.progress) shown.push(...progress(run));
-    if (run.problem) shown.push(make("small", { class: "quiet" }, run.problem));
+    if (run.problem) shown.push(make("small", { class: "quiet untrusted-text" }, run.problem));
     return shown;
   };
 
   const row = (run) => {
     const figures = run.figures;
-    const plain = (text) => [make("span", { class: "untrusted-text" }, text)];
+    // The server writes two hyphens where there is no data, as text tables do.
+    const tidy = (text) => (text === undefined || text === "--" ? "–" : text);
+    const plain = (text) => [make("span", { class: "untrusted-text" }, tidy(text))];
     const cells = {
       name: nameCell(run),
       dataset: plain(run.dataset),
       judge: plain(run.judge),
-      score: figures ? [make("span", {}, figures.score_text), bar(figures), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
-      silence: [figures?.silence ?? "–"],
-      ceiling: [figures?.ceiling ?? "–"],
-      invented: [figures?.invented ?? "–"],
-      leaked: [figures?.leaked ?? "–"],
-      cost: [figures?.cost ?? "–"],
+      score: figures ? [make("span", {}, tidy(figures.score_text)), bar(figures), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
+      silence: [tidy(figures?.silence)],
+      ceiling: [tidy(figures?.ceiling)],
+      invented: [tidy(figures?.invented)],
+      leaked: [tidy(figures?.leaked)],
+      cost: [tidy(figures?.cost)],
       state: stateCell(run),
     };
     const node = make(
       "tr",
-      { "data-run": run.id, tabindex: "-1", class: chosen().includes(run.id) ? "is-chosen" : null },
+      { "data-run": run.id, tabindex: "-1", class: chosen().includes(run.id) ? "is-chosen" : run.state === "unreadable" ? "is-unreadable" : null },
       ...COLUMNS.map(([key, label]) => make("td", { class: key, "data-label": label }, ...cells[key].filter(Boolean))),
     );
     return node;

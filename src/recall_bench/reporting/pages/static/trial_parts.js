@@ -73,7 +73,7 @@ const parts = (() => {
 
   const verdict = (trials, row, told) => {
     const { page, columns } = trials;
-    const shown = [make("h3", {}, "Verdict")];
+    const shown = [make("h3", {}, told.verdict?.judge ? `Verdict of ${told.verdict.judge}` : "Verdict")];
     if (told.verdict) {
       shown.push(marks(trials, told.verdict), findings(told.verdict), make("p", { class: "reason prose" }, told.verdict.reason || "No reason was given."));
     } else if (columns.state[row] === STATES.unjudged) {
