@@ -167,7 +167,15 @@ def _one_type(kind: object) -> str:
 
 def events() -> str:
     """Every event of the journal, with its fields and what they mean."""
-    parts = ["# Journal events\n", _NOTE, "One JSON object a line in `journal.jsonl`.\n"]
+    parts = [
+        "# Journal events\n",
+        _NOTE,
+        (
+            "One JSON object a line in `journal.jsonl`. Its last key, `link`, is a checksum: BLAKE2b of 16 "
+            "bytes, in hex, over the `link` of the line before (nothing for the first one) followed by "
+            "this line without its `link`. Journals of earlier versions have none.\n"
+        ),
+    ]
     tree = ast.parse(inspect.getsource(event))
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and (tag := _tag(node)):

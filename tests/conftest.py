@@ -17,6 +17,7 @@ from anyio._backends._asyncio import TestRunner
 from hypothesis import HealthCheck, settings
 
 from recall_bench.cli.main import main
+from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
@@ -118,7 +119,7 @@ def card_of(scenario: Scenario) -> ScenarioCard:
         last_day=scenario.last_day,
         items=len(scenario.items),
         history_digest="h",
-        questions_digest="q",
+        questions_digest=digest_questions(scenario.items),
     )
 
 

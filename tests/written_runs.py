@@ -24,6 +24,8 @@ from recall_bench.core.event import (
     Settled,
     encode_event,
 )
+from recall_bench.core.fingerprint import digest_questions
+from recall_bench.core.line_chain import LineChain
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.scenario import Disclosure, Evidence, Item, Truth
@@ -74,7 +76,7 @@ def plan_of(scenarios: dict[str, Sequence[Item]], **settings: object) -> Plan:
                 last_day=4,
                 items=len(items),
                 history_digest=f"history of {name}",
-                questions_digest=f"questions of {name}",
+                questions_digest=digest_questions(items),
             )
             for name, items in scenarios.items()
         ),
@@ -107,7 +109,7 @@ class Story:
             self.declare(name, items)
 
     def add(self, event: Event) -> None:
-        self.lines.append(encode_event(event) + b"\n")
+        self.lines.append(encode_event(event))
 
     def declare(self, scenario: str, items: Sequence[Item]) -> None:
         """Four days and these questions."""
@@ -172,7 +174,9 @@ class Story:
 
     def save(self) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / JOURNAL).write_bytes(b"".join(self.lines))
+        chain = LineChain()
+        lines = (chain.add(line) + b"\n" for line in self.lines)
+        (self.folder / JOURNAL).write_bytes(b"".join(lines))
         return self.folder
 
     def open(self) -> RunFolder:

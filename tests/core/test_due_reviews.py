@@ -5,7 +5,9 @@ from hashlib import sha256
 
 import pytest
 
-from recall_bench.core.event import Declared, Event, Judged, NotAnswered, NotJudged
+from recall_bench.core.event import Answered, Declared, Event, Judged, NotAnswered, NotJudged
+from recall_bench.core.fingerprint import digest_questions
+from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Checkpoint, Plan, ReviewMode, Trial
 from recall_bench.core.scenario import Item, Truth
 from recall_bench.core.trial_states import TrialStates, find_due_reviews
@@ -23,7 +25,12 @@ TRIALS = [Trial(scenario="ada", item=item.id, checkpoint="1d") for item in ITEMS
 
 @pytest.fixture
 def plan(plan: Plan) -> Plan:
-    return plan.replace(checkpoints=(Checkpoint(label="1d", days=1),), seed=7)
+    (card,) = plan.scenarios
+    return plan.replace(
+        scenarios=(card.replace(questions_digest=digest_questions(ITEMS)),),
+        checkpoints=(Checkpoint(label="1d", days=1),),
+        seed=7,
+    )
 
 
 def judged(number: int, verdict: Verdict, **review: object) -> Judged:
@@ -32,7 +39,10 @@ def judged(number: int, verdict: Verdict, **review: object) -> Judged:
 
 def due(plan: Plan, *events: Event) -> set[str]:
     standings = TrialStates(plan)
-    for event in (Declared(at=NOW, scenario="ada", items=ITEMS), *events):
+    answers = (
+        Answered(at=NOW, trial=trial, answer=Answer(text="a"), seconds=1.0) for trial in TRIALS
+    )
+    for event in (Declared(at=NOW, scenario="ada", items=ITEMS), *answers, *events):
         standings.apply_event(event)
     ada = standings.scenarios["ada"]
     slots = find_due_reviews("ada", ada, plan)

@@ -57,7 +57,8 @@ def test_a_trial_goes_from_open_to_answered_to_judged(standings: TrialStates) ->
 
 @pytest.mark.parametrize("marks", [(c, m, g) for c in range(4) for m in range(3) for g in (0, 1)])
 def test_every_verdict_fits_its_byte(standings: TrialStates, marks: tuple[int, int, int]) -> None:
-    standings.apply_event(judged(*marks))
+    for event in (ANSWERED, judged(*marks)):
+        standings.apply_event(event)
 
     standing = standings.scenarios["ada"].get_status(0, 0, 0)
     assert (standing.correctness, standing.completeness, standing.grounded) == marks
@@ -78,6 +79,7 @@ def test_a_failed_question_is_finished_and_an_unjudged_answer_is_not(
 ) -> None:
     ada = standings.scenarios["ada"]
 
+    standings.apply_event(ANSWERED)
     standings.apply_event(UNREADABLE)
     assert not ada.is_checkpoint_complete(0)
 
@@ -126,6 +128,7 @@ def test_a_first_verdict_fails_in_its_byte_as_it_does_in_words(
     standings: TrialStates, marks: tuple[int, int, int]
 ) -> None:
     event = judged(*marks)
+    standings.apply_event(ANSWERED)
     standings.apply_event(event)
 
     assert standings.scenarios["ada"].is_first_verdict_failure(0) is event.verdict.is_failure
@@ -143,6 +146,7 @@ def test_a_review_is_kept_with_what_the_first_judge_had_said(standings: TrialSta
     raised = judged(3, 2, 1).replace(primary=Verdict.of(0, 0, 1))
     stands = judged(3, 2, 1).replace(review_fault="JudgeTimeout: late")
 
+    standings.apply_event(ANSWERED)
     standings.apply_event(raised)
     assert (ada.reviews, ada.is_first_verdict_failure(0)) == ({0: ReviewChange(True, 5)}, True)
 
@@ -151,6 +155,21 @@ def test_a_review_is_kept_with_what_the_first_judge_had_said(standings: TrialSta
 
     standings.apply_event(ANSWERED)
     assert ada.reviews == {}
+
+
+@pytest.mark.parametrize("event", [judged(3, 2, 1), UNREADABLE])
+def test_a_verdict_needs_an_answer(standings: TrialStates, event: Judged | NotJudged) -> None:
+    with pytest.raises(ValueError, match="judged before it was answered"):
+        standings.apply_event(event)
+    standings.apply_event(FAILED)
+    with pytest.raises(ValueError, match="judged before it was answered"):
+        standings.apply_event(event)
+
+
+def test_other_questions_than_those_of_the_plan_are_refused(plan: Plan, scenario: Scenario) -> None:
+    fewer = Declared(at=NOW, scenario="ada", items=scenario.items[:-1])
+    with pytest.raises(ValueError, match="questions of 'ada' are not those"):
+        TrialStates(plan).apply_event(fewer)
 
 
 def test_an_imported_scenario_owes_what_was_asked(plan: Plan, scenario: Scenario) -> None:

@@ -81,11 +81,25 @@ class AppendLog:
             ) from error
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            os.ftruncate(self._file, _find_last_line_end(self._file))
+            end = _find_line_end(self._file)
+            os.ftruncate(self._file, end)
+            self._continue_after(end)
         except OSError as error:
             self._lock.release()
             raise UsageError(f"{self._path}: cannot be opened ({error.strerror})") from error
         return self
+
+    def _continue_after(self, end: int) -> None:
+        """Called once the file is open and ends with a whole line, at this offset."""
+
+    def _read_last_line(self, end: int) -> bytes:
+        """Read the last line of the open file; empty if there is none."""
+        start = _find_line_end(self._file, max(0, end - 1))
+        os.lseek(self._file, start, os.SEEK_SET)
+        line = b""
+        while len(line) < end - start:
+            line += os.read(self._file, end - start - len(line))
+        return line[:-1]
 
     def append_line(self, line: bytes) -> None:
         """Write one line to the operating system.
@@ -123,9 +137,9 @@ class AppendLog:
         self._lock.release()
 
 
-def _find_last_line_end(file: int) -> int:
-    """Find the length of the file up to and including its last newline."""
-    end = os.fstat(file).st_size
+def _find_line_end(file: int, before: int | None = None) -> int:
+    """Find the length of the file up to and including its last newline before an offset."""
+    end = os.fstat(file).st_size if before is None else before
     while end:
         start = max(0, end - 65536)
         os.lseek(file, start, os.SEEK_SET)

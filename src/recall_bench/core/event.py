@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
+from recall_bench.core.line_chain import split_link
 from recall_bench.core.memory import Answer, Delivery, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record
@@ -238,12 +239,12 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def decode_event(line: bytes) -> Event:
-    """Decode a journal line; raises msgspec.ValidationError if it is no event."""
-    return _DECODER.decode(line)
+    """Decode a journal line, with or without its link; msgspec.ValidationError if it is no event."""
+    return _DECODER.decode(split_link(line.removesuffix(b"\n"))[0])
 
 
 def encode_event(event: Event) -> bytes:
-    """Encode one journal line, without its newline."""
+    """Encode one journal line, without its link and its newline."""
     return _ENCODER.encode(event)
 
 

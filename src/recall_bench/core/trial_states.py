@@ -26,6 +26,7 @@ from recall_bench.core.event import (
     RunResumed,
     Settled,
 )
+from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.plan import Plan, ReviewMode, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import AskedIds, CheckpointPlan, plan_checkpoints
@@ -87,6 +88,8 @@ _FAILING_BYTES = frozenset(
 
 
 _UNFINISHED_BYTES = bytes(byte for byte in range(256) if byte & 7 < TrialState.NOT_ANSWERED)
+_WITHOUT_ANSWER = (TrialState.OPEN, TrialState.NOT_ANSWERED)
+
 _BYTES_WITHOUT_ERROR = bytes(
     byte for byte in range(256) if byte & 7 not in (TrialState.NOT_JUDGED, TrialState.NOT_ANSWERED)
 )
@@ -237,6 +240,7 @@ class TrialStates:
         self.reading_usage = Usage()
         """The cost of the reader, in every process of the run."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
+        self._questions_digests = {card.id: card.questions_digest for card in plan.scenarios}
 
     def declare(
         self, scenario: str, items: Sequence[Item], asked: AskedIds | None = None
@@ -246,6 +250,8 @@ class TrialStates:
         if found is None:
             if scenario not in self._last_day:
                 raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
+            if digest_questions(items) != self._questions_digests[scenario]:
+                raise ValueError(f"the questions of {scenario!r} are not those of this run's plan")
             owed = plan_checkpoints(
                 items,
                 self._last_day[scenario],
@@ -268,6 +274,7 @@ class TrialStates:
                 self._set(trial, TrialState.NOT_ANSWERED)
                 self._find_times(trial.scenario, trial.checkpoint).query_s += seconds
             case NotJudged(trial=trial, usage=usage):
+                self._require_answer(trial)
                 self._set(trial, TrialState.NOT_JUDGED)
                 self._add_cost(usage)
             case Paid(usage=usage, review_usage=reviewing):
@@ -314,6 +321,7 @@ class TrialStates:
 
     def _apply_verdict(self, event: Judged) -> None:
         verdict, primary = event.verdict, event.primary
+        self._require_answer(event.trial)
         scenario, slot = self._set(event.trial, _pack_verdict(verdict))
         if event.judge == PEOPLE:
             scenario.labelled.add(slot)
@@ -323,6 +331,10 @@ class TrialStates:
         elif event.review_fault is not None:
             scenario.reviews[slot] = ReviewChange(verdict.is_failure, None)
         self._add_cost(event.usage, event.review_usage)
+
+    def _require_answer(self, trial: Trial) -> None:
+        if self._find_scenario(trial.scenario).find_state(trial) in _WITHOUT_ANSWER:
+            raise ValueError(f"{trial} is judged before it was answered")
 
     def _add_cost(self, usage: Usage | None, reviewing: Usage | None = None) -> None:
         if usage is not None:

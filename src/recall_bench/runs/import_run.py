@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.event import Event, encode_event
+from recall_bench.core.event import Event
 from recall_bench.core.plain_text import NO_DATA, format_fact
 from recall_bench.core.plan import ImportCard
 from recall_bench.core.record import Record
@@ -32,7 +32,7 @@ from recall_bench.runs.import_plan import (
     is_whole,
     list_asked_ids,
 )
-from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.journal import JOURNAL, encode_events
 from recall_bench.runs.result_format import HeaderRow
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
@@ -178,8 +178,7 @@ def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:
     try:
         beside.mkdir(parents=True)
         with (beside / JOURNAL).open("wb") as file:
-            for event in events:
-                file.write(encode_event(event) + b"\n")
+            file.writelines(encode_events(events))
             file.flush()
             os.fsync(file.fileno())
         mean = summarise(RunFolder.open(beside)).overall.mean

@@ -1,6 +1,6 @@
 """The journal: an append-only file of events, and the only state of a run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,10 +9,12 @@ import msgspec
 from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lines
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event, decode_event, encode_event
+from recall_bench.core.line_chain import LineChain, split_link
 
 __all__ = [
     "JOURNAL",
     "Journal",
+    "encode_events",
     "is_busy",
     "make_lock",
     "read_events",
@@ -27,9 +29,10 @@ JOURNAL = "journal.jsonl"
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """Read every event, oldest first."""
+    """Read every event, oldest first; DataError with the line that was changed."""
+    chain = LineChain()
     for number, (_, line) in enumerate(read_lines(path), start=1):
-        yield _decode_line(path, number, line)
+        yield _decode_line(path, number, line, chain)
 
 
 def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
@@ -48,9 +51,16 @@ def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
                 yield offset, event
 
 
-def _decode_line(path: Path, number: int, line: bytes) -> Event:
+def encode_events(events: Iterable[Event]) -> Iterator[bytes]:
+    """Encode the events of a whole journal as its lines."""
+    chain = LineChain()
+    for event in events:
+        yield chain.add(encode_event(event)) + b"\n"
+
+
+def _decode_line(path: Path, number: int, line: bytes, chain: LineChain | None = None) -> Event:
     try:
-        return decode_event(line)
+        return decode_event(line if chain is None else chain.check(line))
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
             f"{path}, line {number}: not a journal event ({error}); the file was changed "
@@ -64,7 +74,11 @@ class Journal(AppendLog):
     def __init__(self, path: Path) -> None:
         elsewhere = "choose another folder with --into"
         super().__init__(path, otherwise="choose another with --into", elsewhere=elsewhere)
+        self._chain = LineChain()
+
+    def _continue_after(self, end: int) -> None:
+        self._chain = LineChain(split_link(self._read_last_line(end))[1])
 
     def append(self, event: Event) -> None:
         """Write one event to the operating system."""
-        self.append_line(encode_event(event))
+        self.append_line(self._chain.add(encode_event(event)))

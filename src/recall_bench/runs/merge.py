@@ -29,13 +29,18 @@ from recall_bench.core.event import (
     RunEnded,
     RunResumed,
     RunStarted,
-    encode_event,
 )
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
 from recall_bench.core.work_unit import collect_shard_units, list_states
-from recall_bench.runs.journal import JOURNAL, is_busy, read_events, read_events_of
+from recall_bench.runs.journal import (
+    JOURNAL,
+    encode_events,
+    is_busy,
+    read_events,
+    read_events_of,
+)
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 from recall_bench.runs.summary import summarise
@@ -220,8 +225,8 @@ def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
     sources = [_open_source(folder) for folder in folders]
     refuse_different_plans(sources)
     with _remove_on_failure(into), AtomicFile(into / JOURNAL) as journal:
-        for event in merge_events(sources):
-            journal.write(encode_event(event) + b"\n")
+        for line in encode_events(merge_events(sources)):
+            journal.write(line)
         journal.commit()
     folder = RunFolder.open(into)
     summary = summarise(folder)

@@ -17,6 +17,7 @@ import msgspec
 
 from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
 from recall_bench.core.event import Judged, RunStarted, encode_event
+from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.trial_states import ScenarioStates, TrialState
@@ -90,9 +91,9 @@ class RecordedRun:
 
     def _write(self, plan: Plan, path: Path, labelled: Mapping[Trial, Verdict]) -> None:
         with path.open("wb") as file:
+            chain = LineChain()
             for line in self._iterate_lines(plan, labelled):
-                file.write(line)
-                file.write(b"\n")
+                file.write(chain.add(split_link(line)[0]) + b"\n")
             file.flush()
             os.fsync(file.fileno())
 

@@ -34,6 +34,7 @@ from recall_bench.core.event import (
     TrialResult,
     decode_event,
 )
+from recall_bench.core.line_chain import LineChain
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialStates, find_due_reviews
@@ -163,6 +164,9 @@ class RunFolder:
         self._index: dict[str, _TrialIndex] = {}
         self._end = 0
         """Where the next event begins."""
+        self._chain = LineChain()
+        self.is_chained = False
+        """Whether every line carries a checksum; journals of earlier versions do not."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.open({str(self.path)!r})"
@@ -172,12 +176,14 @@ class RunFolder:
         """Read the journal of a folder; raises DataError with the line that cannot be read."""
         journal = path / JOURNAL
         folder: Self | None = None
+        chain = LineChain()
         try:
             for number, (offset, line) in enumerate(read_lines(journal), start=1):
                 try:
-                    event = decode_event(line)
+                    event = decode_event(chain.check(line))
                     if folder is None:
                         folder = cls(path, _require_start(event))
+                        folder.is_chained = chain.is_started
                     else:
                         folder._note(event, offset)
                 except (msgspec.DecodeError, ValueError) as error:
@@ -188,7 +194,7 @@ class RunFolder:
             ) from error
         if folder is None:
             raise DataError(f"{journal}: holds no event yet; nothing was run here")
-        folder._end = offset + len(line) + 1
+        folder._end, folder._chain = offset + len(line) + 1, chain
         return folder
 
     def read_on(self) -> int:
@@ -199,7 +205,7 @@ class RunFolder:
         journal, count = self.path / JOURNAL, 0
         try:
             for offset, line in read_lines(journal, self._end):
-                self._note(decode_event(line), offset)
+                self._note(decode_event(self._chain.check(line)), offset)
                 self._end = offset + len(line) + 1
                 count += 1
         except (msgspec.DecodeError, ValueError, OSError) as error:

@@ -193,10 +193,10 @@ def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     catalogue = RunCatalogue(tmp_path)
     with make_lock(path):
         first = catalogue.list_rows()[0]
-        written = len(story.lines)
         story.not_answered(trial("dog"))
+        story.save()
         with path.open("ab") as file:
-            file.write(b"".join(story.lines[written:]) + b'{"type":"answ')
+            file.write(b'{"type":"answ')
         second = catalogue.list_rows()[0]
     third = catalogue.list_rows(wait=True)[0]
 

@@ -65,7 +65,7 @@ def test_what_fails_half_way_leaves_nothing(
     def explode(*_: object) -> None:
         raise fails
 
-    monkeypatch.setattr("recall_bench.runs.import_run.encode_event", explode)
+    monkeypatch.setattr("recall_bench.runs.import_run.encode_events", explode)
 
     with pytest.raises((BenchError, KeyboardInterrupt)):
         import_run([source], tmp_path / "run")
