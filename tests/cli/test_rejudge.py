@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from recall_bench.runs.journal import JOURNAL, Journal
+from recall_bench.core.event import Answered
+from recall_bench.core.memory import Answer
+from recall_bench.runs.journal import JOURNAL, Journal, read_events_of
 from recall_bench.runs.recorded_answers import RecordedRun
 from tests.commands import Invoke, Shown
 from tests.gardener import question, write_persona
@@ -51,8 +53,9 @@ def again(invoke: Invoke, data: Path) -> Run:
 
 
 def events(folder: str, *kinds: str) -> list[dict[str, Any]]:
+    """The events of these kinds, without the checksums of their lines."""
     rows = [json.loads(line) for line in Path(folder, JOURNAL).read_text().splitlines()]
-    return [row for row in rows if row["type"] in kinds]
+    return [row | {"link": None} for row in rows if row["type"] in kinds]
 
 
 def marks(folder: str) -> dict[str, object]:
@@ -498,9 +501,9 @@ def test_a_run_that_goes_on_meanwhile_is_taken_as_it_stood(recorded: Run) -> Non
     recorded()
     source = RecordedRun.open(Path("old"))
     known = events("old", "answered")
-    late = json.dumps({**known[0], "answer": {"text": "Something else."}}, separators=(",", ":"))
-    with Path("old", JOURNAL).open("a") as journal:
-        journal.write(late + "\n")
+    answered = next(read_events_of(Path("old", JOURNAL), Answered))
+    with Journal(Path("old", JOURNAL)) as journal:
+        journal.append(answered.replace(answer=Answer(text="Something else.")))
 
     source.copy_answers(source.folder.plan, Path("new"))
 

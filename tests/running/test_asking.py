@@ -12,6 +12,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.trial_states import TrialState
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
+from tests.conftest import card_of
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio
@@ -200,8 +201,9 @@ async def test_a_stuck_memory_is_replaced_by_one_that_lived_the_same_days(
         episodes=both.episodes,
         items=(first, second.replace(known_from=1)),
     )
+    scenarios = (card_of(rehearsal.scenarios["ada"]),)
 
-    await rehearsal.run(system, answer_timeout_s=0.01)
+    await rehearsal.run(system, answer_timeout_s=0.01, scenarios=scenarios)
 
     outcomes = [
         event.fault if isinstance(event, NotAnswered) else event.answer.text

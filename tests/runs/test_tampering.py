@@ -149,19 +149,12 @@ TAMPERINGS: tuple[Callable[[Lines], None], ...] = (
 
 def test_every_change_of_a_line_is_named_with_its_line(finished: Story) -> None:
     whole = read_journal(finished)
-    unnoticed = []
     for tamper in TAMPERINGS:
         lines = list(whole)
         tamper(lines)
         write_journal(finished, lines)
-        try:
+        with pytest.raises(DataError, match=f"{JOURNAL}, line "):
             RunFolder.open(finished.folder)
-        except DataError as error:
-            assert f"{JOURNAL}, line " in str(error)
-        else:
-            unnoticed.append(tamper.__name__)
-
-    assert unnoticed == []
 
 
 def linked_anew(lines: Lines) -> Lines:

@@ -9,7 +9,6 @@ from numpy.random import default_rng
 
 from recall_bench.core.diagnosis import Diagnosis, SystemHealth
 from recall_bench.core.errors import UsageError
-from recall_bench.core.event import decode_event, encode_event
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import DatasetCard, Trial
 from recall_bench.core.scenario import Disclosure
@@ -18,7 +17,7 @@ from recall_bench.reporting.gate.gate_checks import CheckOutcome, GateCheck, Gat
 from recall_bench.reporting.gate.gate_output import render_gate
 from recall_bench.reporting.gate.gate_rules import GateRules
 from recall_bench.reporting.gate.run_gate import check_run
-from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.journal import JOURNAL, encode_events, read_events
 from recall_bench.runs.run_folder import RunFolder
 from tests.reporting.simulated_runs import LABELS, drawn_pair, questions, write_run
 from tests.written_runs import (
@@ -55,10 +54,9 @@ def run(folder: Path, marks: Mapping[Trial, int], **settings: object) -> RunFold
 def later(folder: RunFolder) -> RunFolder:
     """The same, started an hour later: another run, even if all came to the same."""
     journal = folder.path / JOURNAL
-    first, *others = journal.read_bytes().splitlines(keepends=True)
-    event = decode_event(first)
-    first = encode_event(event.replace(at=event.at + timedelta(hours=1))) + b"\n"
-    journal.write_bytes(b"".join([first, *others]))
+    first, *others = read_events(journal)
+    first = first.replace(at=first.at + timedelta(hours=1))
+    journal.write_bytes(b"".join(encode_events([first, *others])))
     return RunFolder.open(folder.path)
 
 
