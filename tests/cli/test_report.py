@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.event import Judged, RunEnded
+from recall_bench.runs.journal import encode_events, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from tests.commands import Invoke, Shown
@@ -123,8 +125,8 @@ def test_bad_input_is_one_sentence(
 def test_a_run_without_verdicts_has_nothing_to_report(run: Run, invoke: Invoke) -> None:
     run("r", "--adapter", "none", "--judge", "stub")
     journal = Path("r/journal.jsonl")
-    kept = [line for line in journal.read_text().splitlines(True) if '"judged"' not in line]
-    journal.write_text("".join(line for line in kept if '"run_ended"' not in line))
+    kept = [each for each in read_events(journal) if not isinstance(each, Judged | RunEnded)]
+    journal.write_bytes(b"".join(encode_events(kept)))
 
     shown = invoke("report", "r")
 
