@@ -11,7 +11,7 @@ from recall_bench.generate.life.build import build_life_folder
 from recall_bench.generate.life.edition import play_life
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.shipped_personas import digest_folder
-from recall_bench.generate.verification.written_verifier import verify_written
+from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.written.sources import KINDS
 
 SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
@@ -22,7 +22,7 @@ ARCS = "arcs-200d.yaml"
 def test_every_answer_follows_from_the_text(tmp_path: Path, seed: int) -> None:
     folder = build_life_folder(read_life(SOURCES), tmp_path, seed=seed)
 
-    report = verify_written(folder, ARCS)
+    report = verify_world(folder, ARCS)
 
     assert [str(found) for found in report.findings] == []
     assert report.rederived == report.questions > 200
@@ -72,4 +72,4 @@ def test_a_changed_value_in_the_text_is_found(tmp_path: Path, number: int) -> No
     other = other if other != value else value.swapcase()[::-1]
     path.write_text(text[: told["start"]] + other + text[told["end"] :], encoding="utf-8")
 
-    assert verify_written(folder, ARCS).findings
+    assert verify_world(folder, ARCS).findings

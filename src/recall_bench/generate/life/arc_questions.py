@@ -225,10 +225,17 @@ class ArcQuestions:
             until=until,
             needs=(str(other.state),),
             atoms=(shown,),
-            session=PRINCIPAL,
+            session=self._choose_outsider(told.session, other.session),
             expects="partial",
         )
         yield from self._word(plan, arc, slot.both)
+
+    def _choose_outsider(self, home: str, open_room: str) -> str:
+        """Somebody who may know one of two things: the room of the open one, if it can be."""
+        outsiders = [
+            each for each in self._maker.list_outsiders(home) if each not in self._isolated
+        ]
+        return open_room if open_room in outsiders else next(iter(outsiders), PRINCIPAL)
 
     def _ask_events(self, arc: ArcTold) -> Drafts:
         first = next(iter(arc.events.values()), None)
@@ -268,6 +275,7 @@ class ArcQuestions:
             if told.session not in self._isolated
         ]
         given = self._give(arc)
+        dates = self._maker.dates
         phrased = [
             (told, self._play.writer.fill(when.phrase, QuestionScope(self._maker.cast, given)))
             for told, when in events
@@ -283,7 +291,8 @@ class ArcQuestions:
                 kind="order",
                 category="temporal-reasoning",
                 derive=f"order {shown[0][0].state} {shown[1][0].state}",
-                answer=f"{one[1][:1].upper()}{one[1][1:]}, then {other[1]}.",
+                answer=f"{one[1][:1].upper()}{one[1][1:]} ({dates.format_day(one[0].day)}), then "
+                f"{other[1]} ({dates.format_day(other[0].day)}).",
                 first=other[0].day,
                 atoms=(one[1], other[1]),
             )

@@ -113,6 +113,7 @@ class QuestionChoice:
         self._asked: set[str] = set()
         self._answers: Counter[tuple[str, object]] = Counter()
         self._thirds: Counter[tuple[str, int]] = Counter()
+        self._refused: WrittenQuestion | None = None
         self._waiting: dict[str, dict[tuple[object, str], list[QuestionDraft]]] = {
             name: {} for name in CATEGORIES
         }
@@ -136,6 +137,8 @@ class QuestionChoice:
 
     def _take(self, category: str) -> list[WrittenQuestion]:
         """The next question of a category, in the wording that was used least."""
+        if category == BOUNDARY and (twin := self._find_twin()) is not None:
+            return [self._accept(twin)]
         groups = self._waiting[category]
         while groups:
             side, template = min(
@@ -144,16 +147,34 @@ class QuestionChoice:
             )
             waiting = groups[side, template]
             waiting[:] = [each for each in waiting if each.question.ask not in self._asked]
-            if not waiting or self._used[template] >= self._cap:
-                del groups[side, template]
-                continue
-            best = min(waiting, key=self._rank)
-            self._used[template] += 1
-            self._asked.add(best.question.ask)
-            self._answers[category, side] += 1
-            self._thirds[category, self._find_third(best)] += 1
-            return [best.question]
+            if waiting and self._used[template] < self._cap:
+                return [self._accept(min(waiting, key=self._rank))]
+            del groups[side, template]
         return []
+
+    def _accept(self, draft: QuestionDraft) -> WrittenQuestion:
+        question = draft.question
+        self._used[draft.template] += 1
+        self._asked.add(question.ask)
+        self._answers[question.category, _find_side(draft)] += 1
+        self._thirds[question.category, self._find_third(draft)] += 1
+        if question.expects == "refuse":
+            self._refused = question
+        return question
+
+    def _find_twin(self) -> QuestionDraft | None:
+        """A question of those who may know for the secret that was refused last."""
+        refused, self._refused = self._refused, None
+        if refused is None:
+            return None
+        keys = set(refused.derive.split()[1:])
+        for waiting in self._waiting[BOUNDARY].values():
+            for draft in waiting:
+                question = draft.question
+                is_same = not keys.isdisjoint(question.derive.split()[1:])
+                if is_same and question.expects == "answer" and question.ask not in self._asked:
+                    return draft
+        return None
 
     def _find_third(self, draft: QuestionDraft) -> int:
         return ((draft.question.from_ or 1) - 1) * 3 // self._days

@@ -102,9 +102,9 @@ class LifePlay:
         for _ in range(_MOST_TALK):
             if _count_sentences(topics) >= target - 1 and _count_words(topics) >= _LEAST_WORDS:
                 break
-            topic = self._write_talk("talk")
+            small = self._write_talk("talk")
             is_note = self._chance.is_hit(_NOTED)
-            topics.append(replace(topic, heading="") if is_note else topic)
+            topics.append(replace(small, heading="") if is_note else small)
         return topics
 
     def _write_quiet_day(self, day: int) -> list[DayTopic]:

@@ -194,6 +194,8 @@ class StateQuestions:
             if told.manner == "misreported" or (end or self._last) - told.day < _SHORTEST:
                 continue
             states = about.fact.states[: told.state.number]
+            if len({each.value.text for each in states}) < 3:
+                continue
             shown = [
                 self._maker.show(each.value)
                 + (" (a wrong report)" if each.manner == "misreported" else "")
@@ -336,7 +338,8 @@ class StateQuestions:
             if first is None or second is None:
                 continue
             end = self._find_end(facts, [first, second])
-            if "misreported" in (first.manner, second.manner) or end - day < _SHORTEST:
+            is_clear = "misreported" not in (first.manner, second.manner)
+            if not is_clear or first.day == second.day or end - day < _SHORTEST:
                 continue
             for form, wordings in (
                 ("most", definition.ask.compare),
@@ -462,7 +465,8 @@ class StateQuestions:
                     by_value.setdefault(state.value.text, []).append((fact, state))
             for value, found in by_value.items():
                 is_clear = all(state.manner != "misreported" for _, state in found)
-                if not 2 <= len(found) <= 7 or not is_clear:
+                days_told = {state.day for _, state in found}
+                if not 2 <= len(found) <= 7 or not is_clear or len(days_told) < 2:
                     continue
                 if found[0][1].session in self._play.sources.isolated:
                     continue

@@ -12,6 +12,7 @@ from recall_bench.generate.life.sources import LifeProcess, ThreadAsking
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.threads import LifeThread, StepTold
 from recall_bench.generate.world.fact_values import sum_values
+from recall_bench.generate.world.templates import capitalise
 
 _LONG_AGO = 120
 _MOST_COUNTED = 12
@@ -288,7 +289,10 @@ class ThreadQuestions:
                 kind="order",
                 category=asking.category or "temporal-reasoning",
                 derive=" ".join(["order", *(str(each[1].mark) for each in shown)]),
-                answer=f"{names[0][:1].upper()}{names[0][1:]}, then {names[1]}, then {names[2]}.",
+                answer=capitalise(
+                    ", then ".join(self._date(each[2], each[1].day) for each in three)
+                )
+                + ".",
                 first=three[-1][1].day,
                 atoms=tuple(names),
             )
@@ -299,6 +303,9 @@ class ThreadQuestions:
             draft = self._maker.word(plan, asking.ask, given)
             if draft is not None:
                 yield draft
+
+    def _date(self, name: str, day: int) -> str:
+        return f"{name} ({self._maker.dates.format_day(day)})"
 
     def _tally_entities(
         self, form: str, asking: ThreadAsking, found: list[tuple[LifeThread, int, str]]

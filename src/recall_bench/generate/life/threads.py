@@ -404,11 +404,11 @@ class ThreadPlay:
             wait = self._chance.draw_between(*thread.pending[0].after)
             later = self._calendar.add_working_days(day, max(1, wait))
         if later is None:
+            self._alive.remove(thread)
             if not thread.pending:
                 thread.ended = day
-            for entity in thread.entities.values():
-                entity.threads.discard(thread.process.id)
-            self._alive.remove(thread)
+                for entity in thread.entities.values():
+                    entity.threads.discard(thread.process.id)
         else:
             thread.due = later
 

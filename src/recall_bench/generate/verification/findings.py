@@ -54,6 +54,12 @@ class VerificationCode(StrEnum):
     """The asking session and the expected disclosure do not fit."""
     FORGET = "forget"
     """A value is called forgotten without a request to forget it, or is stated again."""
+    CALENDAR = "calendar"
+    """Something happens or is due on a day on which nobody works, or on a quiet day."""
+    STATE = "state"
+    """A statement contradicts the state of its entity on that day, or states are in disorder."""
+    THREAD = "thread"
+    """An entity has two threads of one process at a time, or a thread's steps are in disorder."""
 
 
 class VerificationProblem(NamedTuple):

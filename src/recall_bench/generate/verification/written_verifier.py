@@ -6,17 +6,14 @@ value is, is read from the day file itself.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.foreign_values import level_foreign_values
-from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.languages import (
     LANGUAGE_CODES,
     Language,
@@ -25,10 +22,8 @@ from recall_bench.core.languages import (
     is_denial,
     is_spelled_in,
 )
-from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.yaml12 import read_document
-from recall_bench.datasets.persona_files import STATEMENTS_FILE, Layout, name_day_file
-from recall_bench.datasets.persona_story import read_story
+from recall_bench.datasets.persona_files import Layout
 from recall_bench.generate.verification.findings import (
     VerificationCode,
     VerificationFinding,
@@ -38,45 +33,25 @@ from recall_bench.generate.verification.findings import (
 from recall_bench.generate.verification.value_readers import (
     Amount,
     Key,
-    PatternReader,
-    build_code_reader,
     build_date_reader,
     build_money_reader,
-    build_number_reader,
-    build_percent_reader,
-    build_time_reader,
     fold_text,
+)
+from recall_bench.generate.verification.written_text import (
+    BARE_NUMBER,
+    VALUE_READERS,
+    StatementText,
+    WrittenText,
+    find_conflicts,
+    read_text,
 )
 
 FORGOTTEN = "forgotten"
 """The kind of a question about something that was asked to be forgotten."""
 
-_READERS: Mapping[str, Callable[[], PatternReader]] = {
-    "money": build_money_reader,
-    "percent": build_percent_reader,
-    "time": build_time_reader,
-    "date": build_date_reader,
-    "code": build_code_reader,
-    "number": build_number_reader,
-}
-_BARE_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 """Letters of a script without blanks between words."""
 _SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n")
-
-
-class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of statements.jsonl."""
-
-    fact: str
-    state: int
-    kind: str
-    day: int
-    session: str
-    start: int
-    end: int
-    about: str | None = None
-    what: str | None = None
 
 
 class DeriveRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,74 +93,26 @@ class WrittenClaims(msgspec.Struct, frozen=True, kw_only=True):
     withheld: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StatementText:
-    """A statement with the value read from the text."""
-
-    record: StatementRecord
-    surface: str
-    key: Key
+TextCheck = Callable[[Path, WrittenText], list[VerificationFinding]]
+"""A further check of the files beside the questions against the text."""
 
 
-@dataclass(frozen=True)
-class WrittenText:
-    """The days of an edition and what they state."""
-
-    days: Mapping[int, str]
-    epoch: date
-    statements: tuple[StatementText, ...]
-    language: Language
-
-    @cached_property
-    def first(self) -> Mapping[str, StatementText]:
-        """Each state, as `fact.number`, with its first statement."""
-        found: dict[str, StatementText] = {}
-        for statement in self.statements:
-            found.setdefault(f"{statement.record.fact}.{statement.record.state}", statement)
-        return found
-
-    @cached_property
-    def _by_fact(self) -> Mapping[str, list[StatementText]]:
-        """Each fact with the first statement of each of its states, in order."""
-        found: dict[str, list[StatementText]] = {}
-        for each in sorted(self.first.values(), key=lambda each: each.record.state):
-            found.setdefault(each.record.fact, []).append(each)
-        return found
-
-    def list_states(self, fact: str, until: int | None = None) -> list[StatementText]:
-        """The states of a fact in the order in which they are told first, up to a day."""
-        found = self._by_fact.get(fact, [])
-        return [each for each in found if until is None or each.record.day <= until]
-
-    def get_date(self, statement: StatementText) -> date:
-        """The date of its day."""
-        return compute_story_date(self.epoch, statement.record.day).date()
-
-    def get_paragraph(self, statement: StatementText) -> str:
-        """The paragraph of the statement, with its heading."""
-        content = self.days.get(statement.record.day, "")
-        start = content.rfind("\n#", 0, statement.record.start)
-        end = content.find("\n\n", statement.record.end)
-        return content[max(0, start) : end if end > 0 else len(content)]
-
-    def get_moment(self, statement: StatementText) -> date:
-        """The date that the statement gives, else the date of its day."""
-        return statement.key if isinstance(statement.key, date) else self.get_date(statement)
-
-
-def verify_written(folder: Path, arcs: str) -> VerificationReport:
+def verify_written(
+    folder: Path, arcs: str, check: TextCheck = lambda _path, _text: []
+) -> VerificationReport:
     """Verify a built written edition."""
     layout = Layout(folder, arcs)
     language = _read_language(layout)
     claims = [_level_claims(each, language) for each in _read_claims(layout)]
     findings: list[VerificationFinding] = []
-    text = _read_text(layout, language, findings)
+    text = read_text(layout, language, findings)
     rederived = 0
     for each in claims:
         problems = list(_verify_claims(text, each))
         rederived += not problems
         findings += [VerificationFinding(code, each.id, message) for code, message in problems]
-    findings += _find_conflicts(text)
+    findings += find_conflicts(text)
+    findings += check(layout.questions_file.parent, text)
     return VerificationReport(questions=len(claims), rederived=rederived, findings=tuple(findings))
 
 
@@ -216,75 +143,6 @@ def _read_claims(layout: Layout) -> tuple[WrittenClaims, ...]:
         return msgspec.convert(document.content, tuple[WrittenClaims, ...])
     except msgspec.ValidationError as problem:
         raise Malformed(document.name, str(problem)) from None
-
-
-def _read_text(
-    layout: Layout, language: Language, findings: list[VerificationFinding]
-) -> WrittenText:
-    epoch = read_story(layout.folder, layout.arcs).epoch
-    path = layout.questions_file.with_name(STATEMENTS_FILE)
-    days: dict[int, str] = {}
-    statements = []
-    for record in read_json_lines(path, StatementRecord, name=layout.name(path)):
-        if record.day not in days:
-            file = layout.memories / name_day_file(record.day)
-            days[record.day] = file.read_text(encoding="utf-8") if file.is_file() else ""
-        written = days[record.day][record.start : record.end]
-        surface = level_foreign_values(written, language.code).strip()
-        key = _read_value(record.kind, surface, compute_story_date(epoch, record.day).date())
-        if key is None:
-            findings.append(
-                VerificationFinding(
-                    VerificationCode.UNSTATED,
-                    f"day {record.day}",
-                    f"“{surface}” is no {record.kind}, as {record.fact} should be",
-                )
-            )
-        else:
-            statements.append(StatementText(record, surface, key))
-    for file in sorted(layout.memories.glob("day-*.md")):
-        days.setdefault(int(file.stem.removeprefix("day-")), file.read_text(encoding="utf-8"))
-    return WrittenText(days, epoch, tuple(statements), language)
-
-
-def _read_value(kind: str, surface: str, today: date) -> Key | None:
-    """The value in a surface; None if there is none of its kind."""
-    if not surface.strip():
-        return None
-    if kind == "number" or (kind in ("money", "percent") and surface[-1:].isdigit()):
-        found = _BARE_NUMBER.search(surface)
-        if found and (kind == "number" or found[0] == surface):
-            return Amount("", Decimal(found[0].replace(",", "")))
-    if kind in _READERS:
-        values = _READERS[kind]().find(surface, today)
-        if values:
-            return values[0].key
-        return fold_text(surface) if kind == "date" else None
-    return fold_text(surface)
-
-
-def _find_conflicts(text: WrittenText) -> Iterator[VerificationFinding]:
-    """Statements of one state that give different values."""
-    for statement in text.statements:
-        record = statement.record
-        first = text.first[f"{record.fact}.{record.state}"]
-        if not _agree(first.key, statement.key):
-            yield VerificationFinding(
-                VerificationCode.SECOND_ANSWER,
-                f"day {record.day}",
-                f"{record.fact}.{record.state} is “{statement.surface}” here and "
-                f"“{first.surface}” on day {first.record.day}",
-            )
-
-
-def _agree(one: Key, other: Key) -> bool:
-    if isinstance(one, Amount) and isinstance(other, Amount):
-        # The number alone may stand for the whole: 3.4 for €3.4 million.
-        scales = (1, 1_000, 1_000_000, 1_000_000_000)
-        low, high = sorted((one.number, other.number))
-        return any(low * scale == high for scale in (scales if "" in (one[0], other[0]) else (1,)))
-    # A date may be told by its weekday or month alone.
-    return one == other or type(one) is not type(other)
 
 
 Problems = Iterator[VerificationProblem]
@@ -469,11 +327,11 @@ def _tell_value(text: WrittenText, statement: StatementText, claims: WrittenClai
 def _is_key_in(statement: StatementText, answer: str, today: date) -> bool:
     kind, key = statement.record.kind, statement.key
     if isinstance(key, Amount):
-        numbers = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
+        numbers = (Decimal(n[0].replace(",", "")) for n in BARE_NUMBER.finditer(answer))
         if not key.unit or kind == "number":
             return key.number in numbers
-    if kind in _READERS:
-        return any(value.key == key for value in _READERS[kind]().find(answer, today))
+    if kind in VALUE_READERS:
+        return any(value.key == key for value in VALUE_READERS[kind]().find(answer, today))
     return fold_text(statement.surface) in fold_text(answer)
 
 
@@ -546,7 +404,7 @@ def _derive_count(
 
 def _tell_number(number: Decimal, language: Language) -> tuple[str, Callable[[str], bool]]:
     def is_told(answer: str) -> bool:
-        found = (Decimal(n[0].replace(",", "")) for n in _BARE_NUMBER.finditer(answer))
+        found = (Decimal(n[0].replace(",", "")) for n in BARE_NUMBER.finditer(answer))
         if number in found:
             return True
         if number < 0 or number != int(number):

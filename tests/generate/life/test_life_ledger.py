@@ -1,0 +1,129 @@
+"""The ledger of a life edition is proved against the calendar, itself and the text."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.generate.life.build import build_life_folder
+from recall_bench.generate.life.sources import read_life
+from recall_bench.generate.verification.verifier import verify_world
+
+SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
+ARCS = "arcs-200d.yaml"
+
+Records = list[dict[str, Any]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return build_life_folder(read_life(SOURCES), tmp_path)
+
+
+def change_ledger(folder: Path, change: Callable[[Records], None]) -> None:
+    path = folder / "qa-200d" / "life.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    change(records)
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+
+
+def list_codes(folder: Path) -> list[str]:
+    return [str(found.code) for found in verify_world(folder, ARCS).findings]
+
+
+def pick(records: Records, kind: str) -> Iterator[dict[str, Any]]:
+    return (each for each in records if each["record"] == kind)
+
+
+def test_nothing_is_found_in_what_was_played(folder: Path) -> None:
+    assert list_codes(folder) == []
+
+
+def rest_on_a_step(records: Records) -> None:
+    records[0]["quiet"].append(next(pick(records, "step"))["day"])
+
+
+def celebrate_a_step(records: Records) -> None:
+    records[0]["absences"].append([next(pick(records, "step"))["day"]] * 2)
+
+
+def fall_due_on_a_sunday(records: Records) -> None:
+    next(pick(records, "state"))["due"] = 14
+
+
+@pytest.mark.parametrize("change", [rest_on_a_step, celebrate_a_step, fall_due_on_a_sunday])
+def test_free_and_quiet_days_are_kept(folder: Path, change: Callable[[Records], None]) -> None:
+    change_ledger(folder, change)
+
+    assert "calendar" in list_codes(folder)
+
+
+def leave_a_state_out(records: Records) -> None:
+    records.remove(next(each for each in pick(records, "state") if each["state"] == 2))
+
+
+def tell_a_state_earlier(records: Records) -> None:
+    state = next(each for each in pick(records, "state") if each["state"] == 3)
+    state["day"] -= 1
+
+
+def take_a_correction_back(records: Records) -> None:
+    next(each for each in pick(records, "state") if each["told"] == "corrected")["told"] = "passing"
+
+
+def let_a_number_only_grow(records: Records) -> None:
+    for each in pick(records, "state"):
+        each["moves"] = "up"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [leave_a_state_out, tell_a_state_earlier, take_a_correction_back, let_a_number_only_grow],
+)
+def test_states_follow_each_other_as_the_text_tells(
+    folder: Path, change: Callable[[Records], None]
+) -> None:
+    change_ledger(folder, change)
+
+    assert "state" in list_codes(folder)
+
+
+def prolong_a_thread(records: Records) -> None:
+    first = next(pick(records, "step"))["thread"]
+    for each in pick(records, "step"):
+        if each["thread"] == first:
+            each["ended"] = 200
+
+
+def reverse_the_steps(records: Records) -> None:
+    records[:] = [records[0], *reversed(records[1:])]
+
+
+def invent_a_cause(records: Records) -> None:
+    next(pick(records, "step"))["cause"] = "repair-99"
+
+
+@pytest.mark.parametrize("change", [prolong_a_thread, reverse_the_steps, invent_a_cause])
+def test_threads_do_not_overlap_and_have_causes(
+    folder: Path, change: Callable[[Records], None]
+) -> None:
+    change_ledger(folder, change)
+
+    assert "thread" in list_codes(folder)
+
+
+def test_an_outdated_value_in_the_text_is_found(folder: Path) -> None:
+    """A statement that is moved to another state of its fact contradicts the ledger."""
+    path = folder / "qa-200d" / "statements.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        record = json.loads(line)
+        if record["fact"].endswith("-capacity") and record["state"] == 3:
+            record["state"] = 1
+            lines[number] = json.dumps(record)
+            break
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert "state" in list_codes(folder)
