@@ -1,7 +1,8 @@
 """A plugin for pytest: the contract of a system and the rules of a gate, one test for each.
 
 `pytest --recall-bench my_adapter.py --recall-bench-gate gate.yaml`. Without the option it adds
-nothing to a session and imports nothing but pytest.
+nothing to a session and imports nothing but pytest. It has no assertions for pytest to rewrite:
+PYTEST_DONT_REWRITE.
 """
 
 from collections.abc import Callable, Iterator

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recall_bench.reporting.eval_page import write_report
+from recall_bench.reporting.eval_page import render_page, write_report
 from recall_bench.reporting.eval_report import EvalReport, build_eval_report
 from recall_bench.running.eval_assembly import AssembledEval
 from recall_bench.running.eval_controls import run_controls
@@ -26,6 +26,9 @@ class EvalResult:
 
     def __repr__(self) -> str:
         return f"<EvalResult: {self.finished!r}, report {str(self.place)!r}>"
+
+    def _repr_markdown_(self) -> str:
+        return repr(self) if self.report is None else render_page(self.report)
 
     @property
     def exit_code(self) -> int:

@@ -41,6 +41,8 @@ def test_a_class_of_ones_own_is_measured(data: Path) -> None:
     assert found.finished.folder.path.name.startswith("locomo-parrot-")
     assert found.place.as_posix() == "reports/locomo/strict-1/run-1"
     assert not list(found.finished.folder.path.glob("heatmap.*")), "it has no days to draw"
+    assert len(repr(found)) < 300
+    assert found._repr_markdown_() == (found.place / "locomo.md").read_text(encoding="utf-8")
 
 
 def test_a_single_word_may_stand_for_a_list(data: Path) -> None:
@@ -70,5 +72,5 @@ def test_an_unknown_mode_is_refused(data: Path) -> None:
 
 
 def test_an_unknown_setting_is_refused(data: Path) -> None:
-    with pytest.raises((UsageError, TypeError), match="top_kk"):
+    with pytest.raises(UsageError, match="no setting 'top_kk'; did you mean 'top_k'"):
         recall_bench.evaluate("locomo", data=data, adapter="bm25", top_kk=3)
