@@ -182,6 +182,8 @@ def _is_converted(one: ValueAtom, other: ValueAtom) -> bool:
         celsius, fahrenheit = (one, other) if units[0] == "°c" else (other, one)
         degrees = (float(fahrenheit.core) - 32) / 1.8
         return abs(degrees - float(celsius.core)) <= DEGREES_TOLERANCE
+    if units[0] == units[1]:
+        return False
     if (units[0] in IMPERIAL) is (units[1] in IMPERIAL) and "gbp" not in units:
         return False
     amounts = [_measure_amount(atom, unit) for atom, unit in zip((one, other), units, strict=True)]

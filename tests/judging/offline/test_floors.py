@@ -1,9 +1,15 @@
 """Answers that know nothing get no more than `none` does, in any category.
 
-Each contestant answers every question of a shipped persona that is open after six months, as a run
-asks them. It is compared with what `none` says to the same questions, by the mean of six marks.
+Each contestant answers questions of a shipped persona that are open after six months, as a run asks
+them: every other of the first edition, which is simulated, and every fourth of the second, which is
+written. It is compared with what `none` says to the same questions, by the mean of six marks.
+
+Nothing is tolerated but a coin's toss: a constant yes is right as often as the answer is yes, and
+no judge can tell it from a right one. So contestants that always take a side are compared on the
+questions that have none.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
@@ -18,6 +24,7 @@ from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 
 DAYS = 180
+PERSONA = "executive-assistant"
 NONE = "There is no record of that."
 
 Contestant = Callable[[Scenario, Item], str]
@@ -28,25 +35,55 @@ def say(answer: str) -> Contestant:
 
 
 def hedge(joint: str, opening: str = "") -> Contestant:
-    def answer(_scenario: Scenario, item: Item) -> str:
+    """All candidates: the truth's own, or else answers of the same kind to other questions.
+
+    Where there is no other candidate, it says what `none` does.
+    """
+
+    def answer(scenario: Scenario, item: Item) -> str:
         truth = item.truth
-        others = {*truth.distractors, *truth.stale, *truth.withheld}
-        if not others:  # an order: both ways round
-            return " or ".join((", ".join(truth.atoms), ", ".join(truth.atoms[::-1])))
-        return opening + joint.join(sorted({*truth.atoms, *others}))
+        others = {*truth.distractors, *truth.stale, *truth.withheld} - {*truth.atoms}
+        others = others or {each for atom in truth.atoms for each in find_alike(scenario, atom)}
+        others -= {*truth.atoms}
+        return opening + joint.join(sorted({*truth.atoms, *others})) if others else NONE
 
     return answer
 
 
-def quote(days: int) -> Contestant:
-    @cache
-    def recite() -> str:
-        shown = [each for each in load_trials()[1].episodes if each.day <= DAYS][-days:]
-        return "\n".join(
-            f"On {day.at:%Y-%m-%d}: {line}" for day in shown for line in day.text.splitlines()
-        )
+def find_alike(scenario: Scenario, atom: str) -> list[str]:
+    """Answers to other questions that could be the answer to this one: at most three."""
+    if atom in ("Yes", "No"):
+        return ["Yes", "No"]
+    atoms = dict.fromkeys(other for item in scenario.items for other in item.truth.atoms)
+    return [other for other in atoms if other != atom and level(other) == level(atom)][:3]
 
-    return lambda _scenario, _item: recite()
+
+def level(atom: str) -> str:
+    """What answers of one kind have in common: a unit, a form of dates, the case of names."""
+    if not re.search(r"\d", atom):
+        return "name" if atom[:1].isupper() else "words"
+    months = re.sub(r"\b(?:January|February|March|April|May|June|July)\b", "May", atom)
+    return re.sub(r"\d[\d,.]*", "0", months)
+
+
+def quote(days: int, *, is_dated: bool = True) -> Contestant:
+    recited: dict[int, str] = {}
+
+    def answer(scenario: Scenario, _item: Item) -> str:
+        if id(scenario) not in recited:
+            recited[id(scenario)] = recite(scenario, days, is_dated=is_dated)
+        return recited[id(scenario)]
+
+    return answer
+
+
+def recite(scenario: Scenario, days: int, *, is_dated: bool) -> str:
+    shown = [episode for episode in scenario.episodes if episode.day <= DAYS][-days:]
+    return "\n".join(
+        f"On {day.at:%Y-%m-%d}: {line}" if is_dated else line
+        for day in shown
+        for line in day.text.splitlines()
+    )
 
 
 def echo(before: str = "", after: str = "") -> Contestant:
@@ -71,6 +108,9 @@ CONTESTANTS: dict[str, Contestant] = {
     "yes and no": say("Yes and no."),
     "yes or no": say("Either yes or no, depending on the entry."),
     "the last ten days": quote(10),
+    "the last ten days, undated": quote(10, is_dated=False),
+    "the last day": quote(1),
+    "the last day, undated": quote(1, is_dated=False),
     "everything": quote(DAYS),
     "the question": echo(),
     "the question, affirmed": echo("Yes: "),
@@ -89,19 +129,37 @@ CONTESTANTS: dict[str, Contestant] = {
 }
 
 
+ALWAYS_A_SIDE = {"always yes", "always no", "always yes, certainly", "the question, affirmed"}
+
+Edition = int
+SIMULATED, WRITTEN = 1, 2
+EVERY = {SIMULATED: 2, WRITTEN: 4}
+"""One question in so many is asked."""
+
+
 @cache
-def load_trials() -> tuple[OfflineJudge, Scenario, tuple[Item, ...]]:
-    scenario = recall_bench.load_persona("executive-assistant", edition=1)
+def load_trials(edition: Edition) -> tuple[OfflineJudge, Scenario, tuple[Item, ...]]:
+    scenario = recall_bench.load_persona(PERSONA, edition=edition)
     judge = OfflineJudge({})
     judge.study(scenario)
-    return judge, scenario, tuple(item for item in scenario.items if item.is_open(DAYS))
+    items = sorted(
+        (item for item in scenario.items if item.is_open(DAYS)),
+        key=lambda item: (item.truth.category, item.id),
+    )
+    return judge, scenario, tuple(items[:: EVERY[edition]])
 
 
-def score(contestant: Contestant) -> dict[str, float]:
+def has_side(item: Item) -> bool:
+    return re.match(r"(?:yes|no)\b", item.truth.reference, re.IGNORECASE) is not None
+
+
+def score(contestant: Contestant, edition: Edition, *, with_sides: bool = True) -> dict[str, float]:
     """The mean of six by category."""
-    judge, scenario, items = load_trials()
+    judge, scenario, items = load_trials(edition)
     marks: dict[str, list[int]] = defaultdict(list)
     for item in items:
+        if has_side(item) and not with_sides:
+            continue
         exhibit = Exhibit(
             scenario=scenario.id,
             item=item,
@@ -114,15 +172,17 @@ def score(contestant: Contestant) -> dict[str, float]:
 
 
 @cache
-def score_none() -> dict[str, float]:
-    return score(say(NONE))
+def score_none(edition: Edition, *, with_sides: bool) -> dict[str, float]:
+    return score(say(NONE), edition, with_sides=with_sides)
 
 
+@pytest.mark.parametrize("edition", EVERY, ids=["simulated", "written"])
 @pytest.mark.parametrize("name", CONTESTANTS)
-def test_what_knows_nothing_does_not_pass_none(name: str) -> None:
-    floor = score_none()
+def test_what_knows_nothing_does_not_pass_none(name: str, edition: Edition) -> None:
+    with_sides = name not in ALWAYS_A_SIDE
+    floor = score_none(edition, with_sides=with_sides)
 
-    found = score(CONTESTANTS[name])
+    found = score(CONTESTANTS[name], edition, with_sides=with_sides)
 
     above = {
         category: (round(mean, 2), round(floor[category], 2))

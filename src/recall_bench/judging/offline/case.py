@@ -23,6 +23,7 @@ from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import NEGATIONS, Phrase
 from recall_bench.judging.offline.relations import read_time_relation, split_clauses
 from recall_bench.judging.offline.required_part import (
+    IDLE,
     RequiredPart,
     make_required_part,
     weigh_sentences,
@@ -412,7 +413,8 @@ def _find_clause_side(case: GradingCase, account: AnswerContents) -> Polarity | 
     best: tuple[int, Polarity] | None = None
     for start, end in split_clauses(account.text):
         clause = account.text[start:end].strip()
-        if is_unknowing(clause) or _NO_CLAIM.search(clause):
+        is_asked = account.text[end : end + 1] == "?"
+        if is_asked or is_unknowing(clause) or _NO_CLAIM.search(clause):
             continue
         if _NOT_ONE.search(clause):
             return Polarity.NO
@@ -425,14 +427,14 @@ def _find_clause_side(case: GradingCase, account: AnswerContents) -> Polarity | 
 def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, Polarity] | None:
     """How much a clause says about the question, and on which side; None if nothing."""
     target = case.reader.read_phrase(clause)
-    missing = asked.find_missing(target)
+    missing = asked.find_missing(target, asked.figures, IDLE)
     find_opposites = load_lexicon().find_opposites
     stated = target.tokens - NEGATIONS
     opposed = sum(
         not find_opposites(word).isdisjoint(stated) or f"un{word.removeprefix('re')}" in stated
         for word in missing
     )
-    hits = len(asked.content) - len(missing)
+    hits = len(asked.content - asked.figures) - len(missing)
     fails = bool(target.tokens & _FAILING) and not asked.tokens & _FAILING
     negations = len(_CLAUSE_NEGATION.findall(clause))
     is_negative = (negations + bool(opposed or fails)) % 2 == 1
@@ -445,7 +447,9 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
             hits or opposed or (takes_up and (negations or not clause.startswith("there")))
         )
     else:
-        is_near = 2 * reach >= len(asked.content) or takes_up or len(clause.split()) < SHORT_CLAUSE
+        is_about_little_else = len(target.content - asked.content) <= max(1, hits)
+        is_near = 2 * reach >= len(asked.content) or len(clause.split()) < SHORT_CLAUSE
+        is_near = is_near or (takes_up and is_about_little_else)
         is_about_it = bool(hits or opposed) and is_near
     if not is_about_it:
         return None

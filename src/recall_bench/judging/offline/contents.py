@@ -184,6 +184,15 @@ class AnswerContents:
         """Whether a line is a dated quotation, which says nothing about the question by itself."""
         return any(line.dated for line in self.lines)
 
+    def select(self, places: Collection[int]) -> "AnswerContents":
+        """The answer with only the sentences at some places."""
+        sentences = tuple(self.sentences[place] for place in places)
+        passages = tuple(self.passages[place] for place in places)
+        names = frozenset(name for text in sentences for name in find_names(text))
+        whole = replace(join_contents(passages), names=names)
+        line = LineContents("\n".join(sentences), "", sentences, passages, names, ())
+        return AnswerContents(line.text, sentences, whole, passages, (), (line,))
+
 
 TEXT_CACHE = 4096
 """Other texts kept in memory: questions, and parts of truths."""

@@ -14,6 +14,11 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
+from recall_bench.judging.offline.commitment import (
+    is_one_name_of_many,
+    is_passing_mention,
+    select_committed,
+)
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
 from recall_bench.judging.offline.direction import (
     Relation,
@@ -23,6 +28,7 @@ from recall_bench.judging.offline.direction import (
 from recall_bench.judging.offline.hedging import (
     TextSpan,
     is_end_of_range,
+    is_list_of_candidates,
     is_listed_among_others,
     is_one_of_several,
     is_only_offered,
@@ -169,6 +175,8 @@ class ExactCoverage:
     """The share of right values, after the allowed others."""
     conflict: str | None = None
     """How the parts are put together wrongly, in words."""
+    is_recital: bool = False
+    """Whether it quotes at length, and does not say what of it is the answer."""
 
     @property
     def is_contradicted(self) -> bool:
@@ -206,13 +214,24 @@ class ExactTruth:
 
     def compare(self, account: AnswerContents) -> ExactCoverage:
         """Compare an answer with what is required."""
+        sentences = weigh_sentences(account, self.question.stems, self.stems)
+        committed = select_committed(sentences)
+        if not committed:
+            missing = tuple(part.text for part in self.required)
+            return ExactCoverage(0.0, missing, is_recital=True)
+        if len(committed) < len(sentences):
+            account = account.select([sentence.place for sentence in committed])
         relation = self._compare_time(account)
         if relation is not None:
-            return relation
+            return self._check_decision(relation, account)
         if self.is_order:
-            return self._compare_order(account)
+            return self._check_decision(self._compare_order(account), account)
         found = self._compare_parts(account)
         return replace(found, conflict=self._find_conflict(account)) if found.share else found
+
+    def _check_decision(self, found: ExactCoverage, account: AnswerContents) -> ExactCoverage:
+        is_open = found.share and self._is_list_of_candidates(account)
+        return replace(found, conflict="undecided") if is_open else found
 
     def _compare_time(self, account: AnswerContents) -> ExactCoverage | None:
         """The answer to "before or after?"; None where that is not asked or not told."""
@@ -293,7 +312,7 @@ class ExactTruth:
 
     def _is_undecided(self, account: AnswerContents) -> bool:
         """Whether an answer leaves open which of several candidates is right."""
-        if self._is_offered(account):
+        if self._is_offered(account) or self._is_list_of_candidates(account):
             return True
         if not _UNDECIDED.search(account.text):
             return False
@@ -302,6 +321,15 @@ class ExactTruth:
             other.is_in(sentence, self.reader)
             for other in (*self.stale, *self.distractors)
             for sentence in sentences
+        )
+
+    def _is_list_of_candidates(self, account: AnswerContents) -> bool:
+        known = self._known_words
+        return is_list_of_candidates(
+            self.required,
+            account.text,
+            lambda entry: not self.reader.read_phrase(entry).content.isdisjoint(known),
+            self.reader,
         )
 
     def _is_offered(self, account: AnswerContents) -> bool:
@@ -369,7 +397,13 @@ class ExactTruth:
         ):
             return _PartMatch(is_stated=True, rivals=(), is_stale=False)
         deciders = [hit for hit in hits if hit.sentence in counting]
-        stated = [hit for hit in deciders if hit.is_stated]
+        stated = [
+            hit
+            for hit in deciders
+            if hit.is_stated and not (one.is_word and is_passing_mention(hit.sentence, sentences))
+        ]
+        if stated and one.is_name and self._is_one_of_many(one, stated, sentences):
+            stated = []
         rivals = list(dict.fromkeys(r for hit in deciders for r in hit.rivals))
         stale = any(hit.is_stale for hit in deciders)
         if any(not hit.is_stated and hit.is_candidate for hit in deciders):
@@ -381,6 +415,15 @@ class ExactTruth:
             rivals=tuple(rivals),
             is_stale=stale and (is_past or not stated),
         )
+
+    def _is_one_of_many(
+        self,
+        one: RequiredPart,
+        stated: "list[_SentenceHit]",
+        sentences: list[AnswerSentence],
+    ) -> bool:
+        known = self.question.words | {word for _, word in one.words}
+        return is_one_name_of_many([hit.sentence for hit in stated], sentences, known)
 
     def _find_hit(self, one: RequiredPart, sentence: AnswerSentence) -> "_SentenceHit | None":
         if one.value is not None and not sentence.contents.values:

@@ -51,6 +51,8 @@ from recall_bench.judging.offline.stance import (
     Polarity,
     Stance,
     StanceReading,
+    is_bare_side,
+    is_polar,
     is_source_silent,
     is_withholding,
     read_stance,
@@ -80,6 +82,9 @@ CLEAR_FOCUS = 0.5
 """With more wrong candidates than right ones, a list of them is not an answer at all."""
 PARTLY_RIGHT = 0.34
 """The most correctness for a part of several required parts: never a pass."""
+LEAST_SHARE = 0.5
+"""With fewer of several required parts, an answer earns nothing: constants hit one by chance."""
+NO_COMMITMENT = "quotes at length, and does not say what of it is the answer"
 PARTLY = 0.55
 """The most completeness for a part of several required parts: never a pass."""
 
@@ -158,7 +163,7 @@ def _grade_exact(exact: ExactTruth, account: AnswerContents, reading: StanceRead
     completeness = found.focus * (found.share if found.share == 1 else PARTLY * found.share)
     if found.focus < CLEAR_FOCUS:
         completeness = min(completeness, NOTHING_NEW)
-    if found.is_stale or found.is_disordered or found.conflict or not found.share:
+    if found.is_stale or found.is_disordered or found.conflict or found.share < LEAST_SHARE:
         correctness = completeness = NOTHING_NEW * found.share
     return RuleGrade(
         correctness,
@@ -170,6 +175,8 @@ def _grade_exact(exact: ExactTruth, account: AnswerContents, reading: StanceRead
 
 
 def _explain_exact(found: ExactCoverage, required: int) -> str:
+    if found.is_recital:
+        return NO_COMMITMENT
     parts = [f"tells {round(found.share * required)} of {required} wanted"]
     if found.is_disordered:
         parts.append("puts things in another order")
@@ -284,6 +291,8 @@ def _grade_abstention(
         # A No has to deny: not knowing is an abstention, here as anywhere.
         return _grade_non_answer(reading)
     abstains = reading.stance.is_non_answer or find_side(case, account, reading) is Polarity.NO
+    if abstains and is_bare_side(account.text) and not is_polar(normalise(case.item.text)):
+        return RuleGrade(0.0, 0.0, "says no, where nothing is asked that has a side")
     if abstains and not (case.is_unknown and guesses_all_the_same(case, account)):
         recall = 1.0 if case.exact else _measure_details(find_best_match(case, account))
         return RuleGrade(
@@ -314,11 +323,12 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
     denial_is_right = case.right is RightResponse.DENIES
     side = find_side(case, account, reading)
     implied = reading.polarity is None and reading.stance is Stance.ANSWERS
+    implied = implied and not details.is_contradicted
     if implied and details.news >= ANSWERED_ALL_THE_SAME and not takes_both_sides(account):
         # An answer that states what the reference states is on its side, however it is phrased.
         side = Polarity.NO if denial_is_right else Polarity.YES
     if side is None:
-        score = UNCLEAR_SIDE * details.recall
+        score = 0.0 if details.is_contradicted else UNCLEAR_SIDE * details.recall
         return RuleGrade(score, score, f"takes no side, where it is right to {case.right}")
     if (side is Polarity.NO) is not denial_is_right:
         return RuleGrade(

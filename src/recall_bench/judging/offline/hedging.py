@@ -1,13 +1,14 @@
 """Answers that name the right thing as one of several, and do not say which it is."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
-from recall_bench.core.text import STOPWORDS
+from recall_bench.core.text import STOPWORDS, split_words
 from recall_bench.core.text_values import CALENDAR_WORDS
+from recall_bench.core.values import locate_values
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.relations import find_mentions
-from recall_bench.judging.offline.required_part import RequiredPart
+from recall_bench.judging.offline.required_part import RequiredPart, find_unit
 
 TextSpan = tuple[int, int]
 """The start and end of a value in a text."""
@@ -26,10 +27,30 @@ _CHOICE_BEFORE = re.compile(rf"(?P<other>[\w'-]+),?\s(?:or|or\selse)\s{_LEAD}$",
 _ONE_OF = re.compile(r"\bone of\s[^.;]*$", re.IGNORECASE)
 _RANGE_FIRST = re.compile(r"\bbetween\s(?:the\s|about\s)?$", re.IGNORECASE)
 _RANGE_LAST = re.compile(r"\bbetween\s[^.;]{1,40}\sand\s(?:the\s)?$", re.IGNORECASE)
-_LIST_BREAK = re.compile(r"\s*(?:,|;|\n|\band\b|\bor\b)\s*(?:and\s|or\s|[-*]\s)?")
+_LIST_BREAK = re.compile(r"\s*(?:,(?!\d{3}\b)|;|\n|\band\b|\bor\b)\s*(?:and\s|or\s|[-*]\s)?")
+_DOUBT = (
+    r"(?:or|or else|perhaps|maybe|possibly|either|alternatively|otherwise|else|could be|might be)"
+)
+_ENTRY_BREAK = re.compile(
+    rf"\s*(?:,(?!\d{{3}}\b)|;|\n|\b{_DOUBT}\b)[\s,]*(?:(?:and|{_DOUBT})\s|[-*]\s)*", re.IGNORECASE
+)
+_IN_DOUBT = re.compile(rf"\b{_DOUBT}\b", re.IGNORECASE)
+_LIST_OPENS = re.compile(
+    r"^[\s*-]*(?:(?:it|that|this|the answer|they)\s"
+    r"(?:is|was|were|could be|might be|may be|may have been)"
+    r"|either|perhaps|maybe|possibly|one of)?[\s:]*",
+    re.IGNORECASE,
+)
+_NO_LIST = re.compile(r"[.!?:]\s|\b(?:i\.e\.|that is|namely|in other words)", re.IGNORECASE)
+_FIGURE = re.compile(r"\d[\d.,]*")
 LIST_ENTRIES = 3
 """From so many entries on, a sentence of nothing but names is a list of candidates."""
 ENTRY_WORDS = 4
+TERM_WORDS = 6
+LEAD_WORDS = 2
+"""Words that an entry of a list may have beside the right thing."""
+TERM_SHARE = 2 / 3
+"""The least share of short terms among the other entries of a list of candidates."""
 
 
 def is_one_of_several(text: str, place: TextSpan) -> bool:
@@ -70,6 +91,80 @@ def is_listed_among_others(
     if len(others) == len(entries) or any(_is_clause(entry) for entry in entries):
         return False
     return not any(map(is_known, others))
+
+
+def is_list_of_candidates(
+    parts: Sequence[RequiredPart],
+    text: str,
+    is_known: Callable[[str], bool],
+    reader: ContentReader,
+) -> bool:
+    """Whether a whole answer is a list of short entries with more of a kind than are asked for.
+
+    In doubt ("or", "perhaps") one other entry is enough, and so it is beside several parts; in a
+    plain list beside a single part it takes two, or one in the same unit.
+    """
+    text = _LIST_OPENS.sub("", text).rstrip(" .!")
+    if _NO_LIST.search(text):
+        return False
+    located = list(locate_values(text))
+    mentions = [span for part in parts for span in find_mentions(part, text, reader)]
+    whole = [*mentions, *((start, end) for _, start, end in located)]
+    entries = [text[start:end] for start, end in _split_entries(text, whole)]
+    held = [[part for part in parts if find_mentions(part, entry, reader)] for entry in entries]
+    others = [entry for entry, own in zip(entries, held, strict=True) if not own]
+    longest = max(len(part.text.split()) for part in parts) if parts else 0
+    is_sentence = any(
+        own and len(entry.split()) > longest + LEAD_WORDS
+        for entry, own in zip(entries, held, strict=True)
+    )
+    if len(others) == len(entries) or is_sentence:
+        return False
+    terms = [entry for entry in others if len(entry.split()) <= TERM_WORDS and _is_term(entry)]
+    if len(terms) < TERM_SHARE * len(others):
+        return False
+    units = {find_unit(part.value) for part in parts if part.value is not None}
+    units |= {find_unit(atom) for atom, *_ in located if any(part.is_value(atom) for part in parts)}
+    has_words = any(part.value is None for part in parts)
+    series = {_FIGURE.sub("0", part.text.lower()) for part in parts if part.value is None}
+    own = {word for part in parts for word in split_words(part.text)}
+    rivals = 0
+    for entry in terms:
+        values, rest = reader.split_parts(entry)
+        if values or _FIGURE.search(entry):
+            is_alike = any(find_unit(value) in units for value in values) and own.issuperset(rest)
+            rivals += 2 * (is_alike or _FIGURE.sub("0", entry.lower()) in series)
+        elif has_words and not is_known(entry):
+            rivals += 1
+    is_loose = len(parts) == 1 and _IN_DOUBT.search(text) is None and "\n" not in text
+    return rivals > is_loose
+
+
+def _split_entries(text: str, whole: Sequence[TextSpan]) -> Iterator[TextSpan]:
+    """The spans of the entries of a list; what is whole is not split."""
+    start = 0
+    for match in _ENTRY_BREAK.finditer(text):
+        if any(first < match.end() and match.start() < last for first, last in whole):
+            continue
+        if text[start : match.start()].strip():
+            yield start, match.start()
+        start = match.end()
+    if text[start:].strip():
+        yield start, len(text)
+
+
+def _is_term(entry: str) -> bool:
+    """Whether an entry has no word that would make it a clause."""
+    return _CLAUSE_WORDS.isdisjoint(entry.lower().split())
+
+
+_CLAUSE_WORDS = frozenset(
+    """
+    i you he she it we they who which that there is was were are be been being has have had do
+    does did can could will would should because so then but if when while since also only from
+    instead formerly previously before until now including counting against not
+    """.split()
+)
 
 
 def _is_clause(entry: str) -> bool:

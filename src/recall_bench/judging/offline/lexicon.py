@@ -82,6 +82,7 @@ class Lexicon:
                 self._near[concept].append(word)
         self._alike, self._opposed = _index_groups()
         self.find_alike = lru_cache(maxsize=8192)(self._find_alike)
+        self.find_same = lru_cache(maxsize=8192)(self._find_same)
         self.find_opposites = lru_cache(maxsize=8192)(self._find_opposites)
 
     def __contains__(self, word: str) -> bool:
@@ -98,6 +99,14 @@ class Lexicon:
                 found.update(self._near[concept])
             for concept in near:
                 found.update(self._named[concept])
+        return frozenset(found - {word}) - self._find_opposites(word)
+
+    def _find_same(self, word: str) -> frozenset[str]:
+        """The stems that name one concept with a stem, and are not merely near to it."""
+        line = self._entries.get(word)
+        found = set(self._alike.get(word, ()))
+        for concept in _split_entry(line)[0] if line is not None else ():
+            found.update(self._named[concept])
         return frozenset(found - {word}) - self._find_opposites(word)
 
     def _find_opposites(self, word: str) -> frozenset[str]:

@@ -108,6 +108,8 @@ MISSING_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
 """The share of a listed reference's entries that may be missing from a passing answer."""
 LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
 """Below these shares of the reference, and of its news, an answer states nothing of it."""
+COMPLETE_DENIAL = COMPLETENESS_BARS[-1]
+"""Where there is no such thing, to say so is all that is asked for."""
 FULL_RECALL = 0.95
 """From this share on, an answer states all of the reference."""
 
@@ -116,7 +118,7 @@ GRADE_CACHE = 1024
 SHARED_SCENARIOS = 8
 """Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
 
-VERSION = "5"
+VERSION = "6"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.
@@ -374,6 +376,10 @@ def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassCha
             opinion = opinion.limit(mark, MAX_DOUBTED)
         elif _is_complete(read, numbers):
             opinion = opinion.ensure(mark, MIN_GRANTED)
+    if read.case.right is RightResponse.ABSTAINS and read.grade.completeness >= COMPLETE_DENIAL:
+        opinion = opinion.ensure("completeness", MIN_GRANTED)
+    elif _is_bare_denial(read, numbers):
+        opinion = opinion.limit("completeness", MAX_DOUBTED)
     if read.grounds.invented:
         opinion = opinion.limit("grounded", MAX_DOUBTED)
     elif read.is_quoted:
@@ -398,6 +404,12 @@ def _is_failure_certain(
     tells_nothing = numbers["recall"] < LITTLE_RECALL and 0 <= numbers["stem_news"] < LITTLE_NEWS
     tells_another = numbers["values_share"] == 0 and numbers["contradicting"] > 0
     return tells_nothing or tells_another or numbers["list_untold"] > untold_allowed
+
+
+def _is_bare_denial(read: _RuleReading, numbers: dict[str, float]) -> bool:
+    """Whether an answer denies, and tells none of the values that the reference gives besides."""
+    denies = read.case.right is RightResponse.DENIES
+    return denies and numbers["values_asked"] > 0 and numbers["values_found"] == 0
 
 
 def _is_complete(read: _RuleReading, numbers: dict[str, float]) -> bool:

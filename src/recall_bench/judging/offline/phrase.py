@@ -148,16 +148,23 @@ class Phrase:
         size, row = len(self.row), target.row
         return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
 
-    def find_missing(self, target: "Phrase", given: frozenset[str] = frozenset()) -> set[str]:
+    def find_missing(
+        self,
+        target: "Phrase",
+        given: frozenset[str] = frozenset(),
+        idle: frozenset[str] = frozenset(),
+    ) -> set[str]:
         """The content words, without the given ones, that the other states in no form.
 
-        A synonym states a word. A figure, a name and a negation are stated by themselves only.
+        A synonym states a word, unless it is idle: one that stands in any answer. A figure, a name
+        and a negation are stated by themselves only.
         """
         lexicon = load_lexicon()
+        stated = target.tokens - idle
         return {
             word
             for word in self.content - target.tokens - given
-            if word.startswith("=") or lexicon.find_alike(word).isdisjoint(target.tokens)
+            if word.startswith("=") or lexicon.find_alike(word).isdisjoint(stated)
         }
 
     def undo_denials(self, target: "Phrase") -> "Phrase":

@@ -66,6 +66,13 @@ _FRAME = frozenset(
     """.split()
 )
 """Stems of words in which answers speak of themselves, their sources and the question."""
+IDLE = frozenset(
+    """
+    answer case count entri have list log mark number note point put question read record
+    refer repli report respons said say show stat state sum tell thing total word write written
+    """.split()
+)
+"""Those of them that are synonyms of much else: "say" for "statement", "answer" for "counter"."""
 _PERSONAL = re.compile(
     r"\b(?:I|my|mine|me|you|your|we|us|our|sorry)\b|\b(?:not|no)\b|n't\b", re.IGNORECASE
 )
@@ -93,6 +100,10 @@ class AnswerSentence:
     """Whether it has no foreign word at all."""
     dated: str = ""
     """The date of the quotation that it belongs to; blank if to none."""
+    is_marked: bool = False
+    """Whether it announces itself as the answer."""
+    place: int = 0
+    """Its place among the sentences."""
 
 
 def weigh_sentences(
@@ -118,6 +129,8 @@ def weigh_sentences(
                 is_bare=not foreign,
                 relevance=shared,
                 dated=dates[place] if dates else "",
+                is_marked=marked is not None,
+                place=place,
             )
         )
     return found
@@ -158,6 +171,8 @@ BEARS = 1 / 3
 the question's words."""
 SHORT_SENTENCE = 6
 """A sentence is short with so many content words beside those of the part."""
+FEW_WORDS = 3
+"""Content words of a sentence that says next to nothing beside a single word."""
 WORDS_A_LAPSE = 5
 """A phrase may lack one word in so many."""
 _TIMES = "x"
@@ -265,12 +280,15 @@ class RequiredPart:
         given = self.given if phrase.content - self.given else frozenset[str]()
         # In a long sentence about other things, a synonym means something else.
         is_short = len(sentence.contents.stems) <= SHORT_SENTENCE + 2 * len(self.stems)
+        is_short = is_short and sentence.relevance > 0
         if not (sentence.is_direct or sentence.is_opening or is_short):
             return phrase.content - given <= target.tokens
-        missing = phrase.find_missing(target, given)
-        if not missing:
-            return True
+        missing = phrase.find_missing(target, given, IDLE | self.given)
         needed = phrase.content - given
+        if not missing:
+            # In a longer sentence nothing shows that a single word is meant in this sense.
+            is_clear = len(needed) > 1 or len(sentence.contents.stems) <= FEW_WORDS
+            return is_clear or not needed - target.tokens or _is_same(needed, target)
         if len(missing) * WORDS_A_LAPSE <= len(needed):
             return True
         return not any(
@@ -309,15 +327,27 @@ class RequiredPart:
     def find_rivals(self, sentence: AnswerSentence, *, is_stated: bool = False) -> list[str]:
         """Other values of the same kind in a sentence.
 
-        If the right value is stated too, only those in the same unit.
+        If the right value is stated too, only those in the unit that it is stated in.
         """
         if self.value is not None:
             rivals = [value for value in sentence.contents.values if self._is_rival(value)]
-            own = _get_unit(self.value)
-            return [rival.value for rival in rivals if not is_stated or _get_unit(rival) == own]
+            own = {find_unit(self.value)}
+            if any(self.is_value(value) and value.is_bare for value in sentence.contents.values):
+                own.add("")
+            return [rival.value for rival in rivals if not is_stated or find_unit(rival) in own]
         if not self.has_number:
             return []
         return list(find_series(self.literals[0], sentence.levelled))
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a name, which is not reworded."""
+        return self.value is None and self.phrase is None and not self.has_number
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a single word of the language."""
+        return self.value is None and self.phrase is not None and len(self.words) == 1
 
     @property
     def has_number(self) -> bool:
@@ -465,8 +495,9 @@ def _is_short_date_or_time(value: ValueAtom, wanted: ValueAtom) -> bool:
     return False
 
 
-def _get_unit(value: ValueAtom) -> str:
-    return value.value.removeprefix(value.core) if value.kind == QUANTITY else ""
+def find_unit(value: ValueAtom) -> str:
+    """What makes two values answers of one kind: the unit of an amount, or the kind."""
+    return value.value.removeprefix(value.core) if value.kind == QUANTITY else value.kind
 
 
 def _is_plain_number(value: ValueAtom) -> bool:
@@ -508,6 +539,12 @@ def _find_surname(text: str) -> str:
 def _is_phrase(text: str) -> bool:
     """Whether it is more than a name: names are not reworded."""
     return any(word[:1].islower() and word not in STOPWORDS for word in text.split())
+
+
+def _is_same(needed: frozenset[str], target: Phrase) -> bool:
+    """Whether another phrase has a synonym of a single word, in the narrow sense."""
+    find_same = load_lexicon().find_same
+    return all(not find_same(word).isdisjoint(target.tokens - IDLE) for word in needed)
 
 
 def _is_excluded(word: str, text: str) -> bool:

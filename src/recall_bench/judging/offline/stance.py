@@ -208,6 +208,12 @@ def remove_opener(text: str) -> str:
     return text[match.end() :] if match else text
 
 
+def is_bare_side(text: str) -> bool:
+    """Whether a text is nothing but a yes or a no."""
+    match = _OPENER.match(text)
+    return match is not None and not text[match.end() :].strip(" .!")
+
+
 def remove_refusing_clauses(text: str) -> str:
     """The clauses that state something, without those that decline.
 
