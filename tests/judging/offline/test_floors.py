@@ -6,7 +6,7 @@ written. It is compared with what `none` says to the same questions, by the mean
 
 Nothing is tolerated but a coin's toss: a constant yes is right as often as the answer is yes, and
 no judge can tell it from a right one. So contestants that always take a side are compared on the
-questions that have none.
+questions that have none. Constant numbers and names are such as answer no question.
 """
 
 import re
@@ -96,7 +96,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "always yes, certainly": say("Yes, that is right, it did happen as you say."),
     "always not knowing": say("I don't know."),
     "always unable": say("I'm afraid I cannot help with that."),
-    "always a number": say("42"),
+    "always a number": say("4711"),
     "always a date": say("On 1 January 2024."),
     "always a name": say("John Smith."),
     "always an amount": say("£100."),
