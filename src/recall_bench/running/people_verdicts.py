@@ -1,12 +1,14 @@
 """The verdicts that follow from labels of people on the recorded answers of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import LabelsCard, Trial
+from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.judging.lab.person_labels import (
     LABELS,
@@ -62,24 +64,25 @@ def read_people(folder: RunFolder, labels: Path) -> PeopleVerdicts:
     return PeopleVerdicts(path=path, card=card, verdicts=verdicts, unused=len(given) - len(fitting))
 
 
-def _find_trials(folder: RunFolder, labels: Iterable[LabelLine]) -> dict[str, Trial]:
+def _find_trials(folder: RunFolder, labels: Sequence[LabelLine]) -> dict[str, Trial]:
     """The labelled trials whose answer in the run is the one that was labelled, by name."""
     texts = {each.trial: each.answer for each in labels}
     questions = {each.question_id for each in labels}
     found: dict[str, Trial] = {}
     for scenario in folder.scenarios:
-        wanted = {
-            name.removeprefix(f"{scenario}/")
-            for name in questions
-            if name.startswith(f"{scenario}/")
-        }
-        for result in folder.read_results_of(scenario, lambda item, ids=wanted: item.id in ids):
+        start = f"{scenario}/"
+        wanted = {each.removeprefix(start) for each in questions if each.startswith(start)}
+        for result in folder.read_results_of(scenario, partial(_is_among, wanted)):
             name, answered = str(result.trial), result.answered
             if answered is not None and texts.get(name) == answered.answer.text:
                 found[name] = result.trial
     return found
 
 
-def _digest_labels(labels: Iterable[LabelLine]) -> str:
+def _is_among(ids: Collection[str], item: Item) -> bool:
+    return item.id in ids
+
+
+def _digest_labels(labels: Sequence[LabelLine]) -> str:
     lines = sorted(f"{each.trial}\0{each.by}\0{each.label.value}" for each in labels)
     return sha256("\n".join(lines).encode()).hexdigest()

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 import msgspec
 
@@ -256,17 +255,14 @@ class RunFolder:
     ) -> Iterator[TrialResult]:
         standing, index = self.states.scenarios[scenario], self._index[scenario]
         label = standing.checkpoint_plans[row].checkpoint.label
-        with (
-            (self.path / JOURNAL).open("rb") as file,
-            mmap(file.fileno(), 0, access=ACCESS_READ) as content,
-        ):
+        with (self.path / JOURNAL).open("rb") as file:
             for repeat, number in standing.list_owed_trials(row):
                 if wanted is not None and number not in wanted:
                     continue
                 slot = standing.compute_slot(row, repeat, number)
                 item = standing.items[number]
-                answered = self._read_event(content, index.answered[slot])
-                outcome = self._read_event(content, index.outcome[slot])
+                answered = self._read_event(file, index.answered[slot])
+                outcome = self._read_event(file, index.outcome[slot])
                 yield TrialResult(
                     trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
                     item=item,
@@ -345,11 +341,12 @@ class RunFolder:
             if any(standing.list_open_items(row, repeat) for repeat in range(standing.repeats))
         )
 
-    def _read_event(self, content: mmap, offset: int) -> Event | None:
+    def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
         if offset == _NOWHERE:
             return None
         try:
-            return decode_event(content[offset : content.find(b"\n", offset)])
+            file.seek(offset)
+            return decode_event(file.readline())
         except (msgspec.DecodeError, ValueError, OSError) as error:
             raise DataError(
                 f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"
