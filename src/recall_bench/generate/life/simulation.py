@@ -22,8 +22,8 @@ from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.templates import Placeholder, PlaceholderValue
 from recall_bench.generate.written.sources import WrittenDay
 
-_SENTENCES = {"quiet": (3, 6), "normal": (15, 21), "busy": (22, 30)}
-_MOST_STEPS = {"normal": 7, "busy": 11}
+_SENTENCES = {"quiet": (3, 6), "normal": (16, 22), "busy": (23, 32)}
+_MOST_STEPS = {"normal": 9, "busy": 14}
 _MOST_TALK = 4
 _PASSING = 0.75
 _LEAST_WORDS = 44

@@ -23,7 +23,7 @@ from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.templates import Placeholder, PlaceholderValue, capitalise
 from recall_bench.generate.written.slots import FactState
 
-_STEPS_A_DAY = 5.6
+_STEPS_A_DAY = 7.0
 """How many steps an active day has on average."""
 _PATIENCE = 12
 """Days that a start waits for a free entity."""
